@@ -12,7 +12,7 @@ from workshop.core import config, processes
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import client, loopback, shared_memory
-from workshop.runtime.lease import Held
+from workshop.runtime.lease import HeldRanks
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -51,7 +51,7 @@ class Session:
         return shared_memory.remembered(config.session_folder(self.record.id))
 
 
-def why_gone(held: Held) -> str:
+def why_gone(held: HeldRanks) -> str:
     """What the holder of a lease is told of ranks that are gone; "" as long as they are there."""
     try:
         held.check()

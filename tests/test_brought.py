@@ -1,4 +1,5 @@
-"""A package brings an MPI and a launcher: the command line, the form and sessions know them as they know our own."""
+"""A package brings an MPI, a launcher and a type of questions: the command line, the form, sessions and quizzes know
+them as they know our own."""
 
 from __future__ import annotations
 
@@ -14,12 +15,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support import limit
 from workshop import registry
-from workshop.cli import sites
+from workshop.cli import show_quiz, sites
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import MPI, Extension, Launcher, LauncherOption
 from workshop.mpi import command_lines, inventory, mapper, words
+from workshop.quiz import formats, reader, schema, self_study
+from workshop.quiz.results import reader as results
+from workshop.quiz.results.findings import find
+from workshop.quiz.self_study import QuizLearner
 from workshop.store.store import Store
 
 PACKAGE = Path(__file__).parent / "brought"
@@ -37,6 +42,42 @@ def brought(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     registry.forget()
     for name in [name for name in sys.modules if name.startswith("brought_workshop")]:
         del sys.modules[name]
+
+
+CLAIM = """
+deck: claims
+title: Claims
+questions:
+  - {id: ring, type: claim, text: A ring has an end., holds: false, explanation: It has none.}
+"""
+
+
+def test_a_type_of_questions_works_from_the_deck_to_the_results(brought: None, store: Store) -> None:
+    deck = reader.parse(CLAIM, "claims.yaml")
+    assert reader.parse(reader.dump(deck), "again.yaml") == deck
+    with pytest.raises(reader.BadDeck, match="holds is missing"):
+        reader.parse(CLAIM.replace(", holds: false", ""), "claims.yaml")
+    assert "Claim" in schema.schema()["$defs"]
+    mine = self_study.begin(store, deck, QuizLearner(None, "Ada"))
+    before = mine.view("ring", lambda question, picture: "")
+    assert (before["shown"]["type"], before["shown"]["form"], before["solution"]) == ("claim", "text", None)
+    assert "holds" not in str(show_quiz.without_answers(deck))
+    with pytest.raises(BadInput, match="A claim is true or false"):
+        mine.answer("ring", "perhaps")
+    mine.answer("ring", "false")
+    after = mine.view("ring", lambda question, picture: "")
+    assert (after["answer"], after["mark"]["right"], after["solution"]["html"]) == ("false", True, "<p>false</p>")
+    (item,) = find(results.read(store, mine.round.id)).items
+    assert [(choice.text, choice.right, choice.count) for choice in item.chosen] == [("False", True, 1)]
+    drawn = mine.variant("ring")
+    assert drawn.question.distribution(drawn, [False, True])["answers"][0]["text"] == "false"
+    with pytest.raises(BadInput, match="no question that GIFT can carry; it holds a claim"):
+        formats.write(deck, "gift")
+
+
+def test_without_the_package_its_type_is_none_that_there_is() -> None:
+    with pytest.raises(reader.BadDeck, match="type is 'claim'; it should be one of single"):
+        reader.parse(CLAIM, "claims.yaml")
 
 
 @pytest.fixture

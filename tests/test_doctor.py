@@ -21,12 +21,12 @@ from sqlalchemy import create_engine
 from tests.control_groups import control_group, inside
 from tests.support import limit, need, until
 from workshop import doctor
+from workshop.bench.viewers import served
 from workshop.core import config
 from workshop.core.memory import Gauge
 from workshop.core.ports import free_port
 from workshop.extension import Check
 from workshop.mpi import horovod
-from workshop.runtime.supervisor import only_one
 from workshop.store import tables
 from workshop.store.store import Store
 
@@ -87,6 +87,8 @@ def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, 
         fcntl.flock(lock, fcntl.LOCK_EX)
         check = doctor._horovod()
         assert (check.ok, check.fix) == (False, "") and "is being compiled" in check.detail
+        (tmp_path / horovod.WAITS).write_text("process 7 (workshop bench kmeans) of user anna")
+        assert "waits for process 7" in doctor._horovod().detail
     monkeypatch.setattr(config, "_DATA", tmp_path)  # as in a wheel
     assert "workshop up" not in doctor._horovod().detail
 
@@ -108,12 +110,14 @@ def test_an_environment_without_open_mpi(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert not check.ok and check.needed and "mpirun" in check.fix
 
 
+@pytest.mark.real
 def test_a_port_in_use(workshop_home: Path) -> None:
     with taken_port() as port:
         check = doctor._port(port)
         assert not check.ok and str(port) in check.fix and "--port" in check.fix
-        with only_one():
-            assert doctor._port(port).ok
+    with served() as (_, port):
+        check = doctor._port(free_port())
+        assert check.ok and f"the dashboard is up at http://127.0.0.1:{port}" in check.detail
 
 
 def test_a_state_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

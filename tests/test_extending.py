@@ -33,13 +33,13 @@ def test_the_examples_bring_all_that_an_extension_can() -> None:
 
 def test_the_examples_do_what_they_say() -> None:
     space = {name: value for one in names() for name, value in one.items()}
-    said = space["VERDICT"].measured(SimpleNamespace(metrics={"warmest": 40.0}))
+    said = space["VERDICT"].outcome(SimpleNamespace(metrics={"warmest": 40.0}))
     assert said.verdict == "It got 40 degrees warm."
-    assert space["VERDICT"].measured(SimpleNamespace(metrics={})) is None
+    assert space["VERDICT"].outcome(SimpleNamespace(metrics={})) is None
     (panel,) = space["PANELS"]
     (card,) = panel.show(SimpleNamespace(series=lambda name: [SimpleNamespace(means=[1.0, 2.0])]))
     assert card.parts[0]["tiles"] == [{"label": "degrees", "value": "2"}]
     assert panel.show(SimpleNamespace(series=lambda name: [])) == []
     assert list(space["WORKLOAD"].params.model_fields) == ["points", "steps"]
-    (failure,) = space["failures"](2, (), False)
+    (failure,) = space["failures"](2, (), ("openmpi",))
     assert space["WORKLOAD"].check(failure.params) and failure.broken.ranks == 4

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -48,7 +49,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, object]]:
 def test_of_two_with_one_name_our_own_counts(installed: dict[str, object], capsys: pytest.CaptureFixture[str]) -> None:
     installed |= {"other:aaa": brings("Theirs"), "workshop.own_thing:zzz": brings("Ours")}
     assert [one.title for one in registry.workloads().values()] == ["Ours"]
-    assert capsys.readouterr().err == "There is another workload 'one', which is left out.\n"
+    assert capsys.readouterr().err == (
+        "There are two of the workload 'one': that of workshop.own_thing:zzz counts, that of other:aaa is left out.\n"
+    )
 
 
 def test_of_two_other_packages_the_first_in_the_alphabet_counts(
@@ -56,7 +59,7 @@ def test_of_two_other_packages_the_first_in_the_alphabet_counts(
 ) -> None:
     installed |= {"other:b": brings("Second"), "another:a": brings("First"), "third:c": brings("Else", "two")}
     assert [one.title for one in registry.workloads().values()] == ["First", "Else"]
-    assert "another workload 'one'" in capsys.readouterr().err
+    assert "'one': that of another:a counts, that of other:b is left out." in capsys.readouterr().err
 
 
 def test_a_broken_extension_is_named_and_left_out(
@@ -80,7 +83,7 @@ def test_pages_have_an_order_and_labs_a_name_each(
     installed["b:b"] = Extension(pages=(Page("first", "First", "home", "x:main", 1),), labs=(Lab(Path("/x/rings")),))
     assert [page.name for page in registry.pages()] == ["first", "usual", "last"]
     assert [lab.folder for lab in registry.labs()] == [Path("/here/rings")]
-    assert "another lab 'rings'" in capsys.readouterr().err
+    assert "the lab 'rings': that of a:a counts, that of b:b is left out" in capsys.readouterr().err
 
 
 def test_an_unknown_workload_is_told_with_the_known_ones(installed: dict[str, object]) -> None:
@@ -95,6 +98,44 @@ def test_what_was_installed_meanwhile_is_found(installed: dict[str, object]) -> 
     assert registry.workloads() == {}
     registry.forget()
     assert list(registry.workloads()) == ["one"]
+
+
+LATE = """
+from workshop.extension import Extension, Params, Workload
+EXTENSION = Extension(workloads=(Workload("late", "{}", "Does it.", Params, "nowhere:run"),))
+"""
+
+
+def test_a_package_that_is_installed_changed_or_removed_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages, project = tmp_path / "packages", tmp_path / "project"
+    for folder in (packages, project):
+        folder.mkdir()
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
+    monkeypatch.setattr(registry.site, "getsitepackages", lambda: [str(packages)])
+    registry.forget()
+    assert "late" not in registry.workloads() and not registry.refresh()
+
+    (project / "late_workshop.py").write_text(LATE.format("First"))
+    (packages / "late.pth").write_text(f"{project}\n")  # as editable installations do
+    written = packages / "late-0.dist-info"
+    written.mkdir()
+    (written / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 0\n")
+    (written / "entry_points.txt").write_text("[workshop.extensions]\nlate = late_workshop:EXTENSION\n")
+    assert registry.workload("late").title == "First"
+    assert not registry.refresh()
+
+    (project / "late_workshop.py").write_text(LATE.format("Changed"))
+    assert registry.refresh() and not registry.refresh()
+    assert registry.workload("late").title == "Changed"
+
+    shutil.rmtree(written)
+    assert registry.refresh()
+    with pytest.raises(BadInput, match="There is no workload 'late'"):
+        registry.workload("late")
+    monkeypatch.undo()
+    registry.forget()
 
 
 OTHERS = [Workload(name, name.capitalize(), "", Params, "x:y", order=order) for name, order in (("a", 300), ("b", 50))]

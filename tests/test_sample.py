@@ -68,6 +68,32 @@ print([error.message for error in drawn.exception], drawn.header[0].value, len(d
 """
 
 
+# A session that was up before the package was installed, and before its code was changed.
+LATE = """
+import json, sys, zipfile
+from pathlib import Path
+from workshop.core.placement import Placement
+from workshop.runtime import client, lifecycle
+from workshop.store.store import Store
+
+wheel, packages, name = sys.argv[1:]
+
+def run(store, session, workload, params):
+    ended = client.wait(store, client.submit(store, session, workload, params).id, timeout=120)
+    return {"status": ended.status, "error": ended.error, "metrics": ended.metrics}
+
+with Store.open() as store, lifecycle.private_session(store, Placement(ranks=2)) as session:
+    runs = [run(store, session, "kmeans", {"backend": "numpy", "iterations": 2})]
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(packages)
+    runs.append(run(store, session, name, {"steps": 2}))
+    ranks = Path(packages, f"{name}_workshop", "ranks.py")
+    ranks.write_text(ranks.read_text().replace('"error": abs', '"changed": 1, "error": abs'))
+    runs.append(run(store, session, name, {"steps": 2}))
+print(json.dumps(runs))
+"""
+
+
 @dataclass(frozen=True)
 class Environment:
     """A Python environment of a test's own, which sees all packages of ours beside its own."""
@@ -113,6 +139,9 @@ def environment(tmp_path: Path) -> Environment:
     for library in Path(sys.prefix, "lib").iterdir():
         if not library.name.startswith("python"):
             (made.folder / "lib" / library.name).symlink_to(library)
+    for program in Path(sys.prefix, "bin").iterdir():  # the MPI's, too
+        if not (link := made.folder / "bin" / program.name).exists():
+            link.symlink_to(program)
     broken = made.packages / "broken-0.dist-info"
     broken.mkdir()
     (broken / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 0\n")
@@ -192,6 +221,16 @@ def test_it_shows_itself_everywhere_and_its_runs_outlive_it(
     assert LAB not in later["pages"]
     assert "Pi is about 3.1" in environment.workshop("runs", "show", run)
     assert NAME in environment.workshop("runs", "list")
+
+
+@pytest.mark.real
+@pytest.mark.exhaustive
+def test_a_session_that_is_up_takes_new_and_changed_packages(environment: Environment, wheel: Path) -> None:
+    done = environment.run("-c", LATE, wheel, environment.packages, NAME)
+    known, new, changed = json.loads(done.stdout.splitlines()[-1])
+    assert known["status"] == "completed", known
+    assert new["status"] == "completed" and "changed" not in new["metrics"], new
+    assert changed["status"] == "completed" and changed["metrics"]["changed"] == 1, changed
 
 
 def stored(store: Store, events: Path) -> int:

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -31,7 +32,8 @@ from workshop.extension import Check, load
 from workshop.mpi import horovod, openmpi
 from workshop.runtime import loopback
 from workshop.runtime.launchers import ssh as sites
-from workshop.runtime.supervisor import check_port, only_one
+from workshop.runtime.supervisor import check_port
+from workshop.server import address
 from workshop.store.store import Store
 
 GIB = 2**30
@@ -63,43 +65,45 @@ def checks(port: int = PORT) -> list[Check]:
         return list(pool.map(lambda look: look(), looks))
 
 
-def hosts(given: Sequence[Mapping[str, Any]]) -> list[Check]:
+def hosts(session_hosts: Sequence[Mapping[str, Any]]) -> list[Check]:
     """Look at hosts (`name`, `slots`) as a session on them would. Raises BadInput where that can't even be tried."""
-    found = sites.trial(sites.options([Host.model_validate(host) for host in given]))
+    findings = sites.trial(sites.options([Host.model_validate(host) for host in session_hosts]))
 
     def about(name: str, sentences: Sequence[str]) -> list[str]:
         return [sentence for sentence in sentences if sentence.startswith((f"{name} ", f"{name}'s "))]
 
-    told = []
-    for host in given:
+    checks = []
+    for host in session_hosts:
         name = host["name"]
-        told += [Check(name, False, "", problem) for problem in about(name, found.failures)]
-        told += [Check(name, False, "", notice, needed=False) for notice in about(name, found.notices)]
-        if not about(name, found.failures):
-            told.append(Check(name, True, "this host" if sites.is_here(name) else "ranks of this host can talk to it"))
-    return told
+        checks += [Check(name, False, "", problem) for problem in about(name, findings.failures)]
+        checks += [Check(name, False, "", notice, needed=False) for notice in about(name, findings.notices)]
+        if not about(name, findings.failures):
+            checks.append(
+                Check(name, True, "this host" if sites.is_here(name) else "ranks of this host can talk to it")
+            )
+    return checks
 
 
-def render(found: Sequence[Check], console: Console) -> None:
-    """Draw the checks as a table, and what they come to."""
+def render(checks: Sequence[Check], console: Console) -> None:
+    """Print the checks as a table, and their result."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
     table.add_column()
-    for check in found:
+    for check in checks:
         mark = Text("ok", "green") if check.ok else Text("fix", "bold red") if check.needed else Text("note", "yellow")
-        said = Text(check.detail)
+        details = Text(check.detail)
         if check.fix:
-            said.append(f"{chr(10) if check.detail else ''}{check.fix}", "bold")
-        table.add_row(mark, check.name, said)
+            details.append(f"{chr(10) if check.detail else ''}{check.fix}", "bold")
+        table.add_row(mark, check.name, details)
     console.print(table)
-    lacking = [check.name for check in found if not check.ok and check.needed]
+    lacking = [check.name for check in checks if not check.ok and check.needed]
     console.print(f"To fix: {', '.join(lacking)}." if lacking else "All that is needed is there.")
 
 
-def as_json(found: Sequence[Check]) -> dict[str, Any]:
+def as_json(checks: Sequence[Check]) -> dict[str, Any]:
     """The checks as one document; `ok` says whether all that is needed is there."""
-    return {"ok": all(check.ok for check in found if check.needed), "checks": [asdict(check) for check in found]}
+    return {"ok": all(check.ok for check in checks if check.needed), "checks": [asdict(check) for check in checks]}
 
 
 def _python() -> Check:
@@ -165,21 +169,21 @@ def _mpi() -> Check:
         fix = "See what else keeps the machine busy, then try again."
         return Check(name, False, f"2 ranks did not answer within {MPI_SECONDS:.0f} s", fix)
     try:
-        said = json.loads(output)
+        answer = json.loads(output)
     except ValueError:
         words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
         return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
-    if (said["size"], said["sum"]) != (2, 3):
+    if (answer["size"], answer["sum"]) != (2, 3):
         fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
-        return Check(name, False, f"2 ranks found themselves in a world of {said['size']}", fix)
-    return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({said['library']})")
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", fix)
+    return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 
 def _horovod() -> Check:
     fix = "Build it: workshop horovod install, with gcc, g++ and make installed."
-    found = horovod.build()
-    if found.state != "built":
-        return Check("Horovod", False, str(found), "" if found.state == "running" else fix, needed=False)
+    build = horovod.build()
+    if build.state != "built":
+        return Check("Horovod", False, str(build), "" if build.state == "running" else fix, needed=False)
     if find_spec("tensorflow") is None:
         return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
     try:
@@ -209,14 +213,14 @@ def _store() -> Check:
 
 
 def _port(port: int) -> Check:
+    """The port of the dashboard that is up, or else the one that `workshop up` takes."""
+    with suppress(WorkshopError), Store.open() as store:
+        if dashboard := address.dashboard(store):
+            return Check("Port", True, f"the dashboard is up at {dashboard}")
     try:
         check_port("127.0.0.1", port)
     except BadInput as refused:
-        try:
-            with only_one():
-                return Check("Port", False, "", str(refused))
-        except BadInput:
-            return Check("Port", True, f"{port} is in use, and `workshop up` is running")
+        return Check("Port", False, "", f"{refused} `workshop up --port N` takes another one.")
     return Check("Port", True, f"{port} is free for the dashboard")
 
 
@@ -237,9 +241,9 @@ def _jupyterlab() -> Check:
 
 def _chromium() -> Check:
     names = ("chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found:
-        return Check("Chromium", True, f"{found} (draws figures as PNG)", needed=False)
+    path = next(filter(None, map(shutil.which, names)), None)
+    if path:
+        return Check("Chromium", True, f"{path} (draws figures as PNG)", needed=False)
     fix = "Install it (apt-get install chromium) for figures as PNG and the browser tests; nothing else needs it."
     return Check("Chromium", False, "not found", fix, needed=False)
 

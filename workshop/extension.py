@@ -1,4 +1,4 @@
-"""The contract: everything that a capability can bring to the workshop, from here or from another package.
+"""The contract: the parts that a capability, built in or from another package, can add to the workshop.
 
 A package names one `Extension` in its entry points, in the group `workshop.extensions`:
 
@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -33,11 +33,13 @@ from workshop.core.errors import BadInput, bad_input
 
 if TYPE_CHECKING:
     from workshop.core.placement import Host, Placement
+    from workshop.report.analysis.balance import Totals
     from workshop.report.analysis.findings import Facts, Finding
     from workshop.report.cards import Card
     from workshop.report.snapshot import Snapshot
 
 Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
+MOST_RESULTS = 8  # metrics that are shown first
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 
 
@@ -48,7 +50,7 @@ def load(reference: str) -> Any:
 
 
 def no_artifacts(run_id: int, name: str) -> bytes:
-    """What there is of earlier runs where there is no store."""
+    """The artifacts of earlier runs where there is no store."""
     raise BadInput(f"Without a session there is no run {run_id}; give the path of its {name} instead.")
 
 
@@ -63,7 +65,7 @@ class Params(BaseModel):
 
 @dataclass(frozen=True)
 class Scaling:
-    """What a scaling study has to know of a workload.
+    """A workload's description for scaling studies.
 
     `rate` names the metric of the work that all ranks together do in a second, in `unit`.
     `share` names the param that is each rank's work in a step: strong scaling divides it among the ranks; empty: the
@@ -83,14 +85,17 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Tuning:
-    """What the tuner has to know of a workload that can be compared over placements.
+    """The tuner's description of a workload that can be compared over placements.
 
     `short` are the params that only a trial has, unless somebody else sets them: it measures two to four seconds on
     two cores. `length` names the one of them that says for how long (steps), `seconds` the part of the metric `seconds`
     in which it is measured. `load` are params of the work itself that are better to tune on than the usual ones.
     `knobs` are params that change how fast the work is done and nothing of what comes out, each with its values, those
-    that are known to be good first. `missing` is a reference to a function of the installed MPIs, which returns those
-    values that can't be had on this machine, each with the reason; empty: all can be had.
+    that are known to be good first; `env.NAME` is a variable of the ranks. `missing` is a reference to a function of
+    the installed MPIs, which returns those values that can't be had on this machine, each with the reason; empty:
+    all can be had. `usable` is a reference to a function `(values, mpi, ranks)` of the knobs' values: it returns those
+    that do the same there, so that nothing is tried twice, or None where they don't go with the MPI; empty: all go with
+    all.
     """
 
     short: Mapping[str, Any]
@@ -99,6 +104,7 @@ class Tuning:
     load: Mapping[str, Any] = field(default_factory=dict)
     knobs: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     missing: str = ""
+    usable: str = ""
 
 
 @dataclass(frozen=True)
@@ -111,14 +117,17 @@ class Workload:
     reads what an earlier run has left. `fits(params, inputs, ranks)` raises BadInput there for what so many ranks can't
     do. `processes(params)` is how many processes a run starts beside its ranks; a learner's limit counts them like
     ranks. `curves` names the events that pages draw, the most important first; None: the page chooses. `results` names
-    the metrics that are shown before all others. `notes` says of events by name what their curve means, in a sentence.
-    `scaling` is None where the workload can't be compared over numbers of ranks, `tuning` where the tuner can't try it.
+    the metrics that matter first, at most eight; all others are shown on request. `notes` says of events by name what
+    their curve means, in a sentence. `scaling` is None where the workload can't be compared over numbers of ranks,
+    `tuning` where the tuner can't try it.
     `trains` says that its ranks import TensorFlow. `compile` is a reference to a function that the installation calls,
     so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Forms begin with the
-    workload whose `order` is lowest.
+    workload whose `order` is lowest. `metrics` says what metrics are called, by name, a part of one by `seconds.fit`;
+    their unit is in brackets: "throughput [points/s]". Raises ValueError for more than eight `results`.
 
-    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`; all may
-    be empty.
+    `threads(params)` is how many threads a rank computes with, whatever its placement allows; None where it uses all.
+    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
+    to a function that says in a sentence what isn't installed and who installs it, "" where all is; all may be empty.
     """
 
     name: str
@@ -131,6 +140,7 @@ class Workload:
     processes: Callable[[Any], int] | None = None
     curves: tuple[str, ...] | None = None
     results: tuple[str, ...] = ()
+    metrics: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
     scaling: Scaling | None = None
     tuning: Tuning | None = None
@@ -140,6 +150,12 @@ class Workload:
     verdict: str = ""
     panels: str = ""
     failures: str = ""
+    missing: str = ""
+    threads: Callable[[Mapping[str, Any]], int | None] | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.results) > MOST_RESULTS:
+            raise ValueError(f"the workload {self.name!r} names {len(self.results)} results; at most {MOST_RESULTS}")
 
     def check(self, values: Mapping[str, Any]) -> Params:
         """Validate params. Raises BadInput with one sentence."""
@@ -153,36 +169,86 @@ class Workload:
         function: Callable[..., Mapping[str, Any]] = load(self.function)
         return function
 
+    def lacks(self) -> str:
+        """Say what isn't installed and who installs it; "" where the workload can run on this machine."""
+        sentence: str = load(self.missing)() if self.missing else ""
+        return sentence
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Parts of a verdict beside the outcome: `faults` in the run, the worst first, which come before everything else;
+    `remarks`, which come last; `times`, a sentence on how the ranks spent their time (None: the general one); and
+    whether the run `diverged`, so that its outcome is worth nothing."""
+
+    faults: Sequence[Finding] = ()
+    remarks: Sequence[str] = ()
+    times: str | None = None
+    diverged: bool = False
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """What runs of a workload say in plain words.
+    """The verdict on runs of a workload in plain words.
 
-    `measured(facts)` is what a run came to, None where it told nothing of that kind. It is the verdict where nothing
-    kept the run from being faster; with `first`, it is the verdict in any case. `looks` are the questions what kept a
-    run from being faster, the most telling first; None: all questions that any run is asked.
+    `outcome(facts)` is what a run achieved, None where it has no metrics for that. It is the verdict where nothing kept
+    the run from being faster; with `first`, it is the verdict in any case. `checks(facts)` are the checks that find
+    what kept a run from being faster, the most important first; None stands for the general checks.
+    `observe(facts, totals)` adds faults and remarks; `totals` are the totals of the run's events.
     """
 
-    measured: Callable[[Facts], Finding | None]
+    outcome: Callable[[Facts], Finding | None]
     first: bool = False
-    looks: Sequence[Callable[[Facts], Finding | None]] | None = None
+    checks: Callable[[Facts], Sequence[Callable[[Facts], Finding | None]]] | None = None
+    observe: Callable[[Facts, Totals], Observations] | None = None
+
+
+class TrainingMetrics(TypedDict, total=False):
+    """Metrics of a data-parallel training run that the verdict and panels of `workshop.training` read. `exchange` and
+    `updates` make a run a training run; without another metric, the sentence that needs it is left out. `phases` has
+    seconds of each rank by phase, `last` in how many steps each rank came last, `late_by` by how many seconds then."""
+
+    exchange: str  # how gradients were exchanged; "none" where they weren't
+    updates: int
+    epochs: int
+    loss: float
+    diverged: bool
+    learning_rate: float  # of all ranks together
+    train_images: int
+    held_out_images: int
+    held_out_accuracy: float  # from 0 to 1
+    target: float  # accuracy, from 0 to 1
+    time_to_target: float | None  # s
+    images_per_second: float
+    images_per_second_ranks: Sequence[float]
+    measured_steps: int
+    messages_per_step: int
+    bytes_per_step: int
+    spread_before: float  # largest difference of a weight from its mean over the ranks, before the first step
+    spread: float  # the same after the last step
+    weights: Sequence[str]  # a digest of each rank's weights
+    shards: Sequence[int]  # images of each rank
+    seconds: Mapping[str, float]  # "train", "evaluate", "prepare"
+    phases: Mapping[str, Sequence[float]]  # "input", "compute", "communicate", "wait"
+    last: Sequence[int]
+    late_by: Sequence[float]
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a run's page: cards, none where the run told nothing that the panel could show.
+    """A part of a run's page: cards, none where the run has nothing that the panel could show.
 
-    `made_of` is what its cards are made of, cheap to find out: while that stays the same, they are not made anew.
-    `beside` are the cards that are worth seeing beside those of another run. `told` names the metrics that its cards
-    show, so that the list of all other metrics stays short.
+    `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
+    cards that a comparison of two runs shows. `metrics` names the metrics that the cards show, so that the list of all
+    other metrics stays short.
     """
 
     name: str
     show: Callable[[Snapshot], Sequence[Card]]
-    made_of: Callable[[Snapshot], Any]
+    version: Callable[[Snapshot], Any]
     section: Section = "result"
-    beside: Callable[[Snapshot], Sequence[Card]] | None = None
-    told: Collection[str] = ()
+    comparison: Callable[[Snapshot], Sequence[Card]] | None = None
+    metrics: Collection[str] = ()
 
 
 @dataclass(frozen=True)
@@ -204,8 +270,8 @@ class Failure:
 
     def as_json(self) -> dict[str, Any]:
         """The failure with its placements in their stored form."""
-        told = {name: value for name, value in vars(self).items() if name != "order"}
-        return told | {"broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
+        fields = {name: value for name, value in vars(self).items() if name != "order"}
+        return fields | {"broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
 
 
 # (cores, hosts, mpis) -> guided failures for a machine with so many cores, or for each of several hosts with so many;
@@ -218,23 +284,16 @@ FailuresOf = Callable[[int, "Sequence[Host]", Collection[str]], Sequence[Failure
 
 @dataclass(frozen=True)
 class Study:
-    """A kind of study: runs that are compared with each other. All are references.
+    """A kind of study: runs that are compared with each other.
 
-    `kind` names a `workshop.study.kinds.Kind`. `cards(report)` are the cards of its page, `show(report)` prints it in a
-    terminal; empty: its trials are shown. `plan(store, session, workload, settings)` plans it from a notebook; empty:
-    notebooks can't ask for it; `elsewhere` says who can. `visible(store, identity, report, cards)` returns the cards
-    that a learner may see before a guess, where `identity` is the learner's id; empty: all. `hidden` is the sentence
-    that is shown where it leaves some out. `workload` is the one that it is about unless somebody says otherwise.
+    `kind` is a reference to a `workshop.study.kinds.Kind`, which says all of it. `plan` is a reference to a function
+    `(store, session, workload, settings)`, which plans it from a notebook; empty: notebooks can't ask for it.
+    `workload` is the one that it is about unless somebody names another one.
     """
 
     name: str
     kind: str
-    cards: str = ""
-    show: str = ""
     plan: str = ""
-    elsewhere: str = ""
-    visible: str = ""
-    hidden: str = ""
     workload: str = ""
 
 
@@ -281,6 +340,15 @@ class Decks:
 
 
 @dataclass(frozen=True)
+class QuestionType:
+    """A type of questions in quizzes: `question` is a reference to a subclass of `workshop.quiz.types.Question`, whose
+    field `type` is a `Literal` of the type's name."""
+
+    name: str
+    question: str
+
+
+@dataclass(frozen=True)
 class QuizFormat:
     """Decks in the format of another program.
 
@@ -300,7 +368,8 @@ class QuizFormat:
 @dataclass(frozen=True)
 class LauncherOption:
     """An option of `workshop session start` and `workshop up`, which is taken as text. Several launchers may have an
-    option of the same name: then `help` is that of the first. Raises ValueError for a name that can't be an option."""
+    option of the same name: then the first one's `help` is shown. Raises ValueError for a name that can't be an
+    option."""
 
     name: str  # small letters, digits and _
     metavar: str  # what its value is called in the help, such as MINUTES
@@ -392,8 +461,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Check:
-    """What `workshop doctor` found about one thing. One that isn't `needed` may fail without harm to sessions and
-    runs."""
+    """A check of `workshop doctor`. A check that isn't `needed` may fail without harm to sessions and runs."""
 
     name: str
     ok: bool
@@ -411,6 +479,7 @@ class Extension:
     pages: Sequence[Page] = ()
     labs: Sequence[Lab] = ()
     decks: Sequence[Decks] = ()
+    question_types: Sequence[QuestionType] = ()
     formats: Sequence[QuizFormat] = ()
     launchers: Sequence[Launcher] = ()
     mpis: Sequence[MPI] = ()
@@ -421,7 +490,7 @@ class Extension:
 
 def help_of(name: str, field: FieldInfo) -> str:
     """One param as an option's help: what it is, the words it may be, and its default where there is one to show."""
-    told = field.description or name
+    words = field.description or name
     kinds = [field.annotation, *get_args(field.annotation)]  # those of "X | None", too
     choices = [str(choice) for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     if bool in kinds:
@@ -430,4 +499,4 @@ def help_of(name: str, field: FieldInfo) -> str:
     default = None if field.is_required() or field.default_factory else field.default
     if default is not None and default != "":
         notes.append(f"default: {('no', 'yes')[default] if isinstance(default, bool) else default}")
-    return f"{told} ({'; '.join(notes)})" if notes else told
+    return f"{words} ({'; '.join(notes)})" if notes else words

@@ -7,7 +7,7 @@ import streamlit as st
 from workshop.core.errors import WorkshopError
 from workshop.pages import blocks, frame, run_list
 from workshop.pages.comparison import compare
-from workshop.report.sentences import dumps, seen
+from workshop.report.sentences import dumps, public_view
 from workshop.server.numbers import number
 from workshop.store.records import RunRecord
 
@@ -34,14 +34,14 @@ def page() -> None:
         st.caption("Pick one run to export it, two to compare them.")
     with st.container(horizontal=True):
         for run in picked:
-            data = dumps(seen(run).as_json())
+            data = dumps(public_view(run).as_json())
             blocks.download(f"Run {run.id} as JSON", data, f"run-{run.id}.json", "application/json")
 
 
 def _linked() -> list[RunRecord]:
     """The runs that the address names, as far as they exist."""
-    found = []
-    for given in st.query_params.get("compare", "").split(",")[:2]:
+    runs = []
+    for text in st.query_params.get("compare", "").split(",")[:2]:
         with suppress(WorkshopError, ValueError):
-            found.append(frame.store().run(number(given)))
-    return found
+            runs.append(frame.store().run(number(text)))
+    return runs

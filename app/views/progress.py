@@ -1,4 +1,4 @@
-"""The class in the labs, for the instructor: who is stuck, everybody's marks, one learner's way, and beginning anew."""
+"""The class in the labs, for the instructor: stuck learners, everybody's marks, one learner's progress, and a reset."""
 
 import streamlit as st
 
@@ -37,7 +37,7 @@ def page() -> None:
 
 
 def _begin_anew(identity: Identity, learner: str, labs: list[str]) -> None:
-    """What a reset would do, before it is confirmed."""
+    """The effects of a reset, before it is confirmed."""
     chosen = st.selectbox("Lab", [ALL, *labs], width=320)
     lab = None if chosen == ALL else chosen
     plan = progress_reset.plan(frame.store(), learner, lab)

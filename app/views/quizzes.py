@@ -35,14 +35,14 @@ def page() -> None:
 def _decks(identity: Identity) -> None:
     """The labs' decks, each with how far one is."""
     st.subheader("Learn alone", anchor=False)
-    found = catalogue.decks()
-    if not found:
+    decks = catalogue.decks()
+    if not decks:
         st.info("There are no quizzes here yet.", icon=":material/info:")
-    good = [(name, deck) for name, deck in found.items() if isinstance(deck, Deck)]
+    good = [(name, deck) for name, deck in decks.items() if isinstance(deck, Deck)]
     for column, (name, deck) in blocks.abreast(good, ABREAST):
         with column, st.container(border=True, key=f"deck-{name}"):
-            _deck(name, deck, self_study.progress(frame.store(), deck, QuizLearner.of(identity)))
-    for name in found.keys() - dict(good).keys():
+            _deck(name, deck, self_study.progress(frame.store(), deck, QuizLearner.from_identity(identity)))
+    for name in decks.keys() - dict(good).keys():
         if identity.role == "instructor":
             st.error(f"The quiz of lab {frame.plain(name)} can't be read; `workshop quiz check {name}` says why.")
 

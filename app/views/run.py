@@ -14,18 +14,16 @@ def page() -> None:
     identity = frame.heading("Run")
     session = frame.choose_session()
     run = blocks.linked("run", frame.store().run, "*History* shows those there are")
-    shown, form = st.columns([13, 5], gap="medium")
-    with shown:
+    main, form = st.columns([13, 5], gap="medium")
+    with main:
         if run is not None:
             run_view(run.id, identity)
         else:
             _nothing_chosen(session)
-    # On a phone the form stands below the run; whoever comes to go on from a run wants it first, see style.css.
+    # On a phone the form stands below the run; for a continued run it comes first, see style.css.
     with form, st.container(border=True, key="go-on" if "again" in st.query_params else "new-run"):
-        if frame.recorded():
+        if frame.recorded() or session is None:
             st.markdown(frame.not_up(session))
-        elif session is None:
-            st.markdown("**No session is up**, so nothing can run yet.")
         else:
             run_form.form(session, identity, run)
 

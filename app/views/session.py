@@ -16,8 +16,8 @@ def page() -> None:
     if identity.role != "instructor" or frame.recorded():
         _view(session, identity)
         return
-    shown, controls = st.columns([3, 1], gap="medium")
-    with shown:
+    main, controls = st.columns([3, 1], gap="medium")
+    with main:
         _view(session, identity)
     with controls:
         session_controls.controls(session, identity)
@@ -34,6 +34,6 @@ def _view(session: SessionRecord | None, identity: Identity) -> None:
 
 def _horovod(identity: Identity) -> None:
     """How far Horovod is, while it isn't built."""
-    found = horovod.build()
-    words = str(found) if identity.role == "instructor" else found.brief
-    st.info(frame.plain(words), icon=":material/build:" if found.state == "running" else ":material/info:")
+    build = horovod.build()
+    words = str(build) if identity.role == "instructor" else build.brief
+    st.info(frame.plain(words), icon=":material/build:" if build.state == "running" else ":material/info:")

@@ -4,7 +4,7 @@ import streamlit as st
 
 from workshop.pages import frame, links
 from workshop.report.sentences import state_words
-from workshop.store.records import Identity, SessionRecord
+from workshop.store.records import SessionRecord
 
 WORDS = """
 A **session** is a small cluster: a few **ranks**, which are processes that work on one problem together and talk
@@ -24,10 +24,10 @@ RECENT = 5  # runs that are listed
 
 
 def page() -> None:
-    identity = frame.heading("Distributed Training Workshop")
+    frame.heading("Distributed Training Workshop")
     session = frame.choose_session()
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    main, side = st.columns([3, 2], gap="large")
+    with main:
         st.subheader("Predict, run, see, explain", anchor=False)
         st.markdown(WORDS)
         with st.container(horizontal=True):
@@ -36,21 +36,20 @@ def page() -> None:
                 links.go("run")
             if st.button("See the ranks", icon=":material/memory:"):
                 links.go("session")
-    with right, st.container(border=True):
+    with side, st.container(border=True):
         st.markdown("#### Right now")
-        _now(session, identity)
+        _now(session)
     st.divider()
     st.markdown(TERMS)
 
 
-def _now(session: SessionRecord | None, identity: Identity) -> None:
+def _now(session: SessionRecord | None) -> None:
     """The session's state and the latest runs."""
     if session is not None:
         st.markdown(f"Session **{frame.plain(session.name)}**: {frame.plain(state_words(session))}")
     else:
         st.markdown("No session has been launched yet.")
-        if identity.role == "instructor":
-            st.markdown("Launch one on the *Session* page.")
+    st.markdown(frame.not_up(session))
     latest = frame.store().runs(session_id=session.id if session else None, limit=RECENT)
     links.run_links(latest)
     if not latest:

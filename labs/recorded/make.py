@@ -35,9 +35,15 @@ from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import catalogue, description
 from workshop.quiz import reader
-from workshop.quiz.deck import Choice, Deck, Match, Number, Order, Place, Predict, Text
-from workshop.quiz.question_view import solution
+from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
+from workshop.quiz.types.choice import Choice
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.order import Order
+from workshop.quiz.types.place import Place
+from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.text import Text
 from workshop.report.failures import failures
 from workshop.runtime import client, lifecycle
 from workshop.server.auth import hashed, new_secrets
@@ -45,12 +51,12 @@ from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study.guided.guesses import Ask, ChoiceGuess, about
-from workshop.study.guided.questions import ask as question
+from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
 from workshop.workloads.federated.failures import federated_failures
-from workshop.workloads.federated.study.guesses import ASKS
+from workshop.workloads.federated.study.kind import ASKS
 from workshop.workloads.sgan.study.guide import GUIDE
 
 NAME = "class"  # of the session
@@ -252,7 +258,7 @@ class Player:
 
 def _raw(asked: Any, right: bool, chance: random.Random) -> Any:
     """An answer as a browser would send it."""
-    told, question = solution(asked), asked.question
+    told, question = asked.question.solution(asked), asked.question
     match question:
         case Choice():
             keys = list(asked.keys) if right is False else told["keys"]

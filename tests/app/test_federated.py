@@ -71,7 +71,7 @@ def test_guesses_are_kept_and_told_how_near_they_came(open_page: Open, store: St
     study = seed.study(store, session)
     page = open_page("federated")
     click(page, "Keep my guess")
-    assert "Give both guesses first" in plain(page)
+    assert "Give all guesses first" in plain(page)
     page.number_input[0].set_value(3.0)
     page.number_input[1].set_value(10.0)
     click(page, "Keep my guess")
@@ -115,7 +115,7 @@ def test_one_that_was_left_is_gone_on_with_by_the_instructor(
     assert not {"Run all seeds", "Run what is missing", "Begin another one", "Stop"} & set(labels(page))
     store.update_session(session.id, state="stopped")
     page = open_page("federated", "instructor")
-    assert "No session is up" in plain(page) and "Run what is missing" not in labels(page)
+    assert "so nothing can run now" in plain(page) and "Run what is missing" not in labels(page)
 
 
 @pytest.mark.real

@@ -17,7 +17,9 @@ from workshop import pages, registry
 from workshop.core import config
 from workshop.extension import Extension, Page
 from workshop.pages import frame, links, navigation
+from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
 BROKEN = navigation.broken  # as it is; `open_page` has it raise
@@ -28,7 +30,7 @@ OURS = ["welcome", "session", "placement", "run", "studies", "tuning", "federate
 def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
     """`bring(page, …)` has a stranger's extension bring these pages. Their functions are in the module `stranger`."""
     stranger = types.ModuleType("stranger")
-    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves)
+    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves, charts=_charts)
     monkeypatch.setitem(sys.modules, "stranger", stranger)
     own = registry.extensions()
 
@@ -45,6 +47,10 @@ def _hello() -> None:
     st.markdown(f"Hello, {identity.nickname}.")
     links.run_link(3, "The third run")
     links.link("nowhere", "Nowhere")
+
+
+def _charts() -> None:
+    st.bar_chart([1, 2])
 
 
 def _breaks() -> None:
@@ -98,6 +104,11 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
         ("stranger:leaves", "The page Broken can't be shown: 3."),
         ("stranger:absent", "The page Broken can't be shown: module 'stranger' has no attribute 'absent'."),
         ("no_such_package.page:page", "The page Broken can't be shown: No module named 'no_such_package'."),
+        (
+            "stranger:charts",
+            "The page Broken can't be shown: Streamlit's own charts need altair, which is not installed; draw the "
+            "figure with st.plotly_chart.",
+        ),
     ],
 )
 def test_a_broken_page_says_so_in_a_sentence(
@@ -129,3 +140,13 @@ def test_a_page_can_t_take_our_name_nor_the_root(open_page: Open, bring: Bring, 
 def test_a_name_has_to_fit_an_address(name: str) -> None:
     with pytest.raises(ValueError, match="needs a title, and a name like hello-2"):
         Page(name, "Title", "school", "stranger:hello")
+
+
+def test_what_is_not_installed_is_marked_before_its_form(
+    open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(environment, "installed", lambda: None)
+    page = open_page("run", workload="openfl")
+    assert "A real federation with OpenFL (not installed)" in page.selectbox[0].options
+    assert "OpenFL isn't installed here; the instructor runs" in plain(page)
+    assert not page.number_input, "nobody fills in a form for it"

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
 from tests.app.conftest import Open
 from tests.server import seed
+from workshop.core.errors import BadInput
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
 from workshop.pages import frame
+from workshop.report.session_sections import SessionLook
+from workshop.server import actions, auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -48,15 +53,16 @@ def test_every_page_stands_on_a_full_one(open_page: Open, store: Store, session:
 
 
 def test_only_the_instructor_has_the_controls(open_page: Open, store: Store, session: SessionRecord) -> None:
-    assert {"Reset", "Stop it", "Launch"} <= set(labels(open_page("session", "instructor")))
+    assert {"Reset it", "Stop it", "Launch"} <= set(labels(open_page("session", "instructor")))
     store.hold_lease(store.ask_lease(session.id, "ada's notebook", "host", 1, 1.0).id)
     assert "Take back" in labels(open_page("session", "instructor"))
-    assert not {"Reset", "Take back", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
+    assert not {"Reset it", "Take back", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
 
 
 def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("session", "instructor")
-    next(button for button in page.button if button.label == "Reset").click().run()
+    assert any("cancels the run" in text.value for text in page.markdown), "it asks first, and says what it cancels"
+    next(button for button in page.button if button.label == "Reset it").click().run()
     assert store.session("class").reset_requested
     fields = {field.label: field for field in page.number_input if "limits" in str(field.form_id)}
     fields["Ranks"].set_value(2)
@@ -85,6 +91,30 @@ def test_a_launch_that_can_t_be_says_why(open_page: Open, session: SessionRecord
     next(field for field in page.text_input if field.label == "Name").set_value("No Name!").run()
     next(button for button in page.button if button.label == "Launch").click().run()
     assert "can't be a session's name" in page.error[0].value.replace("\\", "")
+
+
+def test_once_the_session_is_stopped_every_page_says_what_one_can_do(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    page = open_page("run")
+    assert not start(page).disabled
+    store.update_session(session.id, state="stopped")
+    page.run()
+    assert start(page).disabled
+    for name in ("run", "welcome", "placement"):
+        page = open_page(name)
+        said = words(page).replace("\\", "")
+        assert "Session class is stopped, so nothing can run now" in said and "page Quizzes" in said, name
+        assert "workshop session" not in said, name
+    queue = json.loads(SessionLook(store, "class")()["queue"])["empty"]
+    assert "so nothing can run now" in queue and "Quizzes" in queue
+    with pytest.raises(BadInput, match="so nothing can run now") as refused:
+        actions.submit(store, auth.let_in(store, "learner", "Ada")[0], store.session("class"), "kmeans", {}, {})
+    assert "workshop session" not in str(refused.value), "learners have no command line"
+
+
+def start(page: AppTest) -> Button:
+    return next(button for button in page.button if button.label == "Start the run")
 
 
 @pytest.mark.real
@@ -202,10 +232,12 @@ def test_the_session_page_says_how_far_horovod_is(
     open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     said = []
-    for state in (Build("running", percent=45), Build("failed", "No g++; see /srv/log."), Build("built")):
+    waits = Build("running", percent=45, waits="process 7 (workshop bench kmeans) of user anna")
+    for state in (Build("running", percent=45), waits, Build("failed", "No g++; see /srv/log."), Build("built")):
         monkeypatch.setattr(horovod, "build", lambda state=state: state)
         said.append([found.value.replace("\\", "") for found in open_page("session", role).info])
-    running, failed, built = said
+    running, waiting, failed, built = said
     assert ["45 % so far" in words for words in running] == [True]
+    assert any("waits for process 7" in words for words in waiting) and "is being compiled" not in "".join(waiting)
     assert ["/srv/log" in words for words in failed] == [role == "instructor"]
     assert built == []

@@ -9,12 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open, switch
-from tests.app.test_pages import words
+from tests.app.test_pages import labels, words
+from workshop.core import topology
+from workshop.core.errors import BadInput
 from workshop.store.records import Limits, SessionRecord
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
 SAMPLES = Path(__file__).parents[1] / "mpi" / "reports" / "samples"
+RUN = "Run k-means on this placement"
 
 
 def plain(page: AppTest) -> str:
@@ -158,21 +161,41 @@ def test_threads_of_another_placement_are_none_of_a_report_s(open_page: Open, se
 
 def test_a_placement_that_fits_is_run(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("placement")
-    run = next(button for button in page.button if button.label == "Run k-means on this placement")
-    run.click().run()
-    assert page.error, "these hosts aren't the session's"
-    assert store.runs() == []
+    assert RUN not in labels(page) and "for hosts that the session doesn't have: hostA, hostB and hostC" in plain(page)
     command(page).set_value("mpirun -n 2 --map-by core --bind-to core true").run()
-    next(button for button in page.button if button.label == "Run k-means on this placement").click().run()
+    assert RUN not in labels(page) and "for 2x4x2, which isn't here" in plain(page)
+    field(page, "Machine").set_value("this").run()
+    command(page).set_value("mpirun -n 2 --map-by core:pe=512 --bind-to core true").run()
+    assert RUN not in labels(page) and "it can't be run" in plain(page)
+    command(page).set_value("mpirun -n 2 --map-by core --bind-to core true").run()
+    next(button for button in page.button if button.label == RUN).click().run()
     assert not page.exception
     (queued,) = store.runs()
     assert queued.placement["map_by"] == "core"
 
 
+def test_the_mpi_s_own_lines_stay_and_the_machine_is_named_above_them(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    cores = topology.allowed_cores(topology.machine())
+    page = open_page("run")
+    page.number_input(key="placement-ranks").set_value(3 * cores).run()
+    page.selectbox(key="placement-bind_to").set_value("core").run()
+    next(button for button in page.button if button.label == "Start the run").click().run()
+    first, whose, *own = page.error[0].value.replace("\\", "").split("  \n")
+    assert first.startswith(f"This machine has {cores} cores; you placed {3 * cores} ranks. Try ")
+    assert whose == "Open MPI refuses this placement, in its own words:" and len(own) > 3, "each line stays one"
+
+
+def _raise(words: str) -> None:
+    raise BadInput(words)
+
+
 def test_learners_limits_hold(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("placement")
+    field(page, "Machine").set_value("this").run()
     command(page).set_value("mpirun -n 1 -x LD_PRELOAD=/tmp/x.so true").run()
-    next(button for button in page.button if button.label == "Run k-means on this placement").click().run()
+    next(button for button in page.button if button.label == RUN).click().run()
     assert "Learners can't set LD_PRELOAD" in plain(page)
     assert store.runs() == []
 
@@ -231,4 +254,4 @@ def test_what_is_too_large_to_be_drawn_says_so(open_page: Open, session: Session
     assert "These are 64 of 100 hosts." in plain(page)
     command(page).set_value("mpirun -n 2 --map-by core --bind-to core true").run()
     field(page, "Machine").set_value("2x600").run()
-    assert "1200 processing units is too large to be drawn" in plain(page)
+    assert "1200 hardware threads is too large to be drawn" in plain(page)

@@ -61,6 +61,15 @@ def test_a_study_that_goes_on(open_page: Open, store: Store, session: SessionRec
     assert "goes on" in said and "4 of 9 runs" in said
 
 
+def test_a_study_that_waits_says_for_whom(open_page: Open, store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=4)
+    trial = store.trials(study.id)[4]
+    store.submit(session.id, "mnist", trial.params, trial.placement, measured=True, trial=(study.id, 5))
+    store.update_session(session.id, state="ready", message="Run 5 waits for process 7 (workshop bench kmeans)")
+    store.heartbeat(session.id)
+    assert "Run 5 waits for process 7 (workshop bench kmeans)" in plain(open_page("studies"))
+
+
 def test_a_study_that_was_interrupted(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, ended=2)
     store.leave_study(study.id, "seed")
@@ -102,7 +111,7 @@ def test_a_grid_with_its_best_cell_and_a_download(open_page: Open, store: Store,
 def test_a_kind_that_nobody_knows_is_shown_with_its_runs(open_page: Open, store: Store, session: SessionRecord) -> None:
     grids.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0, kind="<i>newer</i>")
     page = open_page("studies")
-    assert "doesn't know what to make of this study" in plain(page)
+    assert "can't interpret this study" in plain(page)
     assert "/run?run=2" in tables(page)
     assert "<i>" not in words(page)
 

@@ -15,7 +15,6 @@ from tests.workloads.sgan.study import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.guided import plan
 from workshop.study.guided.plan import Setting
 from workshop.workloads.sgan.study.guide import GUIDE
 
@@ -49,7 +48,7 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
 
 @pytest.mark.parametrize("role", ["learner", "instructor"])
 def test_every_step_before_and_after_its_run(open_page: Open, store: Store, session: SessionRecord, role: str) -> None:
-    empty, full = plan.begin(store, world.setting(steps="")), world.study(store, session)
+    empty, full = runner.begin(store, world.setting(steps="")), world.study(store, session)
     for step in GUIDE.keys:
         page = open_page("tuning", role, study=str(empty.id), step=step)
         assert "Nobody has run it yet" in plain(page) and "The article:" not in plain(page), "it would tell"
@@ -65,7 +64,7 @@ def test_every_step_before_and_after_its_run(open_page: Open, store: Store, sess
 def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
-    study = plan.begin(store, world.setting(steps=""))
+    study = runner.begin(store, world.setting(steps=""))
     page = open_page("tuning", study=str(study.id), step="i")
     click(page, "Keep my guess")
     assert "Give a guess first" in plain(page)
@@ -103,7 +102,7 @@ def test_what_is_left_in_the_middle_of_a_step_can_be_gone_on_with(
 
 
 def test_learners_can_t_run_anything(open_page: Open, store: Store, session: SessionRecord) -> None:
-    study = plan.begin(store, world.setting(steps=""))
+    study = runner.begin(store, world.setting(steps=""))
     said = plain(open_page("tuning", study=str(study.id)))
     assert "The instructor runs the steps" in said
     page = open_page("tuning")
@@ -121,13 +120,13 @@ def test_a_study_that_goes_on_elsewhere(open_page: Open, store: Store, session: 
 
 
 def test_without_a_session_that_is_up(open_page: Open, store: Store, session: SessionRecord) -> None:
-    study = plan.begin(store, world.setting(steps=""))
+    study = runner.begin(store, world.setting(steps=""))
     store.update_session(session.id, state="stopped")
     page = open_page("tuning", "instructor", study=str(study.id))
-    assert "No session is up" in plain(page) and "Run this step" not in labels(page)
+    assert "Session class is stopped, so nothing can run now." in plain(page) and "Run this step" not in labels(page)
 
 
 @pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
 def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
-    plan.begin(store, world.setting(steps=""))
+    runner.begin(store, world.setting(steps=""))
     assert "There is no study" in plain(open_page("tuning", study=given, step="zz"))

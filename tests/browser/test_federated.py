@@ -11,6 +11,7 @@ from tests.browser.conftest import Class, NewPage, join
 from tests.study.conftest import own_lock
 from tests.support import limit, until
 from workshop.registry import workload
+from workshop.study import runner
 from workshop.workloads.federated.study import plan
 
 __all__ = ["own_lock"]
@@ -46,7 +47,7 @@ def guess(page: Page, behind: str, above: str) -> None:
 def test_two_seeds_are_seen_by_round_and_judged(workshop: Class, new_page: NewPage) -> None:
     store, session = workshop.store, workshop.session
     wanted = plan.checked(store, workload("federated"), SMALL, 2, session)
-    study = plan.begin(store, wanted, "Instructor")
+    study = runner.begin(store, wanted, "Instructor")
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
     page.goto(f"{workshop.url}/federated")

@@ -70,6 +70,9 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     assert (colours, labels) == ({theme.rank_colour(0), theme.rank_colour(1)}, ["0", "0", "1", "1"])
 
     # Here it runs as predicted.
+    machine = page.get_by_role("textbox", name="Machine", exact=True)
+    machine.fill("this")
+    machine.press("Enter")
     type_command(page, "mpirun -n 2 --map-by core --bind-to core python train.py")
     expect(page.get_by_role("textbox", name="Hosts")).to_have_value("")
     page.get_by_role("button", name="Run k-means on this placement").click()

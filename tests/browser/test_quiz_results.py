@@ -37,13 +37,10 @@ def is_laid_out(page: Page) -> None:
     wide, there = page.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert wide <= there
     shares = page.evaluate(
-        """[...document.querySelectorAll('svg.bar')].map(bar => {
-            const [whole, part] = bar.querySelectorAll('rect');
-            return [whole.getBoundingClientRect().width, part.getBoundingClientRect().width];
-        })"""
+        "[...document.querySelectorAll('meter')].map(bar => [bar.getBoundingClientRect().width, bar.value])"
     )
     assert len(shares) > LEARNERS
-    assert all(whole > 40 and part <= whole + 1 for whole, part in shares)
+    assert all(width > 40 and 0 <= value <= 1 for width, value in shares)
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -76,7 +73,7 @@ def test_the_report_is_a_page_of_its_own(new_page: NewPage, there: Counted) -> N
     alone.goto(f"data:text/html;base64,{base64.b64encode(data).decode()}")
     expect(alone.get_by_role("heading", level=1)).to_have_text("Results: Ranks and their cores")
     assert (
-        alone.locator("section.verdict").evaluate("one => getComputedStyle(one).backgroundColor")
+        alone.locator("section.ws-verdict").evaluate("one => getComputedStyle(one).backgroundColor")
         == "rgb(244, 249, 251)"
     )
     is_laid_out(alone)

@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
 from tests.conftest import leftovers
 from tests.support import limit, until
+from workshop.cli.main import app
 from workshop.registry import commands
 from workshop.store.store import Store
 
@@ -60,6 +63,7 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
         (["run", "kmeans", "--data", "blobs", "--points", "10", "--clusters", "11"], "11 clusters"),
         (["run", "kmeans", "--nonsense", "1"], "No such option: --nonsense"),
         (["run", "kmeans", "--bind-to", "core", "--ranks", "16"], "Open MPI refuses this placement, in its own words"),
+        (["run", "kmeans", "--cores-per-rank", "64"], "Open MPI refuses this placement, in its own words"),
         (["run", "kmeans", "--session", "nobody"], "no session 'nobody'"),
         (["run", "kmeans", "--env", "NOVALUE"], "--env NOVALUE has no value"),
         (["run", "nothing"], "No such command 'nothing'"),
@@ -116,6 +120,16 @@ def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
     assert ended.returncode == 2
     assert "999" in ended.stderr
     assert len(ended.stderr.strip().splitlines()) == 1
+
+
+def test_no_help_cuts_a_summary_and_each_has_a_short_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    runner, groups = CliRunner(), [([], get_command(app))]
+    for words, group in groups:
+        shown = runner.invoke(app, [*words, "-h"])
+        assert shown.exit_code == 0 and "..." not in shown.output.partition("Options:")[2], shown.output
+        groups += [([*words, name], each) for name, each in group.commands.items() if hasattr(each, "commands")]
+    assert len(groups) > 12 and runner.invoke(app, ["run", "kmeans", "-h"]).exit_code == 0
 
 
 @pytest.mark.real

@@ -74,13 +74,13 @@ def test_every_problem_of_a_lab_is_told(capsys: pytest.CaptureFixture[str], cour
 def test_copies(capsys: pytest.CaptureFixture[str], course: Path, tmp_path: Path) -> None:
     assert "make them with workshop labs build" in said(capsys, "copy", code=2)
     said(capsys, "build")
-    assert "1-small.ipynb is there" in said(capsys, "copy")
+    assert "1-small.ipynb was copied" in said(capsys, "copy")
     mine = course / "mine"
     assert sorted(path.name for path in mine.rglob("*.*")) == [".handed-out.json", "1-small.ipynb", "add.py"]
     (mine / "1-small.ipynb").write_text("mine")
     told = documented(capsys, "copy")
     assert told["folder"] == str(mine) and [one["what"] for one in told["copies"]] == ["kept", "same"]
-    assert "1-small.ipynb is there" in said(capsys, "copy", "--again", "small")
+    assert "1-small.ipynb was copied" in said(capsys, "copy", "--again", "small")
     assert (mine / "1-small (set aside).ipynb").read_text() == "mine"
     assert "there are 1-small.ipynb" in said(capsys, "copy", "--again", "2-other.ipynb", code=2)
     assert "did you mean small?" in said(capsys, "copy", "--again", "smal", code=2)

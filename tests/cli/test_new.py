@@ -96,3 +96,10 @@ def test_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert told["folder"] == str(tmp_path / "heat-workshop")
     assert "heat_workshop/page.py" in told["files"]
     assert told["next"][1] == "workshop run heat"
+
+
+def test_labs_of_two_new_packages_may_have_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labs = [templates.write_workload(name, tmp_path) / f"{name}_workshop" / "labs" / name for name in ("warm", "cold")]
+    assert len({description.read(lab).number for lab in labs}) == 1
+    monkeypatch.setattr(catalogue, "folders", lambda _: labs)
+    assert catalogue.problems() == []

@@ -41,7 +41,7 @@ def test_results_are_told(rounds: tuple[int, int], capsys: pytest.CaptureFixture
     before, this = map(str, rounds)
     assert run(["quiz", "results", this, "--before", before]) == 0
     told = capsys.readouterr().out
-    for part in ("Verdict: ", "Why: ", "Next: ", "Zoë <b>bold</b>", "=HYPERLINK", "world: right"):
+    for part in ("Verdict: ", "Why: ", "Next: ", "Zoë <b>bold</b>", "=HYPERLINK", "Before and after"):
         assert part in told
 
 

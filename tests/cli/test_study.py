@@ -13,12 +13,15 @@ from rich.console import Console
 from tests.cli.test_cli import answer, workshop
 from tests.study import seed
 from workshop.cli.main import run
+from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload
+from workshop.runtime import measurement_lock
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.command import store_and_session, with_notices
 from workshop.study.scaling.plan import KIND, plan
-from workshop.study.terminal import watch_study
+from workshop.study.terminal import report_ends, watch_study
 from workshop.study.trial_monitor import Progress
 
 SCALING = ["study", "run", "scaling", "--workload"]
@@ -125,13 +128,50 @@ def test_the_bar_says_what_is_run(store: Store, session: SessionRecord) -> None:
     assert quiet.getvalue() == ""
 
 
+def test_without_a_terminal_each_ended_trial_has_a_line(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, failing=4)
+    out = io.StringIO()
+    report_end = report_ends(Console(file=out, width=40), store, study.id)
+    trials = store.trials(study.id)
+    failed = next(trial for trial in trials if trial.label.startswith("4 "))
+    report_end(trials[0].number)
+    report_end(failed.number)
+    completed_line, failed_line = out.getvalue().splitlines()
+    assert completed_line == f"9 of 9: {trials[0].label}, 5,200 images/s"
+    assert failed_line.startswith(f"9 of 9: {failed.label}, failed: ") and len(failed_line) > 40
+    terminal = io.StringIO()
+    report_ends(Console(file=terminal, force_terminal=True), store, study.id)(failed.number)
+    assert terminal.getvalue() == ""
+
+
+def test_whoever_runs_a_study_reads_once_for_whom_it_waits(store: Store, session: SessionRecord) -> None:
+    study = seed.study(store, session, ended=1)
+    trial = store.trials(study.id)[0]
+    out, seen = Console(file=io.StringIO(), width=200), []
+    look = with_notices(out, seen.append)
+    for waits in ("", "Run 2 waits for A.", "Run 2 waits for A.", "Run 2 waits for B.", ""):
+        look(Progress(trial, store.run(trial.run_id or 0), 1, 9, None, waits=waits))
+    assert out.file.getvalue() == "Run 2 waits for A.\nRun 2 waits for B.\n" and len(seen) == 5
+
+
+def test_only_the_run_that_waits_says_for_whom_a_study_waits(
+    session: SessionRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
+    with measurement_lock.machine_held("workshop bench mnist"):
+        store_and_session(session.name, private=False)
+        assert capsys.readouterr().err == ""
+        with pytest.raises(WorkshopError, match="Somebody else measures"):
+            store_and_session(session.name, private=False, no_wait=True)
+
+
 @pytest.mark.real
 def test_one_rank_has_nobody_to_talk_to(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session)
     lines = workshop("study", "show", str(study.id)).stdout.splitlines()
     one, two = (next(" ".join(line.split()) for line in lines if line.split()[:1] == [ranks]) for ranks in ("1", "2"))
-    assert one.endswith("98 % - - 2 %"), one
-    assert two.count("%") == 5 and " - " not in two, two
+    assert one.endswith("98 % – – 2 %"), one
+    assert two.count("%") == 5 and " – " not in two, two
 
 
 @pytest.mark.real

@@ -16,7 +16,7 @@ from tests.control_groups import control_group, inside
 from tests.support import limit
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.core.memory import Gauge, MemoryUsage, held, size
+from workshop.core.memory import Gauge, MemoryUsage, private_bytes, size
 
 MIB = 2**20
 MEMINFO = f"MemTotal: {16 << 20} kB\nMemFree: {1 << 20} kB\nMemAvailable: {8 << 20} kB\n"
@@ -101,12 +101,12 @@ def test_this_machine_and_this_process() -> None:
     total = psutil.virtual_memory().total
     assert Gauge().read()[0].total == total
     assert 0 < Gauge().tightest().available <= total
-    before = held(os.getpid())
+    before = private_bytes(os.getpid())
     block = b"x" * (64 * MIB)
-    after = held(os.getpid())
+    after = private_bytes(os.getpid())
     assert before is not None and after is not None
     assert 60 * MIB < after - before < 80 * MIB, len(block)
-    assert held(2**22 + 1) is None
+    assert private_bytes(2**22 + 1) is None
 
 
 @pytest.mark.real

@@ -15,9 +15,8 @@ import pytest
 
 from tests.support import limit, until
 from workshop.core import processes
-from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
-from workshop.runtime import lifecycle, measurement_lock
+from workshop.runtime import lifecycle
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -90,17 +89,3 @@ def test_tagged_processes_are_found_and_ended(workshop_home: Path) -> None:
         for process in [*started, other]:
             process.kill()
             process.wait()
-
-
-def test_only_one_measures_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
-    with measurement_lock.measuring_lock():
-        with (
-            pytest.raises(WorkshopError, match="measuring on this machine"),
-            measurement_lock.measuring_lock(seconds=0.3),
-        ):
-            pass
-        with pytest.raises(WorkshopError), measurement_lock.measuring_lock(give_up=lambda: True):
-            pass
-    with measurement_lock.measuring_lock(seconds=0.1):
-        pass

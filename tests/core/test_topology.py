@@ -117,6 +117,17 @@ def test_cores_of_two_dies_that_share_their_numbers(tmp_path: Path) -> None:
     assert units == rows and len({row["core"] for row in units}) == 48
 
 
+def test_cores_of_amds_compute_units_are_no_hardware_threads(tmp_path: Path) -> None:
+    """Linux calls the two cores of a unit siblings, but numbers them apart; hwloc counts 64 cores, too."""
+    rows = [row | {"core": row["unit"]} for row in machines.synthetic("4x8x2", l3=2).units]
+    dump(tmp_path, rows, masks=True)
+    for row in rows:
+        pair = 3 << row["unit"] // 2 * 2
+        siblings = ",".join(f"{pair >> 32 * place & 0xFFFFFFFF:08x}" for place in (1, 0))
+        put(tmp_path / f"cpu/cpu{row['unit']}/topology/thread_siblings", siblings)
+    assert topology.machine(tmp_path)["units"] == rows
+
+
 def test_a_container_that_hides_sys(tmp_path: Path) -> None:
     rows = topology.machine(tmp_path)["units"]
     assert [row["unit"] for row in rows] == sorted(os.sched_getaffinity(0))

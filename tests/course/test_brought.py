@@ -41,7 +41,7 @@ def test_learners_get_them_with_their_files(brought: Path, tmp_path: Path) -> No
     }
     assert "BEGIN SOLUTION" not in (mine / "7-small.ipynb").read_text()
     (mine / "7-small.ipynb").write_text("mine")
-    assert copies.again(config.notebooks_folder(), mine, "7-small.ipynb").aside == "7-small (set aside).ipynb"
+    assert copies.copy_again(config.notebooks_folder(), mine, "7-small.ipynb").aside == "7-small (set aside).ipynb"
     assert copies.linked(config.notebooks_folder(), "7-small.ipynb", "small") == ["labs/small/add.py"]
     assert [tile["path"] for tile in tiles(mine)] == ["1-own.ipynb", "7-small.ipynb"]
 

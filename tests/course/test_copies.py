@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.course.desk import AS_ROOT, EVE, NAME, Desk
 from workshop.core.errors import BadInput
-from workshop.course.copies import LEDGER, again, hand_out
+from workshop.course.copies import LEDGER, copy_again, hand_out
 from workshop.course.learner_folder import Folder
 
 
@@ -67,7 +67,7 @@ def test_a_file_larger_than_any_notebook_is_somebodys_and_not_read(desk: Desk) -
     desk.hand_out()
     os.truncate(desk.mine / NAME, 1 << 33)  # takes no room
     assert desk.hand_out() == "kept"
-    set_aside = again(desk.originals, desk.mine, NAME).aside
+    set_aside = copy_again(desk.originals, desk.mine, NAME).aside
     assert desk.read() == "first" and (desk.mine / str(set_aside)).stat().st_size == 1 << 33
 
 
@@ -141,9 +141,9 @@ def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
 def test_given_anew(desk: Desk) -> None:
     desk.hand_out()
     desk.write("mine")
-    assert again(desk.originals, desk.mine, NAME).what == "given"
+    assert copy_again(desk.originals, desk.mine, NAME).what == "given"
     assert desk.files == {NAME: "first", "1-small (set aside).ipynb": "mine"}
-    again(desk.originals, desk.mine, NAME)
+    copy_again(desk.originals, desk.mine, NAME)
     assert len(desk.files) == 2
 
 
@@ -156,7 +156,7 @@ def test_given_anew_where_a_file_has_one_name_only(desk: Desk, monkeypatch: pyte
     desk.hand_out()
     desk.write("mine")
     monkeypatch.setattr(os, "link", refused)
-    assert again(desk.originals, desk.mine, NAME).what == "given"
+    assert copy_again(desk.originals, desk.mine, NAME).what == "given"
     assert desk.files == {NAME: "first", "1-small (set aside).ipynb": "mine"}
 
 
@@ -173,7 +173,7 @@ def test_refusals(desk: Desk, tmp_path: Path) -> None:
             hand_out(originals, mine)
     for name in ("2-other.ipynb", f"../originals/{NAME}"):
         with pytest.raises(BadInput, match="There is no notebook"):
-            again(desk.originals, desk.mine, name)
+            copy_again(desk.originals, desk.mine, name)
 
 
 def test_failed_update_is_tried_again(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,7 +217,7 @@ def test_root_reads_and_writes_through_nothing(desk: Desk, tmp_path: Path, put: 
             os.mkfifo(path)
         elif name == NAME:
             path.mkdir()
-    assert again(desk.originals, desk.mine, NAME).what == "beside"
+    assert copy_again(desk.originals, desk.mine, NAME).what == "beside"
     assert secret.read_text() == "root's" and secret.stat().st_uid == 0
     assert not (tmp_path / "nowhere").exists()
     made = [path for path in desk.mine.iterdir() if path.name != NAME]
@@ -255,7 +255,7 @@ def test_files_that_notebooks_link_to_come_along(desk: Desk, tmp_path: Path) -> 
     assert given() == {NAME: "same", "labs/small/add.py": "beside"}
     assert (desk.mine / "labs/small/add.py").read_text() == "mine"
     assert (desk.mine / "labs/small/add (new version).py").read_text() == "two"
-    anew = again(desk.originals, desk.mine, "labs/small/add.py", tmp_path / "labs")
+    anew = copy_again(desk.originals, desk.mine, "labs/small/add.py", tmp_path / "labs")
     assert (anew.what, anew.aside) == ("given", "add (set aside).py")
     assert (desk.mine / "labs/small/add (set aside).py").read_text() == "mine"
     (desk.mine / "labs").rename(tmp_path / "elsewhere")
@@ -282,7 +282,7 @@ def test_what_a_learner_wrote_last_is_always_there(taken: list[str]) -> None:
             elif step == "hand out":
                 desk.hand_out()
             elif step == "again":
-                again(desk.originals, desk.mine, NAME)
+                copy_again(desk.originals, desk.mine, NAME)
             else:
                 beside = [name for name in desk.files if "new version" in name]
                 name = beside[-1] if step == "write beside" and beside else NAME

@@ -14,7 +14,7 @@ from tests.course.desk import AS_ROOT, EVE, NAME, Desk
 from tests.support import limit
 from workshop.core.errors import BadInput
 from workshop.course import copies
-from workshop.course.copies import LEDGER, again
+from workshop.course.copies import LEDGER, copy_again
 from workshop.course.learner_folder import Folder, opened
 
 
@@ -108,7 +108,7 @@ def test_root_is_led_nowhere_by_links(desk: Desk, tmp_path: Path) -> None:
         for number in range(200):
             desk.publish(f"version {number}")
             try:
-                again(desk.originals, mine, NAME, make=False)
+                copy_again(desk.originals, mine, NAME, make=False)
                 done += 1
             except BadInput as refused:
                 assert re.search(refusals, str(refused)), refused

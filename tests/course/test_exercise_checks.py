@@ -65,33 +65,33 @@ def test_wrong_answer_gets_its_hint() -> None:
 def test_exception_is_a_sentence_with_the_line_of_the_cell(code: str, said: str) -> None:
     found = told(code)
     assert found.kind == "error"
-    assert said in found.said
-    assert "\n" not in found.said and len(found.said) < 500
+    assert said in found.sentence
+    assert "\n" not in found.sentence and len(found.sentence) < 500
 
 
 def test_line_is_that_of_the_cell_and_not_of_a_library() -> None:
     found = told("import json\ndef five_of(a):\n    return json.loads('{')\n")
-    assert found.said.startswith("Line 3 of your cell (return json.loads('{')) raised JSONDecodeError")
+    assert found.sentence.startswith("Line 3 of your cell (return json.loads('{')) raised JSONDecodeError")
 
 
 def test_loop_without_end() -> None:
     found = told("def five_of(a):\n    while True:\n        pass\n", 0.1)
     assert found.kind == "late"
-    assert "0.1 s" in found.said
+    assert "0.1 s" in found.sentence
 
 
 @pytest.mark.parametrize("value", [MISSING, ..., None])
 def test_nothing_there(value: Any) -> None:
     found = run(FIVE, value)
     assert found.kind == "empty"
-    assert found.said.startswith("Nothing is there yet: ")
-    assert "five_of" in found.said
+    assert found.sentence.startswith("Nothing is there yet: ")
+    assert "five_of" in found.sentence
 
 
 def test_placeholder_that_leads_to_an_exception() -> None:
     found = told(f"def five_of(a):\n    {PLACEHOLDER}\n    return total\n")
     assert found.kind == "empty"
-    assert "still stands in line 2" in found.said and "Line 3" in found.said
+    assert "still stands in line 2" in found.sentence and "Line 3" in found.sentence
 
 
 def test_hint_for_nothing_counts_as_empty() -> None:
@@ -156,7 +156,7 @@ def test_checks_and_mistakes_of_a_lab(tmp_path: Path) -> None:
     assert list(checks) == list(mistakes) == ["total"]
     for mistake in mistakes["total"]:
         found = run(checks["total"], answer(mistake.code, "total"))
-        assert mistake.hint in found.said, mistake.name
+        assert mistake.hint in found.sentence, mistake.name
     with pytest.raises(Hint):
         checks["total"](lambda one, other: 7)
 

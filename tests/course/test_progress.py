@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.course.progress import Class, LearnerProgress, Outline, QuizProgress, standing
+from workshop.course.progress import Class, LearnerProgress, Outline, QuizProgress, class_progress
 from workshop.course.stuck import Stuck, ago
 from workshop.store.records import LabProgress
 
@@ -46,7 +46,7 @@ def quiz(nickname: str, deck: str = "ranks", **given: Any) -> QuizProgress:
 def stand(
     *rows: LabProgress, quizzes: Iterable[QuizProgress] = (), now: float = NOW, labs: tuple[Outline, ...] = COURSE
 ) -> Class:
-    return standing(labs, rows, quizzes, now)
+    return class_progress(labs, rows, quizzes, now)
 
 
 def ada(*rows: LabProgress, **given: Any) -> LearnerProgress:

@@ -131,5 +131,5 @@ def test_what_another_rank_finds_ends_the_check_here() -> None:
     assert comm.asked == 1, "who found it asks once, too"
     comm = Comm(right, right)
     found = run_on_ranks(Exercise("f", check, True), comm, lambda comm: 2)
-    assert found.kind == "hint" and found.said.startswith("Rank 0: On the 3 ranks of this notebook something else")
+    assert found.kind == "hint" and found.sentence.startswith("Rank 0: On the 3 ranks of this notebook something else")
     assert comm.asked == 1

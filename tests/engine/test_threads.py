@@ -18,7 +18,7 @@ from workshop.core.rank_map import KernelThread, tasks
 from workshop.engine import origins
 from workshop.engine.context import RankContext
 from workshop.engine.origins import Origin, Origins
-from workshop.engine.threads import Census, count, of_thread, told, working
+from workshop.engine.threads import Census, add_census, count, of_thread, working
 from workshop.mpi import openmpi
 from workshop.report.analysis.threads import KINDS
 
@@ -137,8 +137,8 @@ def test_a_census_counts_from_when_it_begins():
     before = threading.Thread(target=spin, args=(stop,))
     before.start()
     mine = Origins()
-    until(lambda: before.native_id in mine.of([before.native_id or 0]), 10, "the thread's origin")
-    assert "python" in mine.of([before.native_id or 0])[before.native_id or 0].library
+    until(lambda: before.native_id in mine.find([before.native_id or 0]), 10, "the thread's origin")
+    assert "python" in mine.find([before.native_id or 0])[before.native_id or 0].library
     until(lambda: count().as_json()["python"]["seconds"] >= 0.2, 60, "the thread to have worked")
     census = Census()
     assert not census.looked
@@ -173,7 +173,7 @@ def test_a_thread_that_is_gone_has_no_origin():
     tid = ended.native_id or 0
     ended.join()
     until(lambda: tid not in {task.tid for task in tasks()}, 10, "the thread's end")
-    assert Origins().of([tid]) == {}
+    assert Origins().find([tid]) == {}
 
 
 @pytest.mark.parametrize("hindrance", ["another processor", "a call that is forbidden", "memory that is closed"])
@@ -187,7 +187,7 @@ def test_where_origins_can_t_be_had_there_are_none(hindrance: str, monkeypatch: 
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()
-    assert Origins().of([other.native_id or 0]) == {}
+    assert Origins().find([other.native_id or 0]) == {}
     census = count()
     assert census.as_json()["main"]["count"] == 1
     assert census.as_json()["other"]["count"] >= 1
@@ -199,11 +199,11 @@ def test_metrics_have_a_census_only_where_somebody_has_begun_one():
     from mpi4py import MPI
 
     ctx = RankContext(MPI.COMM_SELF)
-    assert told(ctx, {"loss": 1.0}) == {"loss": 1.0}
+    assert add_census(ctx, {"loss": 1.0}) == {"loss": 1.0}
     ctx.threads.begin()
-    assert told(ctx, {"loss": 1.0}) == {"loss": 1.0}, "nothing was measured"
+    assert add_census(ctx, {"loss": 1.0}) == {"loss": 1.0}, "nothing was measured"
     ctx.threads.look()
-    metrics = told(ctx, {"loss": 1.0})
+    metrics = add_census(ctx, {"loss": 1.0})
     (census,) = metrics["threads"]
     assert census["main"]["count"] == 1
     assert metrics["loss"] == 1.0 and metrics["threads_seconds"] >= 0

@@ -187,13 +187,16 @@ def test_it_stands_still_while_a_run_is_measured(tmp_path: Path, monkeypatch: py
     steps = building._Steps(tmp_path / "log", gives_way=True)
     command = ["bash", "-c", f"echo $$ > {tmp_path}/pid; until [ -e {tmp_path}/end ]; do sleep 0.1; done"]
     step = threading.Thread(target=steps.take, args=(command, "the engine"))
-    with measurement_lock.measuring_lock():
+    with measurement_lock.machine_held("workshop bench kmeans"):
         step.start()
         pid = int(until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), PATIENCE, "the step"))
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, PATIENCE, "the step to stand still")
+        by = until(lambda: horovod.waits(tmp_path), PATIENCE, "the words for whom it waits")
+        assert by.startswith(f"process {os.getpid()} (workshop bench kmeans) of user ")
         (tmp_path / "end").touch()
     step.join(PATIENCE)
     assert not step.is_alive() and _ended(str(pid))
+    assert not horovod.waits(tmp_path)
 
 
 def test_nothing_changes_during_a_study(folder: Path) -> None:
@@ -219,7 +222,7 @@ def said(folder: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
     watching = threading.Thread(target=supervisor.watch)
     supervisor.start()
     watching.start()
-    until(lambda: not supervisor._kept, PATIENCE, "the end of the build to be heard")
+    until(lambda: not supervisor._restarting, PATIENCE, "the end of the build to be heard")
     supervisor.ending.set()
     watching.join(PATIENCE)
     supervisor.stop()
@@ -227,6 +230,20 @@ def said(folder: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
 
 
 FAILS = "import sys; open('{folder}/end.json', 'w').write('{{\"failed\": \"No g++.\"}}'); sys.exit(1)"
+
+
+WAITS = """
+import fcntl, os, sys, time
+os.makedirs("{folder}")
+fcntl.flock(lock := open("{folder}/lock", "w"), fcntl.LOCK_EX)
+open("{folder}/waits", "w").write("process 7")
+time.sleep(2.0)
+"""
+
+
+@pytest.mark.parametrize("said", [WAITS + FAILS], indirect=True, ids=["waits"])
+def test_up_says_for_whom_a_build_waits(said: list[str]) -> None:
+    assert said[1].startswith("The compilation of Horovod waits for process 7.")
 
 
 @pytest.mark.parametrize("said", [f"import os; os.makedirs('{{folder}}'); {FAILS}"], indirect=True, ids=["fails"])

@@ -91,7 +91,7 @@ def main(output: str) -> None:
                 name: exercise_checks.run_on_ranks(task.exercise, comm, task.answer(code))
                 for name, code in answers.items()
             }
-            found.setdefault(lab, {})[task.exercise.id] = {name: [one.kind, one.said] for name, one in came.items()}
+            found.setdefault(lab, {})[task.exercise.id] = {name: [one.kind, one.sentence] for name, one in came.items()}
     if comm.Get_rank() == 0:
         Path(output).write_text(json.dumps(found))
 

@@ -63,8 +63,8 @@ def test_typical_mistakes_get_their_hints(lab: str, id: str) -> None:
     for mistake in mistakes(lab, id):
         found = exercise_checks.run(task.exercise, task.answer(mistake.code))
         assert not found.right, mistake.name
-        assert mistake.hint in found.said, (mistake.name, found)
-        assert len(found.said) <= ONE_SENTENCE, found.said
+        assert mistake.hint in found.sentence, (mistake.name, found)
+        assert len(found.sentence) <= ONE_SENTENCE, found.sentence
 
 
 @pytest.mark.real

@@ -70,7 +70,7 @@ import json, runpy, sys
 import numpy as np
 from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.data import images
+from workshop.workloads.mnist.data import images
 from workshop.extension import no_artifacts
 from workshop.registry import workload
 from workshop.workloads.federated.run import Federation

@@ -90,7 +90,7 @@ def test_learners_begin_with_nothing(lab: str) -> None:
         if not task.exercise.ranks:
             (code,) = [text for text in given if text == source.unsolved(task.text)]
             found = exercise_checks.run(task.exercise, task.answer(code))
-            assert (found.kind, found.said[:20]) == ("empty", "Nothing is there yet"), found
+            assert (found.kind, found.sentence[:20]) == ("empty", "Nothing is there yet"), found
 
 
 @pytest.mark.real

@@ -19,14 +19,25 @@ import pytest
 import workshop
 from tests.labs import quiz_checks
 from tests.labs.test_text import COMMAND, unknown
+from tests.quiz.asked import grade
 from tests.support import limit
 from workshop.core.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reader, truth
-from workshop.quiz.deck import Base, Choice, Deck, Match, Multiple, Number, Order, Place, Poll, Predict, Single, Text
-from workshop.quiz.grading import grade, value_of
+from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
 from workshop.quiz.rendering import plain
-from workshop.quiz.text_input import alike
+from workshop.quiz.text_input import normalised
+from workshop.quiz.types import Question
+from workshop.quiz.types.choice import Choice
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.multiple import Multiple
+from workshop.quiz.types.number import Number, value_of
+from workshop.quiz.types.order import Order
+from workshop.quiz.types.place import Place
+from workshop.quiz.types.poll import Poll
+from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.single import Single
+from workshop.quiz.types.text import Text
 
 DECKS = reader.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
@@ -49,7 +60,7 @@ def deck(name: str) -> Deck:
     return reader.read(DECKS[name])
 
 
-def questions(kind: type[Base]) -> list[Any]:
+def questions(kind: type[Question]) -> list[Any]:
     """All questions of a type, of all decks: the names of both."""
     found = [(name, question) for name in DECKS for question in deck(name).questions if isinstance(question, kind)]
     return [pytest.param(name, question.id, id=f"{name}-{question.id}") for name, question in found]
@@ -210,7 +221,7 @@ def test_texts_that_are_near_are_not_right(name: str, id: str) -> None:
         for form in near.accept:
             assert grade(asked, form).right is False, form
             assert grade(asked, form).feedback, form
-    forms = [alike(form) for form in [*question.accept, *(form for near in question.near for form in near.accept)]]
+    forms = [normalised(form) for form in [*question.accept, *(form for near in question.near for form in near.accept)]]
     assert [form for form, count in Counter(forms).items() if count > 1] == []
 
 
@@ -228,7 +239,7 @@ def test_a_placement_is_right_alone(name: str, id: str) -> None:
 @pytest.mark.parametrize(("name", "id"), questions(Predict))
 def test_what_has_to_be_predicted_can_be_run_and_is_told_by_the_runs(name: str, id: str) -> None:
     question = deck(name).question(id)
-    wanted = truth.wanted(question)
+    wanted = truth.required_runs(question)
     assert [one[0] for one in wanted] == list(question.runs)
     of = {one[0]: one[1] for one in wanted}
     named = list(members(expressions.parse(question.truth, question.runs)))

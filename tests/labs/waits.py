@@ -32,7 +32,7 @@ def main(output: str) -> None:
     comm = MPI.COMM_WORLD.Dup()
 
     def tell(outcome: exercise_checks.CheckOutcome) -> None:
-        Path(output).write_text(json.dumps([comm.Get_rank(), outcome.kind, outcome.said]))
+        Path(output).write_text(json.dumps([comm.Get_rank(), outcome.kind, outcome.sentence]))
         print("told", flush=True)
 
     exercise_checks.run_on_ranks(

@@ -70,7 +70,7 @@ def test_how_far_it_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "no g++" in str(failed) and "no g++" not in failed.brief, "its words name paths of whoever installed it"
     monkeypatch.setattr(horovod, "library", lambda: tmp_path / "mpi_lib.so")
     (folder / "end.json").write_text(json.dumps({"built": horovod.key()}))
-    assert horovod.build() == Build("built") and horovod.build().why_not is None
+    assert horovod.build() == Build("built") and horovod.build().obstacle is None
     (folder / "end.json").write_text(json.dumps({"built": "of another TensorFlow"}))
     assert horovod.build() == Build("pending")
     (folder / "end.json").write_text(json.dumps({"built": "of another TensorFlow", "failed": "No g++."}))

@@ -13,7 +13,7 @@ from tests.mpi.test_mpich import HOSTS, TWO_SOCKETS
 from tests.support import need
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.mpi import intelmpi, of
+from workshop.mpi import intelmpi, module_of
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_without_a_prefix_it_says_how_to_get_one(workshop_home):
     for call in (intelmpi.launcher, intelmpi.environment, lambda: intelmpi.check(Placement(mpi="intelmpi"), 2)):
         with pytest.raises(BadInput, match="Intel MPI is not installed; `workshop mpi install intelmpi` does that"):
             call()
-    assert of("intelmpi") is intelmpi
+    assert module_of("intelmpi") is intelmpi
 
 
 @pytest.mark.parametrize(

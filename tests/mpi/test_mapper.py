@@ -117,6 +117,37 @@ def test_a_file_of_lstopo_is_as_good_as_numbers() -> None:
             assert one["units"] == sorted(unit // 2 + 8 * (unit % 2) for unit in other["units"])
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_packages_without_allowed_cores_are_counted(threads: int) -> None:
+    """Open MPI counts all packages of the file, but only the cores that are allowed."""
+    allowed = "0x000000f0" if threads == 1 else "0x0000ff00"
+    text = re.sub(
+        'allowed_cpuset="[^"]*"', f'allowed_cpuset="{allowed}"', written(machines.read(f"2x4x{threads}").machine)
+    )
+    described = machines.read(text)
+    assert (described.count("package"), described.cores) == (1, 4)
+    for placement in (
+        Placement(ranks=2),
+        Placement(ranks=2, bind_to="package"),
+        Placement(ranks=2, bind_to="hwthread"),
+    ):
+        for one in ranks(mapper.predict(placement, described)):
+            assert one["packages"] == [1] and min(one["units"]) >= 4 * threads
+    assert ranks(mapper.predict(Placement(ranks=2), described))[1]["cores"] == [1]
+
+
+def test_a_map_that_names_no_place_is_no_fault_of_the_file() -> None:
+    text = re.sub(
+        '(?s)<object type="Package".*?>(.*)</object>(?=\n</object>)', r"\1", written(machines.read("1x4").machine)
+    )
+    described = machines.read(text)
+    assert 'type="Package"' not in text and described.cores == 4
+    found = mapper.predict(Placement(ranks=2), described)
+    assert found.refused is None and found.rank_map is None and "prints no place" in (found.note or "")
+    unbound = mapper.predict(Placement(ranks=2, bind_to="none"), described)
+    assert [one["units"] for one in ranks(unbound)] == [[0, 1, 2, 3]] * 2
+
+
 def test_a_topology_that_hwloc_refuses_is_bad_input() -> None:
     described = machines.read(written(machines.read("1x2").machine))
     broken = MachineDescription(
@@ -245,9 +276,9 @@ def test_xml_words_and_pictures_agree(placement: Placement, described: MachineDe
         return
     assert found.machine is not None and found.rank_map is not None
     drawn = "\n".join(masks.masks(found.rank_map, found.machine))
-    seats = [(one["host"], one["units"], one["cores"]) for one in ranks(found)]
+    places = [(one["host"], one["units"], one["cores"]) for one in ranks(found)]
     read = reports.read(drawn, found.machine).rank_map["ranks"]
-    assert [(one["host"], one["units"], one["cores"]) for one in read] == seats
+    assert [(one["host"], one["units"], one["cores"]) for one in read] == places
     bound = "none" not in openmpi.arguments(placement, described.cores)
     # Its XML is cut off, or mpirun dies of it, for ranks that are bound to more than about half of the machine.
     if bound and any(2 * len(one["units"]) > len(described.units) for one in ranks(found)):
@@ -256,7 +287,7 @@ def test_xml_words_and_pictures_agree(placement: Placement, described: MachineDe
     if not placement.hosts:
         xml = xml.replace(f'<host name="{topology.machine()["host"]}"', f'<host name="{mapper.INVENTED}"')
     read = reports.read(xml, found.machine).rank_map["ranks"]
-    assert [(one["host"], one["units"], one["cores"]) for one in read] == seats
+    assert [(one["host"], one["units"], one["cores"]) for one in read] == places
 
 
 def told(placement: Placement, described: MachineDescription) -> str:

@@ -12,7 +12,7 @@ from tests.mpi.ranks import CORES, kill, report
 from tests.support import need
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.mpi import mpich, of
+from workshop.mpi import module_of, mpich
 
 HOSTS = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
 TWO_SOCKETS = {
@@ -70,7 +70,7 @@ def test_without_a_prefix_it_says_how_to_get_one(workshop_home):
     for call in (mpich.launcher, mpich.environment, lambda: mpich.check(Placement(mpi="mpich"), 2)):
         with pytest.raises(BadInput, match="MPICH is not installed; `workshop mpi install mpich` does that"):
             call()
-    assert of("mpich") is mpich
+    assert module_of("mpich") is mpich
 
 
 @pytest.mark.parametrize(

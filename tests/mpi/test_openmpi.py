@@ -244,9 +244,9 @@ thus causing the job to be terminated. The first process to do so was:
 
 
 def test_a_rank_that_gave_up_is_no_refusal() -> None:
-    assert openmpi.left(LEFT) == (1, 86)
+    assert openmpi.early_exit(LEFT) == (1, 86)
     refused = "----------------------------------------\nThere are not enough slots\n" + "-" * 40
-    assert openmpi.left(refused) is None
+    assert openmpi.early_exit(refused) is None
     assert openmpi.refuses(refused)
     assert not openmpi.refuses("Registration timed out\n"), "a rank has printed that"
 

@@ -116,6 +116,9 @@ def test_what_is_predicted_for_a_command_is_what_the_mapper_says_of_it(data: st.
         ("2x2x2", "-n 2 --map-by ppr:1:hwthread", None),
         ("2x2x2", "-n 2 --map-by slot:pe=2 --bind-to hwthread", 2),
         ("2x2x2", "-n 8 --map-by hwthread:HWTCPUS", None),
+        ("2x4x2", "-n 4 --map-by core:SPAN", 4),
+        ("2x4", "-H hostA:3,hostB:3 -n 5 --map-by core:SPAN --bind-to core", 5),
+        ("2x4x2", "-n 4 --map-by slot:SPAN", 4),
     ],
 )
 def test_commands_that_were_misread(shape: str, options: str, ranks: int | None) -> None:
@@ -123,3 +126,27 @@ def test_commands_that_were_misread(shape: str, options: str, ranks: int | None)
     found = predicted(options, machine)
     assert found == mapped(options, machine)
     assert found == REFUSED if ranks is None else len(found or "") == ranks
+
+
+@pytest.mark.parametrize(
+    ("shape", "options"),
+    [
+        ("2x4x2", "-n 11 --use-hwthread-cpus --map-by core"),
+        ("2x4x2,l3=2", "-n 9 --use-hwthread-cpus --map-by l3cache"),
+        ("2x4x2", "-n 12 --use-hwthread-cpus --map-by package"),
+        ("2x4,numa=2", "-H hostA:4,hostB:4 -n 7 --map-by l3cache:pe=2:OVERSUBSCRIBE --bind-to core"),
+        ("2x4x2", "-H hostA:4,hostB:4 -n 4 --map-by l3cache:pe=4:OVERSUBSCRIBE"),
+    ],
+)
+def test_what_the_mapper_takes_is_not_refused_in_its_name(shape: str, options: str) -> None:
+    """A placement can't keep all of these words, but it has the same map."""
+    machine = machines.read(shape)
+    read = words.parse(f"mpirun {options} true", None, machine)
+    found = mapper.predict(read.placement, machine)
+    assert read.unknown and found.refused is None and found.rank_map is not None
+    assert _ranks(found.rank_map["ranks"], options) == mapped(options, machine)
+
+
+def test_span_is_named_where_it_deals_out_otherwise() -> None:
+    read = words.parse("mpirun -n 4 --map-by package:SPAN true", None, machines.read("2x4"))
+    assert read.unknown == (":SPAN of --map-by package:SPAN",)

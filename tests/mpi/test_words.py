@@ -183,7 +183,11 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
         ("mpirun -n 2 --frobnicate a", {"ranks": 2}, ("--frobnicate",)),
         ("mpirun --frobnicate 3 -n 2 a", {"ranks": 2}, ("--frobnicate 3",)),
         ("mpirun -n 2 --map-by banana a", {"ranks": 2}, ("--map-by banana",)),
-        ("mpirun -n 2 --map-by core:SPAN a", {"ranks": 2, "map_by": "core"}, (":SPAN of --map-by core:SPAN",)),
+        (
+            "mpirun -n 2 --map-by numa:SPAN a",
+            {"ranks": 2, "map_by": "numa", "bind_to": "numa"},
+            (":SPAN of --map-by numa:SPAN",),
+        ),
         ("mpirun -n 2 --rank-by slot a", {"ranks": 2}, ("--rank-by slot",)),
         ("mpirun -n 2 a : -n 3 b", {"ranks": 2}, (": -n 3 b",)),
         ("mpirun -n 2 --mca btl self a", {"ranks": 2, "environment": {"OMPI_MCA_btl": "self"}}, ()),

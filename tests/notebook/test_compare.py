@@ -58,7 +58,7 @@ def test_curves_of_all_in_one_figure(pair: tuple[RunShown, RunShown]) -> None:
     found = compare(*pair)
     assert found.figures[0] == "inertia"
     assert [trace.name for trace in found.figure().data] == [f"run {run.id}" for run in pair]
-    with pytest.raises(BadInput, match="have no curve 'los'; there are inertia"):
+    with pytest.raises(BadInput, match="has no figure 'los'; there are inertia"):
         found.figure("los")
 
 

@@ -174,8 +174,8 @@ TAKEN = """
 import sys
 from pathlib import Path
 from workshop.notebook import lab
-first = lab._taken(Path(sys.argv[1]), "1-small.ipynb")
-print(first, lab._taken(Path(sys.argv[1]), "another try"))
+first = lab._mark_open(Path(sys.argv[1]), "1-small.ipynb")
+print(first, lab._mark_open(Path(sys.argv[1]), "another try"))
 """
 
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from workshop.core.errors import bad_input
 from workshop.core.placement import Placement
+from workshop.quiz import types
 from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Composed, Range, Tolerance
-from workshop.quiz.validation import TYPES
 
 TEXT = {"type": "text", "text": "?", "accept": ["x"]}
 
@@ -135,4 +135,14 @@ def test_fields_that_can_be_composed_are_fields_of_a_placement() -> None:
 
 
 def test_every_type_of_question_is_known() -> None:
-    assert sorted(TYPES) == ["match", "multiple", "number", "order", "place", "poll", "predict", "single", "text"]
+    assert sorted(types.classes()) == [
+        "match",
+        "multiple",
+        "number",
+        "order",
+        "place",
+        "poll",
+        "predict",
+        "single",
+        "text",
+    ]

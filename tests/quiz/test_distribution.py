@@ -8,11 +8,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.quiz.asked import answer as read
+from tests.quiz.asked import distribution, grade, raw
 from tests.quiz.nine import YAML
-from workshop.quiz import grading, reader
-from workshop.quiz import question_view as asking
-from workshop.quiz.distribution import distribution, thinned
+from workshop.quiz import reader
 from workshop.quiz.randomisation import DrawnQuestion, ask
+from workshop.quiz.types.quantity import thinned
 
 DECK = reader.parse(YAML, "nine.yaml")
 
@@ -28,10 +29,10 @@ def test_choices_are_counted_where_they_are_shown(seed: str, answers: list[int])
     assert [option["key"] for option in found["options"]] == list(asked.keys)
     assert all(option["right"] is None for option in found["options"])
     for option in found["options"]:
-        assert option["count"] == answers.count(asking.answer(asked, option["key"]))
+        assert option["count"] == answers.count(read(asked, option["key"]))
     due = distribution(asked, answers, lambda answer: None)
     for option in due["options"]:
-        assert option["right"] == grading.grade(asked, asking.answer(asked, option["key"])).right
+        assert option["right"] == grade(asked, read(asked, option["key"])).right
 
 
 def test_of_several_each_is_counted_and_nothing_in_a_poll_is_right() -> None:
@@ -75,7 +76,7 @@ def test_orders_matches_and_placements_are_told_in_a_line() -> None:
         (found,) = distribution(asked, [answer, answer])["answers"]
         assert found["count"] == 2
         assert found["right"] is None
-        assert json.dumps(asking.raw(asked, answer)) != found["text"]
+        assert json.dumps(raw(asked, answer)) != found["text"]
     place = of("place")
     given_: dict[str, Any] = dict(place.question.right)
     (line,) = distribution(place, [given_])["answers"]

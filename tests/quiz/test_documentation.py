@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 import textwrap
-from typing import get_args
 
 import pytest
 
 from tests.labs import quiz_checks
 from tests.labs.test_text import commands, unknown
+from tests.quiz.asked import grade
 from workshop.core import config
-from workshop.quiz import reader
-from workshop.quiz.deck import Deck, Number, Question
-from workshop.quiz.grading import grade
+from workshop.quiz import reader, types
+from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
+from workshop.quiz.types.number import Number
 
 TEXT = config.labs_folder().parent / "docs" / "quizzes.md"
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", TEXT.read_text(), re.DOTALL | re.MULTILINE)
@@ -36,9 +36,7 @@ def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
 
 @pytest.mark.real
 def test_every_type_of_question_has_an_example() -> None:
-    union = get_args(Question)[0]
-    wanted = {get_args(kind.model_fields["type"].annotation)[0] for kind in get_args(union)}
-    assert {question.type for block in BLOCKS for question in deck(block).questions} == wanted
+    assert {question.type for block in BLOCKS for question in deck(block).questions} == set(types.classes())
 
 
 @pytest.mark.real

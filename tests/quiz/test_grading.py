@@ -9,10 +9,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.quiz.asked import grade
 from workshop.quiz.deck import Deck
-from workshop.quiz.grading import Mark, closeness, grade, ordered, within
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import DrawnQuestion, ask
+from workshop.quiz.types import Mark
+from workshop.quiz.types.order import ordered
+from workshop.quiz.types.predict import closeness
+from workshop.quiz.types.quantity import within
 
 NUMBERS = st.floats(-1e9, 1e9)
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from tests.quiz import markup
+from tests.quiz.asked import answer, grade, solution
 from workshop.core.errors import WorkshopError
-from workshop.quiz import placement_questions
-from workshop.quiz.deck import Deck, Place
-from workshop.quiz.grading import Mark, grade
-from workshop.quiz.question_view import answer, solution
+from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
+from workshop.quiz.types import Mark, place
+from workshop.quiz.types.place import Place
 
 QUESTION = {
     "id": "q",
@@ -83,9 +83,9 @@ def test_a_refused_placement_is_told_in_the_mappers_words() -> None:
 @pytest.mark.real
 def test_the_mapper_is_asked_once_for_the_same_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    real = placement_questions.mapper.predict
-    monkeypatch.setattr(placement_questions, "_answers", {})
-    monkeypatch.setattr(placement_questions.mapper, "predict", lambda p, d: asked.append(p.describe()) or real(p, d))
+    real = place.mapper.predict
+    monkeypatch.setattr(place, "_answers", {})
+    monkeypatch.setattr(place.mapper, "predict", lambda p, d: asked.append(p.describe()) or real(p, d))
     for _ in range(2):
         assert judged({"map_by": "package", "per_resource": 1, "bind_to": "package"}).right
         assert not judged({"map_by": "package", "per_resource": 1, "bind_to": "core"}).right
@@ -100,21 +100,21 @@ def test_solution_and_problems() -> None:
     assert later["command"] == "mpirun -n 2 --map-by ppr:1:package --bind-to package"
     assert later["placement"] == QUESTION["right"] and later["command"] in markup.text(later["html"])
     with_threads = deck(right={"map_by": "core", "threads": 2}, near=[]).questions[0]
-    assert placement_questions.command(with_threads, with_threads.right).endswith(" -x OMP_NUM_THREADS=2")
-    assert list(placement_questions.problems(question)) == []
+    assert place.command(with_threads, with_threads.right).endswith(" -x OMP_NUM_THREADS=2")
+    assert list(question.slow_problems()) == []
     same = deck(near=[{"placement": {"map_by": "numa", "per_resource": 1, "bind_to": "numa"}, "feedback": "x"}])
-    assert list(placement_questions.problems(same.questions[0])) == [
+    assert list(same.questions[0].slow_problems()) == [
         (("near", 0, "placement"), "it puts the ranks where right does, so it counts as right")
     ]
     untouched = deck(right={"map_by": "core", "bind_to": "core"}, near=[]).questions[0]
-    assert list(placement_questions.problems(untouched)) == [
+    assert list(untouched.slow_problems()) == [
         (("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice")
     ]
     refused = deck(given={"ranks": 9}, right={"map_by": "package", "per_resource": 1}, near=[]).questions[0]
-    ((path, text),) = placement_questions.problems(refused)
+    ((path, text),) = refused.slow_problems()
     assert path == ("right",) and text.startswith("Open MPI refuses it: ")
     with pytest.raises(WorkshopError, match="The mapper gives no map for what is right in q"):
-        placement_questions.judge(refused, {"map_by": "core"})
+        refused.grade(ask(deck(), refused, "s"), {"map_by": "core"})
 
 
 @pytest.mark.real

@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.quiz import nine
+from tests.quiz.asked import answer, grade, raw, shown, solution
 from tests.quiz.decks import decks, questions
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.grading import grade
 from workshop.quiz.parts import Picture
-from workshop.quiz.question_view import answer, raw, shown, solution
 from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
 
 SEEDS = st.text("abc123", min_size=1, max_size=6)

@@ -14,7 +14,7 @@ from tests.quiz.nine import DECK, YAML
 from tests.quiz.test_pictures import pixels
 from workshop.core import yaml_files
 from workshop.core.errors import BadInput
-from workshop.quiz import reader, validation
+from workshop.quiz import reader, types, validation
 from workshop.quiz.deck import Deck
 from workshop.quiz.reader import BadDeck, DeckProblem, dump, find, parse, read
 
@@ -70,9 +70,9 @@ questions:  #
   - id: a  #
     type: singel  # did you mean single?
     text: "{m} $\\\\foo$"  # {m} is none of this question's numbers; they are n | which isn't known
-    numbers: {n: {values: [1, 2]}}  # n stands in none of the texts
+    numbers: {n: {values: [1, 2]}}  # no text uses n
     options:  # 2 of them are right; a single choice has one
-      - {text: a, right: true, feeback: x}  # 'feeback' is not known here; options.0 can have text, right and feedback
+      - {text: a, right: true, feeback: x}  # 'feeback' is not allowed here; options.0 can have text, right and feedback
       - {text: b, right: true}  #
   - id: a  # id 'a' is already that of question 1
     type: number  #
@@ -219,7 +219,7 @@ numbers: {N: {values: [1]}, max: {values: [x]}, n: {values: [0]}}
 answer: N + max + 1 / n
 """
     assert sorted((problem.line, problem.text.partition(":")[0]) for problem in problems(question(given))) == [
-        (6, "{m} is none of this question's numbers; they are n, and code stands between backticks"),
+        (6, "{m} is none of this question's numbers; they are n, and code goes between backticks"),
         (7, "numbers"),
         (7, "numbers.N"),
         (7, "numbers.max.values.0 is 'x'"),
@@ -313,7 +313,7 @@ PARTS = st.recursive(
     ),
     max_leaves=6,
 )
-FIELDS = sorted({name for kind in validation.TYPES.values() for name in kind.model_fields} - {"type"})
+FIELDS = sorted({name for kind in types.classes().values() for name in kind.model_fields} - {"type"})
 
 
 @settings(max_examples=200, deadline=None)

@@ -36,7 +36,7 @@ def answer(mine: SelfStudy, id: str, wrong: bool = False) -> dict[str, Any]:
 
 @pytest.fixture
 def ada(store: Store) -> QuizLearner:
-    return QuizLearner.of(auth.let_in(store, "learner", "Ada")[0])
+    return QuizLearner.from_identity(auth.let_in(store, "learner", "Ada")[0])
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_a_wrong_answer_is_one_to_look_at_again(mine: SelfStudy, id: str) -> Non
     told = answer(mine, id, wrong=True)
     assert told["mark"]["right"] is False
     assert told["mark"]["points"] < 1
-    assert mine.score().again == (id,)
+    assert mine.score().revisit == (id,)
 
 
 @pytest.mark.real
@@ -87,13 +87,21 @@ def test_saved_answers_come_back(store: Store, mine: SelfStudy, ada: QuizLearner
     assert {id: view(again, id) for id in NOW} == first
     score = self_study.progress(store, DECK, ada)
     assert score is not None
-    assert (score.questions, score.answered, score.points, score.of, score.again, score.done) == (9, 8, 7, 8, (), False)
+    assert (score.questions, score.answered, score.points, score.total, score.revisit, score.done) == (
+        9,
+        8,
+        7,
+        8,
+        (),
+        False,
+    )
 
 
 def test_others_have_numbers_and_answers_of_their_own(store: Store, mine: SelfStudy) -> None:
     answer(mine, "how-many")
     others = [
-        self_study.begin(store, DECK, QuizLearner.of(auth.let_in(store, "learner", f"L{n}")[0])) for n in range(12)
+        self_study.begin(store, DECK, QuizLearner.from_identity(auth.let_in(store, "learner", f"L{n}")[0]))
+        for n in range(12)
     ]
     assert all(not other.answers() for other in others)
     texts = {view(other, "how-many")["shown"]["html"] for other in others}
@@ -122,7 +130,7 @@ def test_another_version_of_the_deck_is_another_round(store: Store, mine: SelfSt
 
 
 def test_many_who_begin_at_once_are_in_the_same_round(store: Store) -> None:
-    people = [QuizLearner.of(auth.let_in(store, "learner", f"L{n}")[0]) for n in range(8)]
+    people = [QuizLearner.from_identity(auth.let_in(store, "learner", f"L{n}")[0]) for n in range(8)]
     begun: list[SelfStudy] = []
     threads = [
         threading.Thread(target=lambda who=who: begun.append(self_study.begin(store, DECK, who))) for who in people
@@ -174,7 +182,7 @@ def test_a_prediction_without_a_session_is_kept(mine: SelfStudy) -> None:
     assert told["measuring"]["run"] is False
     with pytest.raises(BadInput, match="No session is up"):
         mine.run("how-long")
-    assert mine.score().again == ()
+    assert mine.score().revisit == ()
 
 
 @pytest.mark.real
@@ -204,7 +212,7 @@ def test_a_prediction_is_checked_when_one_s_own_run_is_done(
     assert (told["mark"]["right"], told["truth"]["value"], told["solution"]["value"]) == (False, 4, 4)
     assert told["truth"]["words"] == "4 iterations"
     assert f"run {run}: kmeans on 2 ranks" in told["truth"]["how"]
-    assert mine.score().again == ("how-long",)
+    assert mine.score().revisit == ("how-long",)
 
 
 def test_a_newer_run_tells_a_newer_truth(store: Store, mine: SelfStudy, session: SessionRecord) -> None:
@@ -243,7 +251,9 @@ def test_runs_of_others_don_t_count(store: Store, mine: SelfStudy, session: Sess
     seed_run(store, session, nobody, "completed", 3)
     assert view(mine, "how-long")["mark"] is None
     assert answer(nobody, "how-long")["mark"]["right"]
-    instructor = self_study.begin(store, DECK, QuizLearner.of(auth.let_in(store, "instructor", "Instructor")[0]))
+    instructor = self_study.begin(
+        store, DECK, QuizLearner.from_identity(auth.let_in(store, "instructor", "Instructor")[0])
+    )
     assert answer(instructor, "how-long")["mark"]["right"], "the instructor's runs are nobody's"
 
 
@@ -260,7 +270,7 @@ def seed_run(store: Store, session: SessionRecord, mine: SelfStudy, status: str,
     """A run of one's own as the question wants it."""
     wanted = DECK.question("how-long").runs["two"]
     placement = {**seed.PLACEMENT, **wanted.placement}
-    run = store.submit(session.id, wanted.workload, wanted.params, placement, identity_id=mine.whose.runs)
+    run = store.submit(session.id, wanted.workload, wanted.params, placement, identity_id=mine.learner.runs_owner)
     store.take_next(session.id)
     error = {"message": "no luck"} if status == "failed" else None
     store.finish(run.id, status, metrics={"iterations": iterations}, error=error)

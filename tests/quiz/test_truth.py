@@ -14,7 +14,7 @@ from tests.sessions import Session
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.quiz import prediction_checks, truth
-from workshop.quiz.deck import Predict
+from workshop.quiz.types.predict import Predict
 from workshop.runtime import client, lifecycle
 from workshop.server import auth
 from workshop.store.records import Identity, Limits, SessionRecord
@@ -66,7 +66,7 @@ def made_earlier(store: Store, run_id: int, seconds: float) -> None:
 
 def test_what_is_wanted_is_as_runs_keep_it() -> None:
     asked = question("a.seconds", a={"workload": "kmeans", "params": {"pace": 1}, "placement": {"ranks": 4}})
-    assert truth.wanted(asked) == [("a", "kmeans", {"pace": 1.0}, {"ranks": 4})]
+    assert truth.required_runs(asked) == [("a", "kmeans", {"pace": 1.0}, {"ranks": 4})]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_what_is_wanted_is_as_runs_keep_it() -> None:
 )
 def test_what_can_t_be_run_is_told(store: Store, run: dict[str, Any], why: str) -> None:
     with pytest.raises(BadInput, match=why):
-        truth.own(store, question("a.seconds", a=run), None)
+        truth.newest_completed(store, question("a.seconds", a=run), None)
 
 
 def test_the_newest_own_run_that_fits_counts(store: Store, up: SessionRecord, learner: Identity) -> None:
@@ -91,11 +91,11 @@ def test_the_newest_own_run_that_fits_counts(store: Store, up: SessionRecord, le
     complete(store, up, learner, ranks=2)
     complete(store, up, learner, "failed", ranks=4)
     of_nobody = complete(store, up, ranks=4)
-    assert truth.own(store, asked, learner.id) == {"four": newest}
-    assert truth.own(store, asked, None) == {"four": of_nobody}
+    assert truth.newest_completed(store, asked, learner.id) == {"four": newest}
+    assert truth.newest_completed(store, asked, None) == {"four": of_nobody}
     one = complete(store, up, learner, ranks=1)
-    assert truth.own(store, asked, learner.id) == {"four": newest, "one": one}
-    assert truth.own(store, asked, learner.id, session_id=up.id + 1) == {}
+    assert truth.newest_completed(store, asked, learner.id) == {"four": newest, "one": one}
+    assert truth.newest_completed(store, asked, learner.id, session_id=up.id + 1) == {}
 
 
 def test_old_runs_are_found_behind_many_others(
@@ -105,7 +105,7 @@ def test_old_runs_are_found_behind_many_others(
     old = complete(store, up, learner, ranks=4)
     for _ in range(7):
         complete(store, up, ranks=4)
-    assert truth.own(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
+    assert truth.newest_completed(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
 
 
 @pytest.mark.real
@@ -120,7 +120,7 @@ def test_the_latest_run_is_one_that_came_to_something_or_may_yet(
     assert truth.latest(store, asked, learner.id)["a"].id == done
     (queued,) = truth.submit(store, up, asked, learner).values()
     assert truth.latest(store, asked, learner.id)["a"].id == queued
-    assert truth.own(store, asked, learner.id) == {"a": done}
+    assert truth.newest_completed(store, asked, learner.id) == {"a": done}
     assert truth.latest(store, asked, None) == {}
 
 
@@ -209,7 +209,7 @@ def test_runs_that_are_missing_or_go_on_are_told(store: Store, up: SessionRecord
 )
 def test_values_are_said_with_their_units(kind: str, unit: str, value: float, said: str) -> None:
     asked = question("a.x", a=four()).model_copy(update={"kind": kind, "unit": unit})
-    assert truth.said(asked, value) == said
+    assert asked.value_words(value) == said
 
 
 @pytest.mark.real
@@ -247,11 +247,11 @@ def test_a_real_run_tells_the_truth(real: Session) -> None:
         two={"workload": "kmeans", "params": SMALL, "placement": {"ranks": 2}},
     )
     learner = auth.let_in(real.store, "learner", "Ada")[0]
-    assert truth.own(real.store, asked, learner.id) == {}
+    assert truth.newest_completed(real.store, asked, learner.id) == {}
     submitted = truth.submit(real.store, real.now, asked, learner)
     run = client.wait(real.store, submitted["two"], timeout=300)
     assert run.status == "completed", run.error
-    assert truth.own(real.store, asked, learner.id) == submitted
+    assert truth.newest_completed(real.store, asked, learner.id) == submitted
     found = truth.value(real.store, asked, submitted)
     assert 1 <= (found.value or 0) <= 3, found
     assert f"run {run.id}: kmeans on 2 ranks" in found.words

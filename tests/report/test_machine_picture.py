@@ -21,8 +21,8 @@ def said(card: Card) -> list[str]:
 def test_a_rank_s_row_says_where_its_threads_were_seen() -> None:
     (card,) = machine_card("M", machine(2), rank_map([0], [0, 1], seen=[[0], [0, 1]]), 1)
     assert [row[2:4] for row in rows(card)] == [
-        ["unit 0 in core 0", "1 thread, seen on unit 0"],
-        ["any unit (unbound)", "1 thread, seen on units 0 and 1"],
+        ["hardware thread 0 in core 0", "1 thread, seen on hardware thread 0"],
+        ["any hardware thread (unbound)", "1 thread, seen on hardware threads 0 and 1"],
     ]
     assert said(card) == [WAITING]
 
@@ -32,14 +32,17 @@ def test_each_host_has_its_own_units() -> None:
     one, other = rank_map([0, 1], host="a")["ranks"], rank_map([0, 1], host="b")["ranks"]
     ranks = [one[0], {**other[0], "rank": 1}]
     (card,) = machine_card("M", topology.together([here, there]), {"measured": True, "ranks": ranks}, 1)
-    assert [row[1:3] for row in rows(card)] == [["a", "any unit (unbound)"], ["b", "units 0 and 1 in cores 0 and 1"]]
+    assert [row[1:3] for row in rows(card)] == [
+        ["a", "any hardware thread (unbound)"],
+        ["b", "hardware threads 0 and 1 in cores 0 and 1"],
+    ]
 
 
 def test_hardware_threads_of_the_second_host_are_known_to_share_a_core() -> None:
     here, there = machine(2, host="a"), machine(2, hardware_threads=2, host="b")
     ranks = [{**report, "host": "b"} for report in rank_map([0], [2])["ranks"]]
     (card,) = machine_card("M", topology.together([here, there]), {"measured": True, "ranks": ranks}, 1)
-    assert said(card) == ["Oversubscribed: Ranks 0 and 1 share units 0 and 2 of b: 2 threads.", WAITING]
+    assert said(card) == ["Oversubscribed: Ranks 0 and 1 share hardware threads 0 and 2 of b: 2 threads.", WAITING]
 
 
 def test_without_a_machine_and_ranks_there_is_no_card() -> None:
@@ -48,7 +51,7 @@ def test_without_a_machine_and_ranks_there_is_no_card() -> None:
 
 def test_ranks_that_rest_share_without_alarm() -> None:
     crowded = (machine(1), rank_map([0], [0]), 1)
-    sentence = "Ranks 0 and 1 share unit 0 of laptop: 2 threads."
+    sentence = "Ranks 0 and 1 share hardware thread 0 of laptop: 2 threads."
     assert crowd_line(machine_card("M", *crowded)) == (f"Oversubscribed: {sentence}", "alarm")
     resting = machine_card("M", *crowded, "Nothing runs now.")
     assert crowd_line(resting) == (f"Oversubscribed when all compute: {sentence}", "about")

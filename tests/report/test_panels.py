@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from workshop.report.panels.run_metrics import curve_names
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.report.snapshot import Snapshot
+from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -23,7 +25,7 @@ from workshop.store.store import Store
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
     """All cards of a run's page by their names, once its prediction is there."""
     snapshot = Snapshot(store, store.run(run.id))
-    PREDICTIONS.of(snapshot.run)
+    PREDICTIONS.lookup(snapshot.run)
     PREDICTIONS.settle()
     return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
 
@@ -123,8 +125,24 @@ def test_why_the_ranks_figures_add_up_to_more_is_said(store: Store, session: Ses
         store.finish(run.id, "completed", metrics=training.metrics(images_per_second_ranks=list(each)))
         return text(shown(store, run)["throughput"])
 
-    assert "which also counts the time between steps" in said(950.0, 950.0)
+    assert "the figure of all ranks counts the time between steps" in said(950.0, 950.0)
     assert "between steps" not in said(905.1, 907.3), "they add up to the total"
+
+
+def test_a_run_that_was_cancelled_says_so_once(store: Store, session: SessionRecord) -> None:
+    run = seed.running(store, session)
+    reset = {"rank": None, "host": None, "traceback": "", "type": "SessionReset", "message": "the session was reset"}
+    store.finish(run.id, "cancelled", error=reset, verdict=verdict(replace(run, status="cancelled", error=reset), {}))
+    cards = shown(store, run)
+    assert "error" not in cards
+    assert "the instructor reset the session" in text(cards["verdict"])
+
+
+def test_what_the_platform_says_has_no_name_of_a_class(store: Store, session: SessionRecord) -> None:
+    run = seed.running(store, session)
+    error = {"rank": None, "host": None, "traceback": "", "type": "EnginesFailed", "message": "refused:\n  no slots"}
+    store.finish(run.id, "failed", error=error)
+    assert text(shown(store, run)["error"]).strip() == "Refused:\n  no slots"
 
 
 def test_the_paths_of_the_server_are_not_shown(store: Store, session: SessionRecord) -> None:

@@ -66,17 +66,17 @@ def test_equal_runs_are_asked_about_once_and_nobody_waits() -> None:
         return Prediction(cases.rank_map([0], [1]))
 
     predictions = Predictions(ask)
-    assert [predictions.of(cases.run(id=number)) for number in (1, 2, 3)] == [None] * 3
+    assert [predictions.lookup(cases.run(id=number)) for number in (1, 2, 3)] == [None] * 3
     go_on.set()
     predictions.settle()
-    assert predictions.of(cases.run(id=4)) == Prediction(cases.rank_map([0], [1]))
+    assert predictions.lookup(cases.run(id=4)) == Prediction(cases.rank_map([0], [1]))
     assert asked == [(2, 2)]
 
 
 def test_a_run_without_ranks_is_not_asked_about() -> None:
     predictions = Predictions(lambda placement, machine: pytest.fail("asked"))
-    assert predictions.of(cases.run(rank_map=None)) is None
-    assert predictions.of(cases.run(machine=None)) is None
+    assert predictions.lookup(cases.run(rank_map=None)) is None
+    assert predictions.lookup(cases.run(machine=None)) is None
 
 
 def test_what_goes_wrong_becomes_a_note() -> None:
@@ -84,9 +84,9 @@ def test_what_goes_wrong_becomes_a_note() -> None:
         raise ZeroDivisionError
 
     predictions = Predictions(broken)
-    predictions.of(cases.run())
+    predictions.lookup(cases.run())
     predictions.settle()
-    answer = predictions.of(cases.run())
+    answer = predictions.lookup(cases.run())
     assert answer is not None
     assert "log says why" in str(answer.note)
 

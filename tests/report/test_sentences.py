@@ -19,7 +19,7 @@ from workshop.report.sentences import (
     dumps,
     metrics,
     metrics_of,
-    seen,
+    public_view,
     took,
     turn_words,
     value_words,
@@ -58,7 +58,7 @@ def test_sizes(count: float, words: str) -> None:
 def test_others_see_no_path_of_whoever_started_a_run(workload: str, param: str) -> None:
     error = {"type": "ValueError", "message": "x", "traceback": 'File "/home/teacher/.venv/lib/x/y.py", line 3'}
     told = run(workload=workload, params={param: "/home/teacher/exam/photo.jpg"}, error=error)
-    shown = dumps(seen(told).as_json())
+    shown = dumps(public_view(told).as_json())
     assert "teacher" in dumps(told.as_json()) and "teacher" not in shown and "photo.jpg" in shown
 
 
@@ -92,7 +92,7 @@ def test_metrics_are_those_that_fit_on_a_line() -> None:
 def test_what_a_workload_names_as_its_results_leads() -> None:
     told = {"features": 3, "iterations": 8, "inertia": 1493.21, "clusters": 16}
     labels = [shown["label"] for shown in metrics_of(run(workload="kmeans", metrics=told), {"clusters"})]
-    assert labels == ["inertia", "iterations", "features"]
+    assert labels == ["inertia", "iterations", "values of each point"]
     unknown = run(workload="somebody's", metrics=told)
     assert metrics_of(unknown) == metrics(told)
 
@@ -111,7 +111,8 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
         "phases": {"input": [0.1, 0.2]},
         "exchange": "horovod",
     }
-    assert [(shown["label"], shown["value"]) for shown in metrics(told)] == [
+    names = {"images_per_second": "throughput [images/s]"}
+    assert [(shown["label"], shown["value"]) for shown in metrics(told, names)] == [
         ("throughput", "1812 images/s"),
         ("held-out accuracy", "97.1 %"),
         ("time to target", "4.3 s"),

@@ -32,7 +32,7 @@ def lines(store: Store) -> list[tuple[str, str]]:
 
 
 def test_a_run_that_is_over_alarms_nobody(store: Store, session: SessionRecord) -> None:
-    sharing = "Ranks 0 and 1 share unit 0 of laptop: 2 threads."
+    sharing = "Ranks 0 and 1 share hardware thread 0 of laptop: 2 threads."
     calm = (f"Oversubscribed when all compute: {sharing}", "about")
     assert lines(store) == [(RESTING, "about"), calm]
     run = seed.running(store, session)

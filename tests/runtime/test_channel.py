@@ -64,10 +64,10 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert store.missing_batches(run) == {}
     word = channel.words.get(timeout=limit(20))  # the rank hears that all is stored a moment before
     assert (word.kind, word.run, word.rank, word.body["metrics"]) == ("finished", run, 3, {"m": 1})
-    assert channel.held()[3] > 1 << 20
+    assert channel.private_bytes()[3] > 1 << 20
     (host,) = channel.hosts.values()
     assert list(channel.hosts) == [socket.gethostname()]
-    assert set(host.held) == {3}
+    assert set(host.private_bytes) == {3}
     assert 0 < host.available < host.total
     channel.forget_ranks()
     assert channel.hosts == {}
@@ -81,9 +81,9 @@ def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel
         try:
             assert neighbour.stdout is not None and neighbour.stdout.readline()
             rank.neighbours = {3: os.getpid(), 4: neighbour.pid}
-            told = until(lambda: channel.held().get(4), 20, "the rank to tell of its neighbour")
+            told = until(lambda: channel.private_bytes().get(4), 20, "the rank to tell of its neighbour")
             assert told > 300 << 20
-            assert set(channel.hosts[socket.gethostname()].held) == {3, 4}
+            assert set(channel.hosts[socket.gethostname()].private_bytes) == {3, 4}
         finally:
             neighbour.kill()
 
@@ -95,11 +95,11 @@ def test_what_the_store_refuses_for_a_while_is_sent_again(
     refused = []
     add = store.add_batches
 
-    def full_disk(batches: Any) -> int:
+    def full_disk(batches: Any, progress: Any) -> int:
         if len(refused) < 2:
             refused.append(batches)
             raise OSError("No space left on device")
-        return add(batches)
+        return add(batches, progress)
 
     monkeypatch.setattr(store, "add_batches", full_disk)
     rank.begin(run)

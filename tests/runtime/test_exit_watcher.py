@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support import starts_processes, until
-from workshop.runtime.exit_watcher import Vigil
+from workshop.runtime.exit_watcher import ExitWatcher
 
 
 @pytest.fixture
@@ -27,24 +27,24 @@ def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def test_the_first_to_end_is_told_with_its_signal(processes: list[subprocess.Popen[bytes]]) -> None:
-    vigil = Vigil(process.pid for process in processes)
-    assert vigil.first is None
+    exit_watcher = ExitWatcher(process.pid for process in processes)
+    assert exit_watcher.first is None
     os.kill(processes[1].pid, signal.SIGTERM)
-    assert until(lambda: vigil.first, 20, "the vigil") == (processes[1].pid, signal.SIGTERM)
+    assert until(lambda: exit_watcher.first, 20, "the exit_watcher") == (processes[1].pid, signal.SIGTERM)
     processes[0].kill()
     processes[0].wait()
-    assert vigil.first == (processes[1].pid, signal.SIGTERM)
+    assert exit_watcher.first == (processes[1].pid, signal.SIGTERM)
 
 
 def test_one_that_has_ended_before(processes: list[subprocess.Popen[bytes]]) -> None:
     processes[2].kill()
     processes[2].wait()
-    vigil = Vigil(process.pid for process in processes)
-    assert vigil.first == (processes[2].pid, None)
+    exit_watcher = ExitWatcher(process.pid for process in processes)
+    assert exit_watcher.first == (processes[2].pid, None)
 
 
 def test_an_end_without_a_signal(processes: list[subprocess.Popen[bytes]]) -> None:
-    vigil = Vigil([processes[0].pid])
+    exit_watcher = ExitWatcher([processes[0].pid])
     assert processes[0].stdin is not None
     processes[0].stdin.close()
-    assert until(lambda: vigil.first, 20, "the vigil") == (processes[0].pid, None)
+    assert until(lambda: exit_watcher.first, 20, "the exit_watcher") == (processes[0].pid, None)

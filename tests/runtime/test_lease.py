@@ -27,7 +27,7 @@ from workshop.core.placement import Placement
 from workshop.report.run_sections import turn
 from workshop.report.session_sections import SessionLook
 from workshop.runtime import client, lease, lease_manager, lifecycle
-from workshop.runtime.lease import Held
+from workshop.runtime.lease import HeldRanks
 from workshop.store.records import Lease, SessionRecord
 from workshop.store.store import Store
 
@@ -141,7 +141,7 @@ def own(home: Path) -> Iterator[Session]:
 
 
 @pytest.fixture(scope="module")
-def held(own: Session) -> Iterator[Held]:
+def held(own: Session) -> Iterator[HeldRanks]:
     """That session's ranks, from the first test that wants them on."""
     with lease.take(own.store, own.record, "ada's notebook", learner=True) as taken:
         yield taken
@@ -264,7 +264,7 @@ def test_ranks_are_given_back_when_the_store_answers_again(own: Session, monkeyp
 
     monkeypatch.setattr(store, "end_lease", busy)
     monkeypatch.setattr(lease, "HEARTBEAT", 0.1)
-    Held(store, own.now, asked).release()
+    HeldRanks(store, own.now, asked).release()
     until(lambda: store.lease(asked.id).state == "ended", 20, "the lease to end")
     assert store.lease(asked.id).why == "", "its holder has ended it"
 
@@ -310,7 +310,7 @@ def test_a_holder_hears_of_its_ranks_also_after_an_error_of_the_store(
     assert seen == ["leased"], "while it waits for ranks, it looks for this"
 
 
-def test_ones_own_ranks_are_there_at_once(own: Session, held: Held) -> None:
+def test_ones_own_ranks_are_there_at_once(own: Session, held: HeldRanks) -> None:
     ranks = held.ranks
     assert ranks.view.apply_sync(os.getpid) == pids(own), "those that were up, since nobody had used them"
     assert ranks.size == 2 and ranks.alive and held.ranks is ranks
@@ -319,7 +319,7 @@ def test_ones_own_ranks_are_there_at_once(own: Session, held: Held) -> None:
         lease.take(own.store, own.now, "ada's notebook")
 
 
-def test_kill_9_of_a_rank_and_a_reset_go_on_with_the_lease(own: Session, held: Held) -> None:
+def test_kill_9_of_a_rank_and_a_reset_go_on_with_the_lease(own: Session, held: HeldRanks) -> None:
     before = held.ranks
     working = before.view.apply_async(time.sleep, 600)
     os.kill(pids(own)[1], 9)
@@ -338,7 +338,7 @@ def test_kill_9_of_a_rank_and_a_reset_go_on_with_the_lease(own: Session, held: H
     assert own.store.lease(held.lease_id).state == "held"
 
 
-def test_ranks_that_are_stuck_are_replaced(own: Session, held: Held) -> None:
+def test_ranks_that_are_stuck_are_replaced(own: Session, held: HeldRanks) -> None:
     ranks, before = held.ranks, pids(own)
     stuck = "from mpi4py import MPI\nif MPI.COMM_WORLD.rank == 0: MPI.COMM_WORLD.Barrier()"
     ranks.view.execute(stuck, block=False)  # rank 0 waits for ever
@@ -349,7 +349,7 @@ def test_ranks_that_are_stuck_are_replaced(own: Session, held: Held) -> None:
     until(lambda: not any(psutil.pid_exists(pid) for pid in before), 20, "the ranks of before to be gone")
 
 
-def test_ranks_that_eat_the_memory_are_ended_with_a_sentence(own: Session, held: Held) -> None:
+def test_ranks_that_eat_the_memory_are_ended_with_a_sentence(own: Session, held: HeldRanks) -> None:
     eater = "kept = []\nwhile True: kept.append(bytearray(b'x') * (8 << 20))"
     eaten = held.ranks.view.execute(eater, block=False)
     with pytest.raises(IPythonError):
@@ -359,7 +359,7 @@ def test_ranks_that_eat_the_memory_are_ended_with_a_sentence(own: Session, held:
     assert held.ranks.view.apply_sync(os.getpid) == pids(own)
 
 
-def test_a_session_that_is_stopped(own: Session, held: Held) -> None:
+def test_a_session_that_is_stopped(own: Session, held: HeldRanks) -> None:
     """The last one of its session."""
     lifecycle.stop_session(own.store, "cells")
     with pytest.raises(WorkshopError, match="gone: it is stopped; run the cell again to get new ones"):

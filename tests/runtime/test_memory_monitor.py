@@ -51,9 +51,13 @@ def test_who_takes_too_much_is_ended_with_all_others(processes: list[Process]) -
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
     with MemoryMonitor(ranks, 100 * MIB) as lookout:
         take(processes[1], 30)
-        until(lambda: lookout.held and lookout.held[0] < lookout.held[1], 20, "a look at what was taken")
+        until(
+            lambda: lookout.private_bytes and lookout.private_bytes[0] < lookout.private_bytes[1],
+            20,
+            "a look at what was taken",
+        )
         assert lookout.found is None
-        assert 0 < lookout.held[0] < lookout.held[1] < 60 * MIB
+        assert 0 < lookout.private_bytes[0] < lookout.private_bytes[1] < 60 * MIB
         assert [process.poll() for process in processes] == [None, None]
         assert processes[1].stdin is not None
         print(60, file=processes[1].stdin, flush=True)
@@ -83,7 +87,7 @@ rank = subprocess.Popen([sys.executable, "-c", take], **words)
 with open(f"/proc/{rank.pid}/oom_score_adj", "w") as file:
     file.write("1000")
 with MemoryMonitor({0: rank.pid}, None) as lookout:
-    while lookout.held.get(0, 0) < 1 << 20:
+    while lookout.private_bytes.get(0, 0) < 1 << 20:
         time.sleep(0.01)
     try:
         while True:
@@ -118,7 +122,7 @@ def test_a_control_group_with_too_little(mib: int, says: str) -> None:
 def test_one_that_ends_by_itself_is_no_reason(processes: list[Process]) -> None:
     ranks = {rank: process.pid for rank, process in enumerate(processes)}
     with MemoryMonitor(ranks, 100 * MIB) as lookout:
-        until(lambda: lookout.held, 20, "a look")
+        until(lambda: lookout.private_bytes, 20, "a look")
         os.kill(processes[0].pid, signal.SIGKILL)
         processes[0].wait()
         time.sleep(0.7)

@@ -162,7 +162,7 @@ def test_a_greeting_is_not_the_reason(tmp_path: Path, script: str, said: list[st
         assert (answer is not None) == (not said)
         line.close(time.monotonic() + 20)
         assert line.ended is not None
-        assert line.said == said
+        assert line.error_lines == said
 
 
 def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.conftest import leftovers, probes
 from tests.notebook.sessions import state
 from tests.sessions import Session
 from tests.support import limit, until
-from workshop.core import processes
+from workshop.core import processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import client, conductor, lifecycle
@@ -91,6 +91,13 @@ def test_runs_go_down_and_events_come_up(session: Session) -> None:
     refused = session.wait(refused)
     assert (refused.status, refused.error["type"]) == ("failed", "EnginesFailed")
     assert "in its own words" in refused.error["message"]
+    cores = topology.allowed_cores(topology.machine())
+    many = Placement(ranks=4 * cores, bind_to="core")
+    refused = session.wait(session.store.submit(session.record.id, "tell", {}, many.as_json()))
+    scarce, whose, *own = refused.error["message"].splitlines()
+    assert scarce == f"This machine has {cores} cores; you placed {4 * cores} ranks."
+    assert "in its own words" in whose and len(own) > 3
+    assert refused.verdict["why"].startswith(f"{scarce}\n{whose}\n{own[0]}\n"), "each line stays one"
     assert session.run("tell", events=1).status == "completed"
 
 

@@ -82,7 +82,11 @@ def tell(store: Store, run_id: int, first: int, last: int) -> None:
 
 def completed(store: Store, of: SessionRecord, identity: Identity | None = None) -> RunRecord:
     """A run that is over, with its photos."""
-    run = running(store, of, identity, steps=20)
+    return complete(store, of, running(store, of, identity, steps=20))
+
+
+def complete(store: Store, of: SessionRecord, run: RunRecord) -> RunRecord:
+    """End a run that goes on; it leaves its photos."""
     store.put_artifact(run.id, "original.png", "image/png", png("#102030"))
     store.put_artifact(run.id, "quantised.png", "image/png", png("#405060"))
     metrics = {

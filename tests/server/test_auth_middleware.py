@@ -214,11 +214,11 @@ def test_wrong_codes_are_told_to_wait_and_right_ones_get_in(store: Store) -> Non
         return (await join.respond(Request(scope, receive))).status_code
 
     async def main() -> None:
-        join = Join(store, "workshop_1", Attempts(at_once=3, kept=600, longest=0.2))
+        join = Join(store, "workshop_1", Attempts(at_once=3, pause=600, longest=0.2))
         told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)))
         assert Counter(told) == {403: 3, 429: 47}
         assert await answer(join, code, "10.0.0.2") == 303
-        join = Join(store, "workshop_1", Attempts(at_once=3, kept=0.01, longest=60))
+        join = Join(store, "workshop_1", Attempts(at_once=3, pause=0.01, longest=60))
         told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)), answer(join, code))
         assert told[-1] == 303 and set(told[:-1]) == {403, 429}
 

@@ -57,14 +57,14 @@ def test_everybody_is_pushed(dashboard: Dashboard) -> None:
 def test_one_learner_is_pushed(dashboard: Dashboard) -> None:
     store, name = dashboard.store, "שרה / ?&# 🐙"
     with dashboard.instructor().listen(f"/live/class?learner={quote(name, safe='')}") as line:
-        assert sections(line) == {"learner": None, "name": name, "problem": None}
+        first = sections(line)
+        assert first["name"] == name and "Nothing is known of this learner." in first["learner"]["html"]
         store.keep_prediction(name, "kmeans", "two-ranks", guess=1.8)
-        learner = later(line, "learner", None)
-        (lab,) = learner["labs"]
-        assert lab["predictions"] == [{"id": "two-ranks", "guess": "1.8", "measured": ""}]
+        learner = later(line, "learner", first["learner"])
+        assert "<td>two-ranks</td><td>1.8</td><td>not yet</td>" in learner["html"]
         store.keep_prediction(name, "kmeans", "two-ranks", measured=True)
         learner = later(line, "learner", learner)
-        assert learner["labs"][0]["predictions"] == [{"id": "two-ranks", "guess": "1.8", "measured": "yes"}]
+        assert "<td>two-ranks</td><td>1.8</td><td>yes</td>" in learner["html"]
     store.forget_progress(name)
 
 

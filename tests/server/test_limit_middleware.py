@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
+from workshop.server import limit_middleware, request_body
 from workshop.server.limit_middleware import SMALLEST, LimitMiddleware
 from workshop.server.limits import Counts, Limit, ServerLimits
 from workshop.store.records import Identity
@@ -135,3 +136,46 @@ def test_uploads_have_a_total_for_each_person_as_long_as_they_are_kept() -> None
         assert (await server.ask(FILE + "g", "PUT", ADA, headers=chunked))["status"] == 411, "it may be longer"
 
     run(test, lambda _, file: file in kept, uploads=Counts(Limit("bytes", 10 * SMALLEST, 100 * SMALLEST)))
+
+
+def test_a_strangers_body_takes_no_place_while_it_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_body, "STRANGERS", 0.2)
+
+    async def test(server: Server) -> None:
+        server.app.go.set()
+        sent: list[Message] = []
+
+        async def never() -> Message:
+            await asyncio.Event().wait()
+            return {}
+
+        async def send(message: Message) -> None:
+            sent.append(message)
+
+        scope = {"type": "http", "method": "POST", "path": "/join", "headers": [], "client": ("10.0.0.1", 5)}
+        half = [asyncio.create_task(server.limited(scope, never, send)) for _ in range(20)]
+        await asyncio.sleep(0)
+        assert (await server.ask("/join"))["status"] == 200
+        await asyncio.gather(*half)
+        assert {message["status"] for message in sent if "status" in message} == {408}
+        assert server.app.inside == 1
+
+    run(test, requests=Counts(Limit("things", 2, 2)))
+
+
+def test_files_of_a_page_that_was_closed_count_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = {"page/a"}
+    monkeypatch.setattr(limit_middleware, "CLOSED", 0.0)
+    monkeypatch.setattr(limit_middleware, "drop_closed", lambda sessions: kept.clear())
+
+    async def test(server: Server) -> None:
+        server.app.go.set()
+        length = {"content_length": str(SMALLEST)}
+        assert (await server.ask(FILE + "a", "PUT", ADA, headers=length))["status"] == 200
+        assert server.limited.limits.uploads._taken
+        await server.ask("/_stcore/stream", identity=ADA, type="websocket")
+        async with asyncio.timeout(20):
+            while server.limited.limits.uploads._taken:
+                await asyncio.sleep(0)
+
+    run(test, lambda session, file: f"{session}/{file}" in kept)

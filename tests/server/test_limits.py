@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -34,9 +35,31 @@ def test_one_person_and_one_address_have_limits_of_their_own() -> None:
     counts.take(Who(3, "b"), 2)
     counts.take(Who(None, "c"), 3)
     counts.give_back(ADA, 2)
-    with counts.held(BOB), pytest.raises(TooManyRequests):
+    with counts.reserve(BOB), pytest.raises(TooManyRequests):
         counts.take(BOB)
     counts.take(BOB)
+
+
+def test_who_has_little_is_not_refused_because_of_others_at_the_address() -> None:
+    counts = Counts(Limit("things", 4, 4, few=1))
+    counts.take(ADA, 4)
+    counts.take(BOB)
+    with pytest.raises(TooManyRequests, match="Your network has 5 things"):
+        counts.take(BOB)
+    with pytest.raises(TooManyRequests, match="Your network has 5 things"):
+        counts.take(Who(None, "a"))
+
+
+def test_new_names_are_strangers_until_they_open_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_UNUSED", 2)
+    bounds = ServerLimits()
+    new = [replace(identity(number), created_at=time.time()) for number in range(1, 5)]
+    assert [bounds.joined(one, "a") for one in new[:2]] == [None, None]
+    assert bounds.note(new[0], "a").stranger
+    bounds.opened_page(new[0], "a")
+    assert not bounds.note(new[0], "a").stranger and bounds.note(new[1], "a").stranger
+    assert [bounds.joined(one, "a") for one in new[2:]] == [None, 2], "the oldest without a page gives way"
+    assert bounds.joined(identity(9), "a") is None and not bounds.note(identity(9), "a").stranger, "it isn't new"
 
 
 @given(st.lists(st.tuples(st.integers(1, 3), st.sampled_from("ab"), st.integers(1, 3))))
@@ -98,13 +121,13 @@ def test_limits_per_address_are_multiplied_where_that_is_asked_for(monkeypatch: 
 
 def test_another_nickname_renews_no_limit() -> None:
     bounds = ServerLimits()
-    first = bounds.seen(identity(1), "10.0.0.1")
+    first = bounds.note(identity(1), "10.0.0.1")
     bounds.same_person(identity(2), identity(1))
     bounds.same_person(identity(3), identity(2))
-    assert bounds.seen(identity(3), "10.0.0.1") == bounds.who(identity(2)) == first or first.identity == 1
+    assert bounds.note(identity(3), "10.0.0.1") == bounds.who(identity(2)) == first or first.identity == 1
     assert {bounds.who(identity(number)).identity for number in (1, 2, 3)} == {1}
     assert bounds.who(identity(4)).identity == 4
-    assert bounds.seen(identity(5, "instructor"), "10.0.0.1") == bounds.who(identity(5, "instructor")) == Who(None)
+    assert bounds.note(identity(5, "instructor"), "10.0.0.1") == bounds.who(identity(5, "instructor")) == Who(None)
 
 
 def test_a_log_out_renews_no_limit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,7 +156,7 @@ def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Stor
     session = replace(session, limits=replace(session.limits, queued=2))
     people = [auth.let_in(store, "learner", name)[0] for name in ("Ada", "Ada again", "Bob")]
     for one in people:
-        bounds.seen(one, "10.0.0.1")
+        bounds.note(one, "10.0.0.1")
     bounds.same_person(people[1], people[0])
 
     def submit(one: Identity, **most: int) -> None:
@@ -153,3 +176,14 @@ def test_unfinished_runs_count_for_a_person_an_address_and_a_session(store: Stor
         submit(people[2], most_in_all=2)
     submit(people[2], most_in_all=3)
     assert store.unfinished(session.id) == {people[0].id: 1, people[1].id: 1, people[2].id: 1}
+
+
+def test_who_has_left_nothing_is_forgotten(store: Store) -> None:
+    bounds, session = ServerLimits(), seed.session(store)
+    (idle, _), (busy, _) = (auth.let_in(store, "learner", name) for name in ("Zed", "Ada"))
+    assert bounds.joined(idle, "a") is None
+    store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, identity_id=busy.id)
+    for one in (idle, busy):
+        store.remove_identity(one.id)
+    again = [auth.let_in(store, "learner", name)[0].nickname for name in ("Zed", "Ada")]
+    assert again == ["Zed", "Ada 2"], "who has a run stays"

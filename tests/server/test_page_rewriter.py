@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -9,6 +11,7 @@ from tests.browser.conftest import started
 from tests.server import seed
 from tests.server.dashboard import Dashboard
 from tests.support import limit
+from workshop import registry
 from workshop.server.page_rewriter import with_loading_screen
 
 WORDS = "Loading the dashboard …"
@@ -30,6 +33,22 @@ def test_every_page_brings_its_first_words(dashboard: Dashboard, path: str, codi
 @pytest.mark.parametrize("path", ["/join", "/quiz", "/assets/join.css", "/artifact/1/x"])
 def test_other_pages_are_as_they_were(dashboard: Dashboard, path: str) -> None:
     assert WORDS not in dashboard.learner().get(path).text
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/run/deep/below", "/index.html", "/static/gone.js"])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_an_unknown_address_is_a_404_with_a_way_home(dashboard: Dashboard, path: str, coding: str) -> None:
+    answer = dashboard.learner().get(path, Accept_Encoding=coding, Accept="text/html")
+    assert answer.status == 404
+    assert '<a href="/">' in answer.text
+
+
+def test_pages_and_what_they_load_stay(dashboard: Dashboard) -> None:
+    learner = dashboard.learner()
+    script = re.search(r'src="\./(static/js/[^"]+)"', learner.get("/").text)
+    assert script is not None
+    for path in (f"/{script[1]}", *(f"/{page.name}" for page in registry.pages()), "/_stcore/health"):
+        assert learner.get(path).status == 200, path
 
 
 def test_a_page_that_is_not_streamlit_s_is_left_alone() -> None:

@@ -50,10 +50,10 @@ def test_memory_over_time_from_the_second_time_on(store: Store, session: Session
 def test_the_memory_card_is_made_anew_when_more_is_told(store: Store, session: SessionRecord) -> None:
     run = training.running(store, session, epochs=2)
     (panel,) = (panel for panel in GENERAL if panel.name == "memory")
-    before = panel.made_of(Snapshot(store, store.run(run.id)))
-    assert before == panel.made_of(Snapshot(store, store.run(run.id)))
+    before = panel.version(Snapshot(store, store.run(run.id)))
+    assert before == panel.version(Snapshot(store, store.run(run.id)))
     training.tell(store, run.id, 3)
-    assert before != panel.made_of(Snapshot(store, store.run(run.id)))
+    assert before != panel.version(Snapshot(store, store.run(run.id)))
 
 
 def test_what_the_time_went_into_once_it_is_over(store: Store, session: SessionRecord) -> None:

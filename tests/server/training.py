@@ -138,7 +138,7 @@ def completed(store: Store, of: SessionRecord, identity: Identity | None = None,
     keep(store, run.id)
     said = {
         "verdict": "Rank 1 holds up the others.",
-        "why": "Rank 1 (unit 1 of laptop) computed for 6.0 s, the other for 5.2 s: 15 % more.",
+        "why": "Rank 1 (hardware thread 1 of laptop) computed for 6.0 s, the other for 5.2 s: 15 % more.",
         "next": "Run it again: if rank 1 is slow again, it has a slower place than the others.",
     }
     store.finish(run.id, "completed", metrics=metrics(), verdict=said)

@@ -72,7 +72,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(workshop_home: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """That store in the place where it was, opened by this version."""
     shutil.copy(database, workshop_home / "workshop.db")
-    monkeypatch.setattr(PREDICTIONS, "of", lambda run: None)  # depends on the MPIs of this machine
+    monkeypatch.setattr(PREDICTIONS, "lookup", lambda run: None)  # depends on the MPIs of this machine
     with Store.open() as opened:
         yield opened
 
@@ -152,14 +152,14 @@ def test_sessions_can_be_started_again_where_they_ran(store: Store, tmp_path: Pa
     for session in store.sessions():
         where = Placement.parse(session.placement)
         site.check(session.site, where)
-        assert site.of(session.site, tmp_path, where).here == (session.site["kind"] == "local")
+        assert site.open_site(session.site, tmp_path, where).here == (session.site["kind"] == "local")
         assert store.create_session(session.name, session.placement, site=session.site).state == "starting"
         assert json.loads(SessionLook(store, session.name)()["session"])["name"] == session.name
 
 
 def test_the_recording_is_shown(workshop_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(PREDICTIONS, "of", lambda run: None)
+    monkeypatch.setattr(PREDICTIONS, "lookup", lambda run: None)
     with replayed(BEFORE / "class.jsonl.gz") as shown:
         found = recorded(shown.database)
         assert found is not None and found.words.endswith("Made by an older version.")

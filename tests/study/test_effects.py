@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.study.effects import effects
+from workshop.study.results import effects
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10))

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from typing import Literal
 
+import pytest
+
+from tests.report.analysis import cases
 from tests.server import seed as class_seed
+from tests.study import seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study.estimate import SECONDS, seconds_each
+from workshop.study.command import _ahead
+from workshop.study.estimate import SECONDS, Remaining, remaining_work, seconds_each
+from workshop.study.kinds import Sofar, read
+from workshop.study.trial_monitor import Progress, TrialMonitor
 
 Ended = Literal["completed", "failed", "cancelled"]
 
@@ -19,7 +28,7 @@ def ran(
     store.take_next(session)
     store.finish(run.id, status)
     with store.database.writing() as connection:
-        times = {"started_at": 1000.0, "finished_at": 1000.0 + seconds}
+        times = {"queued_at": 999.0, "started_at": 1000.0, "finished_at": 1000.0 + seconds}
         connection.execute(runs.update().where(runs.c.id == run.id).values(**times))
 
 
@@ -38,3 +47,49 @@ def test_it_is_known_from_runs_that_are_alike(store: Store) -> None:
         ran(store, session, seconds, points=10, clusters=3)
     assert seconds_each(store, "kmeans", {"points": 10}) == (4.0, "at 4.0 s a run, as its last 3 runs took")
     assert seconds_each(store, "kmeans", {})[0] == 6.0, "all of them are"
+
+
+def lasts(store: Store, run: int, seconds: float, waited: float = 0.0) -> None:
+    """Have a run that has ended begun so many seconds before, and waited before that."""
+    with store.database.writing() as connection:
+        at = store.run(run).finished_at or 0.0
+        times = {"started_at": at - seconds, "queued_at": at - seconds - waited}
+        connection.execute(runs.update().where(runs.c.id == run).values(**times))
+
+
+def test_what_is_left_is_one_number_that_changes_with_a_reason(store: Store) -> None:
+    """The price before the first run, and what is said while a study goes on."""
+    session = class_seed.session(store)
+    ran(store, session.id, 20.0, workload="mnist")
+    study = seed.study(store, session, ended=0)
+
+    def now() -> Remaining:
+        return remaining_work(store, Sofar(store.study(study.id), *read(store, study.id)))
+
+    price = now()
+    assert (price.runs, price.seconds, price.changed) == (9, 180.0, "")
+    assert "9 runs to go, about 3 min (at 20 s a run" in _ahead(store, study.id)
+    seed.end(store, session, study.id, 1)
+    lasts(store, 2, 22.0, waited=600.0)  # for others who measured
+    assert now() == Remaining(8, 8 * 22.0, "as its own runs took", "")
+    seed.end(store, session, study.id, 2)
+    lasts(store, 3, 90.0)
+    assert now().seconds == 2 * 22.0 + 2 * 90.0 + 3 * 56.0
+    assert now().changed == "runs take longer than estimated"
+    store.prune_trial(study.id, 3, {"why": "hopeless"})
+    assert now().runs == 6 and now().changed == "runs take longer than estimated and 1 run was pruned"
+    assert now().changed in _ahead(store, study.id)
+
+    # While a run goes on, its own seconds are taken off, but no more than it was said to take.
+    at = time.time()
+    running = replace(cases.run(), status="running", started_at=at - 10.0, finished_at=None)
+    assert now().after([running]) == pytest.approx(now().seconds - 10.0, abs=1.0)
+    late = replace(running, started_at=at - 1e6)
+    assert now().after([late]) == pytest.approx(now().seconds * 5 / 6)
+
+    # Whoever runs the study shows the same.
+    told: list[Progress] = []
+    seed.end(store, session, study.id, 4)
+    trial = store.trials(study.id)[3]
+    TrialMonitor(store, store.study(study.id), told.append, 60.0).until_ended(trial, store.run(trial.run_id or 0))
+    assert (told[0].seconds_left, told[0].changed) == (now().seconds, now().changed)

@@ -11,7 +11,7 @@ from tests.server import seed as class_seed
 from workshop.core.errors import BadInput
 from workshop.store.records import Trial
 from workshop.store.store import Store
-from workshop.study.place import check_place
+from workshop.study.runner import check_place
 
 HOSTS = [{"name": "alpha", "slots": 2}, {"name": "beta", "slots": 2}]
 

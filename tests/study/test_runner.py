@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +100,11 @@ def test_a_study_completes_though_one_number_of_ranks_fails(session: Session) ->
     assert [run.metrics.get("batch") for run in reversed(store.runs(study_id=study.id))] == [6, 3, None]
 
     # What has a result is not run again; what failed only where somebody says so.
-    assert runner.unfinished(store, KIND, "work", wanted.description()) is None
+    assert next(runner.same_studies(store, wanted), None) is None
     assert runner.missing(*runner.read(store, study.id)) == []
     assert runner.renew_failed(store, study.id) == 1
     assert [trial.number for trial in runner.missing(*runner.read(store, study.id))] == [3]
-    again = runner.unfinished(store, KIND, "work", wanted.description())
+    again = next(runner.same_studies(store, wanted), None)
     assert again is not None and again.id == study.id
 
     # A trial that takes too long is ended and counts as failed; the study goes on.
@@ -161,7 +162,7 @@ def test_a_kind_wants_more_and_ends_what_is_hopeless(session: Session) -> None:
         "cancelled",
         "completed",
     ]
-    assert runner.wanted(store, study.id) == [] and runner.missing(*runner.read(store, study.id)) == []
+    assert runner.trials_to_run(store, study.id) == [] and runner.missing(*runner.read(store, study.id)) == []
 
 
 @pytest.mark.real
@@ -300,3 +301,18 @@ def test_a_run_that_waits_where_nobody_will_take_it_is_replaced(store: Store) ->
         runner.run_study(store, study.id, me, here)
     assert store.run(left.id).status == "cancelled"
     assert [trial.number for trial in runner.missing(*runner.read(store, study.id))] == [1]
+
+
+def test_a_trial_that_failed_through_no_fault_of_its_own_is_run_again(store: Store) -> None:
+    session, study = class_seed.session(store), study_of(store, ONE, replace(ONE, number=2))
+    own = {"rank": 1, "host": "laptop", "type": "WorkshopError", "message": "no luck", "traceback": ""}
+    around = own | {"rank": None, "message": "Somebody else has been measuring on this machine for 600 s."}
+    for number, error in ((1, own), (2, around)):
+        run = store.submit(session.id, "work", {}, ONE.placement, measured=True, trial=(study.id, number))
+        store.take_next(session.id)
+        store.finish(run.id, "failed", error=error)
+    with runner.working_on(store, study.id) as me:
+        runner.finish(store, study.id, me)
+    assert runner.renew_failed(store, study.id, every=False) == 1
+    assert [trial.number for trial in runner.missing(*runner.read(store, study.id))] == [2]
+    assert store.study(study.id).finished_at is None

@@ -69,17 +69,15 @@ def test_what_became_of_a_trial(one: Trial, became: str, wanted: bool) -> None:
 
 def test_the_time_that_is_left() -> None:
     done = {
-        1: run(1, queued_at=0.0, finished_at=10.0),
-        2: run(2, queued_at=10.0, finished_at=24.0),
-        3: run(3, queued_at=24.0, finished_at=124.0),
-        4: run(4, queued_at=124.0, finished_at=125.0, status="failed"),
+        1: run(1, queued_at=-600.0, started_at=0.0, finished_at=10.0),  # waits don't count
+        2: run(2, started_at=10.0, finished_at=24.0),
+        3: run(3, started_at=24.0, finished_at=124.0),
+        4: run(4, started_at=124.0, finished_at=125.0, status="failed"),
     }
     trials = [trial(1, 1), trial(2, 2), trial(3, 3, "b"), trial(4, 4)]
-    assert remaining(trials, done, 125.0) == 0.0
-    assert remaining([*trials, trial(5, None)], done, 125.0) == 12.0
-    assert remaining([*trials, trial(5, None, "b")], done, 125.0) == 100.0
-    assert remaining([*trials, trial(5, None, "c")], done, 125.0) == 14.0, "the median of all"
-    goes_on = {**done, 5: run(5, status="running", queued_at=120.0, finished_at=None)}
-    assert remaining([*trials, trial(5, 5), trial(6, None)], goes_on, 125.0) == 7.0 + 12.0
-    assert remaining([*trials, trial(5, 5)], goes_on, 200.0) == 0.0, "it takes longer than expected"
-    assert remaining([trial(1, None)], {}, 0.0) is None
+    assert remaining(trials, done) == 0.0
+    assert remaining([*trials, trial(5, None)], done) == 12.0
+    assert remaining([*trials, trial(5, None, "b")], done) == 100.0
+    assert remaining([*trials, trial(5, None, "c")], done) == 14.0, "the median of all"
+    assert remaining([*trials, trial(5, None), trial(6, None)], done, 7) == 2 * 12.0 + 14.0
+    assert remaining([trial(1, None)], {}) is None

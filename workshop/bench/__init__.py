@@ -39,6 +39,7 @@ def interleaved(
 
     The first `warm_up` rounds aren't kept. Every round begins with another contender; `mirrored` ones go there and
     back, so that neighbours are always measured back to back, in alternating order. Returns `repeats` results each.
+    An interruption leaves the results of the rounds that are whole; without any, KeyboardInterrupt is passed on.
     """
     total = len(contenders) * (repeats + warm_up)
     names = list(contenders)
@@ -46,10 +47,17 @@ def interleaved(
     for number in range(repeats + warm_up):
         turn = number % max(len(names), 1)
         order = names[:: -1 if number % 2 else 1] if mirrored else names[turn:] + names[:turn]
-        for done, name in enumerate(order, number * len(names)):
-            progress(done, total)
-            result = contenders[name]()
-            if number >= warm_up:
+        try:
+            results_of_turn = {}
+            for done, name in enumerate(order, number * len(names)):
+                progress(done, total)
+                results_of_turn[name] = contenders[name]()
+        except KeyboardInterrupt:
+            if number > warm_up:  # the document says that it was interrupted, since the last progress is not the whole
+                return results
+            raise
+        if number >= warm_up:
+            for name, result in results_of_turn.items():
                 results[name].append(result)
     progress(total, total)
     return results
@@ -88,9 +96,9 @@ def missing(name: str, unit: str, note: str) -> dict[str, Any]:
     return {"name": name, "value": None, "unit": unit, "note": note}
 
 
-def ratio(name: str, ours: Sequence[float], theirs: Sequence[float]) -> dict[str, Any]:
+def ratio(name: str, ours: Sequence[float], others: Sequence[float]) -> dict[str, Any]:
     """A line that compares pairs measured back to back: the median of the pairs' ratios, and its `interval`."""
-    ratios = [mine / other for mine, other in zip(ours, theirs, strict=True)]
+    ratios = [our_value / other for our_value, other in zip(ours, others, strict=True)]
     low, high = interval(ratios)
     return row(name, ratios, "ratio") | {"low": low, "high": high}
 
@@ -103,11 +111,11 @@ def document(
     intervals: Mapping[str, Sequence[float]] | None = None,
 ) -> dict[str, Any]:
     """A whole bench as JSON; `intervals` of ratios, where they are known."""
-    told = {} if intervals is None else {"intervals": {name: list(ends) for name, ends in intervals.items()}}
+    extra = {} if intervals is None else {"intervals": {name: list(ends) for name, ends in intervals.items()}}
     return {
         "bench": bench,
         "machine": dict(where),
         "rows": [dict(line) for line in rows],
         "ratios": dict(ratios),
-        **told,
+        **extra,
     }

@@ -1,4 +1,4 @@
-"""What one browser does that watches a live run: join, load the page, listen, fetch pictures as they change."""
+"""A browser that watches a live run: it joins, loads the page, listens, and fetches pictures as they change."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Browser:
     pictures: int = 0
     received: int = 0  # bytes over the live WebSocket
     delays: list[tuple[float, float]] = field(default_factory=list)
-    _shown: set[str] = field(default_factory=set)  # addresses of pictures
+    _fetched: set[str] = field(default_factory=set)  # addresses of pictures
     _cookie: str = ""
     _line: http.client.HTTPConnection | None = None
 
@@ -68,10 +68,10 @@ class Browser:
             if newest is not None and not first:
                 self.delays.append((newest, now - newest))
             first = False
-            wanted = _pictures(sections) - self._shown
-            if wanted and (fetching is None or fetching.done()):  # what comes meanwhile waits for the next change
-                self._shown |= wanted
-                fetching = asyncio.create_task(asyncio.to_thread(self._fetch, sorted(wanted)))
+            new_pictures = _pictures(sections) - self._fetched
+            if new_pictures and (fetching is None or fetching.done()):  # later pictures wait for the next change
+                self._fetched |= new_pictures
+                fetching = asyncio.create_task(asyncio.to_thread(self._fetch, sorted(new_pictures)))
 
     def _join(self) -> None:
         form = urlencode({"code": self.code, "nickname": f"Viewer {self.number}"})
@@ -106,8 +106,8 @@ class Browser:
 
 def _pictures(sections: Mapping[str, Any]) -> set[str]:
     """The addresses of pictures on the cards that have come."""
-    shown = (sections.get("photo") or {}).get("html", "")
-    return {unescape(url) for url in re.findall(r'<img src="([^"]*)"', shown)}
+    html = (sections.get("photo") or {}).get("html", "")
+    return {unescape(url) for url in re.findall(r'<img src="([^"]*)"', html)}
 
 
 async def _run_script(page: ClientConnection, run_id: int) -> None:

@@ -101,9 +101,9 @@ def orders(folder: str, rank: int) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def answer(found: Mapping[str, Any]) -> None:
+def answer(result: Mapping[str, Any]) -> None:
     """On rank 0: answer an order."""
-    print(json.dumps(dict(found)), flush=True)
+    print(json.dumps(dict(result)), flush=True)
 
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
@@ -115,8 +115,8 @@ def _lines(process: subprocess.Popen[bytes]) -> Iterator[bytes]:
         data = os.read(output.fileno(), 1 << 16)
         if not data:
             return
-        *whole, rest = (rest + data).split(b"\n")
-        for line in whole:
+        *complete, rest = (rest + data).split(b"\n")
+        for line in complete:
             if line.startswith(b"{"):
                 yield line
                 deadline = time.monotonic() + SECONDS

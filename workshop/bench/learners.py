@@ -52,7 +52,7 @@ class LearnerClient:
         self._round = answer.getheader("location") or ""
         line.close()
 
-    async def play(self, there: asyncio.Semaphore, confirmed: dict[str, asyncio.Semaphore]) -> None:
+    async def play(self, arrivals: asyncio.Semaphore, confirmed: dict[str, asyncio.Semaphore]) -> None:
         """Until the round has ended; releases `there` on the first state, and a question's semaphore when its answer
         is confirmed."""
         async with websockets.connect(
@@ -69,28 +69,28 @@ class LearnerClient:
                     now, message = time.time(), json.loads(text)
                     match message["kind"]:
                         case "state" if message["phase"] == "question":
-                            shown = message["question"]
-                            if shown["id"] not in self.seen:
-                                self.seen[shown["id"]] = now
-                                answering.add(asyncio.create_task(self._answer(line, shown)))
+                            question = message["question"]
+                            if question["id"] not in self.seen:
+                                self.seen[question["id"]] = now
+                                answering.add(asyncio.create_task(self._answer(line, question)))
                         case "you":
                             if not self.player:
-                                there.release()
+                                arrivals.release()
                             self.player = message["id"]
                         case "confirmed":
                             self._confirmed(message["question"], now, confirmed)
             for task in answering:
                 task.cancel()
 
-    async def _answer(self, line: ClientConnection, shown: dict[str, Any]) -> None:
+    async def _answer(self, line: ClientConnection, question: dict[str, Any]) -> None:
         await asyncio.sleep(self._chance.random() * self.seconds)
         raw: Any = self._chance.randint(1, 1000)
-        if shown["type"] == "single":
-            raw = self._chance.choice(shown["options"])["key"]
-        elif shown["type"] == "multiple":
-            raw = [option["key"] for option in shown["options"][: self._chance.randint(1, 3)]]
-        self._sent[shown["id"]] = time.time(), raw
-        await line.send(json.dumps({"kind": "answer", "question": shown["id"], "answer": raw, "ref": self.number}))
+        if question["type"] == "single":
+            raw = self._chance.choice(question["options"])["key"]
+        elif question["type"] == "multiple":
+            raw = [option["key"] for option in question["options"][: self._chance.randint(1, 3)]]
+        self._sent[question["id"]] = time.time(), raw
+        await line.send(json.dumps({"kind": "answer", "question": question["id"], "answer": raw, "ref": self.number}))
 
     def _confirmed(self, question: str, now: float, confirmed: dict[str, asyncio.Semaphore]) -> None:
         self.confirmations += 1
@@ -102,24 +102,24 @@ class LearnerClient:
 
 async def main(port: int, code: str, numbers: list[int], seconds: float, questions: list[str]) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < (wanted := min(hard, 1 << 16)):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft < (files := min(hard, 1 << 16)):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))
     learners = [LearnerClient(port, code, number, seconds) for number in range(*numbers)]
-    there = asyncio.Semaphore(0)
+    arrivals = asyncio.Semaphore(0)
     confirmed = {question: asyncio.Semaphore(0) for question in questions}
     with ThreadPoolExecutor(TOGETHER) as pool:
         list(pool.map(LearnerClient.join, learners))
     tasks = []
     for first in range(0, len(learners), TOGETHER * 4):
         some = learners[first : first + TOGETHER * 4]
-        tasks += [asyncio.create_task(learner.play(there, confirmed)) for learner in some]
+        tasks += [asyncio.create_task(learner.play(arrivals, confirmed)) for learner in some]
         for _ in some:
-            await asyncio.wait_for(there.acquire(), PATIENCE)
+            await asyncio.wait_for(arrivals.acquire(), PATIENCE)
     print(json.dumps({"there": len(learners)}), flush=True)
     for question in questions:
         with suppress(TimeoutError):
             await asyncio.wait_for(_all(confirmed[question], len(learners)), PATIENCE + seconds)
-        told = [
+        summaries = [
             {
                 "player": learner.player,
                 "seen": learner.seen.get(question),
@@ -128,7 +128,7 @@ async def main(port: int, code: str, numbers: list[int], seconds: float, questio
             }
             for learner in learners
         ]
-        print(json.dumps({"question": question, "learners": told}), flush=True)
+        print(json.dumps({"question": question, "learners": summaries}), flush=True)
     await asyncio.wait(tasks, timeout=PATIENCE)
     print(json.dumps({"confirmations": sum(learner.confirmations for learner in learners)}), flush=True)
 

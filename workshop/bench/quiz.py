@@ -27,7 +27,6 @@ from workshop.bench.viewers import HOST, served
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.quiz.deck import Deck
-from workshop.quiz.question_view import answer as canonical
 from workshop.quiz.randomisation import ask
 from workshop.server.auth import new_secrets
 from workshop.server.quiz import round_start
@@ -65,10 +64,10 @@ Progress = Callable[[int, int], None]
 
 def read_learners(text: str) -> tuple[int, ...]:
     """Numbers of learners with commas between. Raises BadInput."""
-    found = [word.strip() for word in text.split(",")]
-    if not all(word.isdecimal() and 1 <= int(word) <= 10_000 for word in found):
+    numbers = [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and 1 <= int(word) <= 10_000 for word in numbers):
         raise BadInput(f"--learners is {text!r}; it should be numbers from 1 to 10000 with commas between.")
-    return tuple(int(word) for word in found)
+    return tuple(int(word) for word in numbers)
 
 
 def run(
@@ -79,12 +78,17 @@ def run(
 ) -> dict[str, Any]:
     """Play a round for each number of learners, and one of a burst; returns the bench as JSON. Raises WorkshopError."""
     where = bench.machine(("streamlit", "uvicorn", "websockets"))
-    wanted = [(count, seconds) for count in learners] + ([burst] if burst else [])
+    rounds = [(count, seconds) for count in learners] + ([burst] if burst else [])
     rows = []
-    for done, (count, within) in enumerate(wanted):
-        progress(done, len(wanted))
-        rows.append(_round(count, within))
-    progress(len(wanted), len(wanted))
+    for done, (count, within) in enumerate(rounds):
+        progress(done, len(rounds))
+        try:
+            rows.append(_round(count, within))
+        except KeyboardInterrupt:
+            if rows:  # those of whole rounds
+                return bench.document("quiz", where, rows, {})
+            raise
+    progress(len(rounds), len(rounds))
     return bench.document("quiz", where, rows, {})
 
 
@@ -95,15 +99,15 @@ def _round(count: int, seconds: float) -> dict[str, Any]:
         record = round_start.host(store, Deck.model_validate(DECK))
         with _crowd(port, record.code or "", count, seconds) as crowd, _host(port, token, record.id) as host:
             crowd.wait("there")
-            asked, told = {}, {}
+            asked_at, reports = {}, {}
             for question in QUESTIONS:
-                asked[question] = host.do("next", "question")
-                told[question] = [one for line in crowd.wait("learners") for one in line["learners"]]
+                asked_at[question] = host.do("next", "question")
+                reports[question] = [learner for line in crowd.wait("learners") for learner in line["learners"]]
                 host.do("close", "closed")
                 host.do("explain", "explained")
             host.do("end", "ended")
             confirmations = sum(line["confirmations"] for line in crowd.wait("confirmations"))
-        return _row(store, record, count, seconds, asked, told, confirmations)
+        return _row(store, record, count, seconds, asked_at, reports, confirmations)
 
 
 def _row(
@@ -111,25 +115,27 @@ def _row(
     record: QuizRound,
     count: int,
     seconds: float,
-    asked: dict[str, float],
-    told: dict[str, list[dict[str, Any]]],
+    asked_at: dict[str, float],
+    reports: dict[str, list[dict[str, Any]]],
     confirmations: int,
 ) -> dict[str, Any]:
     """The confirmed answers beside the answers in the store."""
     deck = Deck.model_validate(record.deck)
-    kept = store.answers(record.id)
-    found = {(one.question, one.player_id): one.answer for one in kept}
+    stored = store.answers(record.id)
+    answers = {(answer.question, answer.player_id): answer.answer for answer in stored}
     confirmed, lost, waits, screens = 0, 0, [], []
-    for question, learners in told.items():
-        shown = ask(deck, deck.question(question), record.seed)
-        for one in learners:
-            if one["seen"] is not None:
-                screens.append(one["seen"] - asked[question])
-            if one["waited"] is None:
+    for question, learners in reports.items():
+        drawn_question = ask(deck, deck.question(question), record.seed)
+        for learner in learners:
+            if learner["seen"] is not None:
+                screens.append(learner["seen"] - asked_at[question])
+            if learner["waited"] is None:
                 continue
             confirmed += 1
-            waits.append(one["waited"])
-            lost += found.get((question, one["player"])) != canonical(shown, one["answer"])
+            waits.append(learner["waited"])
+            lost += answers.get((question, learner["player"])) != drawn_question.question.read(
+                drawn_question, learner["answer"]
+            )
     if not waits or not screens:
         raise WorkshopError("No answer was confirmed at all; the dashboard's log says why.")
     p95 = _p95(waits)
@@ -139,12 +145,12 @@ def _row(
         "unit": "s from an answer to its confirmation, 95th percentile",
         "learners": count,
         "seconds": seconds,
-        "questions": len(told),
+        "questions": len(reports),
         "screens": len(screens),
         "confirmed": confirmed,
-        "stored": len(kept),
+        "stored": len(stored),
         "lost": lost,
-        "doubled": len(kept) - len(found) + confirmations - confirmed,
+        "doubled": len(stored) - len(answers) + confirmations - confirmed,
         "p95_answer_s": p95,
         "p95_next_s": _p95(screens),
         "max_answer_s": max(waits),
@@ -167,7 +173,7 @@ class Crowd:
 
     def wait(self, key: str) -> list[dict[str, Any]]:
         """The next line of each, which should have this key. Raises WorkshopError where one says nothing."""
-        told = []
+        answers = []
         for process, lines in zip(self.processes, self._lines, strict=True):
             try:
                 line = lines.get(timeout=5 * PATIENCE)
@@ -175,10 +181,10 @@ class Crowd:
                 raise WorkshopError("Learners of the bench have not answered for minutes.") from None
             if not line:
                 raise WorkshopError(f"A process of learners ended with {process.wait(10)}; see what it said above.")
-            told.append(json.loads(line))
-            if key not in told[-1]:
+            answers.append(json.loads(line))
+            if key not in answers[-1]:
                 raise WorkshopError(f"A process of learners said {line[:80]!r} in place of {key}.")
-        return told
+        return answers
 
     @staticmethod
     def _read(process: subprocess.Popen[str], lines: Queue[str]) -> None:
@@ -218,7 +224,7 @@ class HostClient:
         self.version = self._state(lambda state: state["phase"] == phase and state["version"] > self.version)["version"]
         return at
 
-    def _state(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def _state(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         deadline = time.monotonic() + PATIENCE
         while True:
             try:
@@ -227,16 +233,16 @@ class HostClient:
                 raise WorkshopError(f"The round has not gone on within {PATIENCE:g} s.") from None
             if message["kind"] == "problem":
                 raise WorkshopError(message["why"])
-            if message["kind"] == "state" and wanted(message):
+            if message["kind"] == "state" and condition(message):
                 return message
 
 
 @contextmanager
 def _host(port: int, token: str, round_id: int) -> Iterator[HostClient]:
-    door = http.client.HTTPConnection(HOST, port, timeout=30)
-    door.request("GET", f"/?token={token}")
-    cookie = (door.getresponse().getheader("set-cookie") or "").partition(";")[0]
-    door.close()
+    connection = http.client.HTTPConnection(HOST, port, timeout=30)
+    connection.request("GET", f"/?token={token}")
+    cookie = (connection.getresponse().getheader("set-cookie") or "").partition(";")[0]
+    connection.close()
     address = f"ws://{HOST}:{port}/quiz/{round_id}/socket?view=host"
     headers, origin = {"Cookie": cookie}, f"http://{HOST}:{port}"
     with connect(address, additional_headers=headers, origin=origin, compression=None, max_size=None) as line:

@@ -39,14 +39,12 @@ def run(
     progress: bench.Progress = lambda done, total: None,
     warm_up: int = 1,
 ) -> dict[str, Any]:
-    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+    """Measure, while the caller holds the machine for measuring; returns the bench as JSON. Raises WorkshopError.
 
     Values are seconds from the submission to the first event that has a step, on the clock of this machine, and the
     seconds of processor time that the processes of the session took until then, together.
     """
-    from workshop.runtime.measurement_lock import measuring_lock
-
-    with measuring_lock(), own_state(), Store.open() as store:
+    with own_state(), Store.open() as store:
         where = bench.machine(PACKAGES)
         placement = default_for(topology.allowed_cores(where))
         turns = {name: _turn(store, placement, name) for name in names}
@@ -79,36 +77,36 @@ def _measured(store: Store, session: SessionRecord, name: str, placement: Placem
     tag = processes.session_tag(session.id)
     before = _worked(tag)
     submitted = client.submit(store, session, name, PARAMS[name], placement.as_json())
-    told: list[float] = []
+    step_times: list[float] = []
     deadline = time.monotonic() + SECONDS
     run = store.run(submitted.id)
-    while not told and not run.ended:
+    while not step_times and not run.ended:
         if time.monotonic() > deadline:
             raise WorkshopError(f"The run of {name} has told of no step within {SECONDS:.0f} s.")
         time.sleep(LOOK)
         run = store.run(run.id)
-        told = [event.time for event in store.events(run.id) if event.step is not None]
+        step_times = [event.time for event in store.events(run.id) if event.step is not None]
     after = _worked(tag)
     ended = client.wait(store, run.id, timeout=SECONDS)
-    _completed(name, ended, told)
+    _completed(name, ended, step_times)
     # What a process took that has ended meanwhile is not known: those are the former ranks, which did nothing more.
     worked = sum(now - before.get(pid, 0.0) for pid, now in after.items())
-    return min(told) - ended.queued_at, worked
+    return min(step_times) - ended.queued_at, worked
 
 
-def _completed(name: str, run: RunRecord, told: Sequence[float]) -> None:
-    if run.status != "completed" or not told:
-        why = run.error["message"] if run.error else f"it is {run.status} and told of {len(told)} steps"
+def _completed(name: str, run: RunRecord, step_times: Sequence[float]) -> None:
+    if run.status != "completed" or not step_times:
+        why = run.error["message"] if run.error else f"it is {run.status} and told of {len(step_times)} steps"
         raise WorkshopError(f"The run of {name} did not complete: {why}")
 
 
 def _worked(tag: str) -> dict[int, float]:
     """Processor seconds by process of a session."""
-    found = {}
+    seconds = {}
     for process in processes.tagged(processes.TAG, tag):
         try:
             times = process.cpu_times()
         except psutil.Error:
             continue
-        found[process.pid] = times.user + times.system
-    return found
+        seconds[process.pid] = times.user + times.system
+    return seconds

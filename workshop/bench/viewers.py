@@ -76,7 +76,7 @@ def _begun(store: Store, run_id: int) -> None:
 
 def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -> list[dict[str, Any]]:
     # What was told before everybody was there belongs to the crowd at the door, not to watching.
-    delays = sorted(delay for browser in browsers for told, delay in browser.delays if told >= since)
+    delays = sorted(delay for browser in browsers for sent_at, delay in browser.delays if sent_at >= since)
     pages = [browser.page_seconds for browser in browsers[1:] or browsers]
     if len(delays) < 2:
         raise WorkshopError("The viewers saw no change at all.")
@@ -84,7 +84,7 @@ def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -
     def single(name: str, value: float, unit: str) -> dict[str, Any]:
         return {"name": name, "value": value, "unit": unit}
 
-    least = min(sum(told >= since for told, _ in browser.delays) for browser in browsers)
+    least = min(sum(sent_at >= since for sent_at, _ in browser.delays) for browser in browsers)
     return [
         single("viewers", len(browsers), "browsers"),
         single("delay_median_seconds", statistics.median(delays), "s"),
@@ -106,14 +106,14 @@ async def _watch(browsers: list[Browser], run_id: int, server: psutil.Process, s
     there."""
     # Requests of one browser don't wait for those of others.
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(len(browsers)))
-    there = asyncio.Semaphore(0)
+    arrivals = asyncio.Semaphore(0)
     first, *others = browsers  # the first is the instructor's, who has shown the page to everybody
-    tasks = [asyncio.create_task(first.watch(run_id, there.release))]
-    arrived = asyncio.gather(*(there.acquire() for _ in browsers))
+    tasks = [asyncio.create_task(first.watch(run_id, arrivals.release))]
+    arrived = asyncio.gather(*(arrivals.acquire() for _ in browsers))
     try:
         while not first.page_seconds and not tasks[0].done():
             await asyncio.sleep(0.05)
-        tasks += [asyncio.create_task(browser.watch(run_id, there.release)) for browser in others]
+        tasks += [asyncio.create_task(browser.watch(run_id, arrivals.release)) for browser in others]
         await asyncio.wait([arrived, *tasks], return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             if task.done():
@@ -138,13 +138,13 @@ def _cpu_seconds(process: psutil.Process) -> float:
 
 
 @contextmanager
-def served(port: int | None = None, per_address: int = 1) -> Iterator[tuple[psutil.Process, int]]:
+def served(port: int | None = None, per_address: int = 1, proxy: str = "") -> Iterator[tuple[psutil.Process, int]]:
     """Start a dashboard process, and return it with its port (default: a free one). One address may open `per_address`
-    times as many connections as usual, because all viewers have the same address. Raises WorkshopError when the
-    dashboard doesn't answer."""
+    times as many connections as usual, because all viewers have the same address; `proxy` is believed from where they
+    come. Raises WorkshopError when the dashboard doesn't answer."""
     if port is None:
         port = free_port()
-    command = guarded([sys.executable, "-m", "workshop.server", "--host", HOST, "--port", str(port)])
+    command = guarded([sys.executable, "-m", "workshop.server", "--host", HOST, "--port", str(port), "--proxy", proxy])
     with open(config.home() / "dashboard.log", "ab") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         env = {**os.environ, limits.FACTOR: str(per_address)}
@@ -155,8 +155,8 @@ def served(port: int | None = None, per_address: int = 1) -> Iterator[tuple[psut
             with suppress(OSError), urllib.request.urlopen(f"http://{HOST}:{port}/join", timeout=5):
                 break
             if server.poll() is not None or time.monotonic() > deadline:
-                said = (config.home() / "dashboard.log").read_text(errors="replace").strip().splitlines()
-                raise WorkshopError(f"The dashboard did not start: {said[-1] if said else 'it said nothing'}")
+                log_lines = (config.home() / "dashboard.log").read_text(errors="replace").strip().splitlines()
+                raise WorkshopError(f"The dashboard did not start: {log_lines[-1] if log_lines else 'it said nothing'}")
             time.sleep(0.1)
         yield psutil.Process(server.pid), port
     finally:

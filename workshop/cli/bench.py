@@ -15,15 +15,14 @@ extensions.add_commands(app, "bench")
 @app.command()
 def start(
     repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
+    no_wait: common.NoWait = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Seconds from submitting a run to its first step: k-means and mnist; cold, warm, and with another placement.
-
-    Takes about five minutes on two cores.
-    """
+    """Seconds from submitting a run to its first step: k-means and mnist; cold, warm, and with another placement."""
     from workshop.bench import start as bench
 
-    bench_output.show(bench_output.with_bar(lambda progress: bench.run(repeats=repeats, progress=progress)), as_json)
+    document = bench_output.alone(lambda progress, _: bench.run(repeats=repeats, progress=progress), no_wait)
+    bench_output.show(document, as_json)
 
 
 @app.command()
@@ -46,13 +45,11 @@ def chaos(
 ) -> None:
     """Random processes of a session are killed, stopped and terminated: does every run end truly, and the next work?
 
-    Takes about 20 s for each event. Nothing else on this machine is touched.
+    Nothing else on this machine is touched.
     """
     from workshop.bench import chaos as bench
 
-    bench_output.show(
-        bench_output.with_bar_and_words(lambda progress, say: bench.run(events, seed, progress, say)), as_json
-    )
+    bench_output.show(bench_output.with_bar(lambda progress, say: bench.run(events, seed, progress, say)), as_json)
 
 
 @app.command()
@@ -62,16 +59,12 @@ def quiz(
     ] = "130,500,2000",
     as_json: common.JSON = False,
 ) -> None:
-    """How many learners a live quiz bears: answers within 10 s, and 500 of them within 1 s.
-
-    Takes about four minutes on two cores.
-    """
+    """How many learners a live quiz bears: answers within 10 s, and 500 of them within 1 s."""
     from workshop.bench import quiz as bench
 
     chosen = bench.read_learners(learners)
-    document = bench_output.with_bar(lambda progress: bench.run(chosen, progress=progress))
-    if as_json:
-        common.answer(document)
-        return
+    document = bench_output.with_bar(lambda progress, _: bench.run(chosen, progress=progress))
     names = ("learners", "seconds", "confirmed", "stored", "lost", "doubled", "p95_answer_s", "p95_next_s")
-    bench_output.table([names, *([f"{row[name]:.4g}" for name in names] for row in document["rows"])])
+    rows = [[f"{row[name]:.4g}" for name in names] for row in document["rows"]]
+    common.listing(as_json, document, names, rows)
+    bench_output.end(document)

@@ -1,21 +1,16 @@
-"""What commands that measure speed share: a bar while they measure, and their document as a table or as JSON."""
+"""Output of commands that measure speed: a bar while they measure, and their document as a table or as JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
+
+import typer
 
 from workshop.cli import common
 
 
 def show(document: dict[str, Any], as_json: bool) -> None:
-    from rich.console import Console
-
-    from workshop.report import terminal
-
-    if as_json:
-        common.answer(document)
-        return
     rows = [
         (
             row["name"],
@@ -30,30 +25,50 @@ def show(document: dict[str, Any], as_json: bool) -> None:
     for name, value in document["ratios"].items():
         ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
         rows.append((name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}{notes.get(name, '')}"))
-    Console(highlight=False).print(terminal.table(("measured", "value", "unit"), rows, right=("value",)))
+    common.listing(as_json, document, ("measured", "value", "unit"), rows, ("value",))
+    end(document)
 
 
-def table(lines: Sequence[Sequence[str]]) -> None:
-    """Print lines of cells; the first line has the headings."""
-    from rich.console import Console
-
-    from workshop.report import terminal
-
-    Console(highlight=False).print(terminal.table(lines[0] if lines else (), lines[1:]))
+def end(document: dict[str, Any]) -> None:
+    """End with the code of an interrupted command where the bench was."""
+    if "interrupted" in document:
+        raise typer.Exit(130)
 
 
-def with_bar(measure: Callable[[Callable[[int, int], None]], dict[str, Any]]) -> dict[str, Any]:
-    """Measure, with a bar of the turns on a terminal."""
-    return with_bar_and_words(lambda progress, say: measure(progress))
+Measure = Callable[[Callable[[int, int], None], Callable[[str], None]], dict[str, Any]]
 
 
-def with_bar_and_words(
-    measure: Callable[[Callable[[int, int], None], Callable[[str], None]], dict[str, Any]],
-) -> dict[str, Any]:
-    """The same for what also has something to say meanwhile."""
-    from rich.progress import Progress
+def alone(measure: Measure, no_wait: bool) -> dict[str, Any]:
+    """Measure `with_bar` as soon as this machine is free for measuring; with `no_wait`, refuse where it isn't free."""
+    from workshop.runtime.measurement_lock import measuring_lock, refuse_wait
+
+    if no_wait:
+        refuse_wait()
+    with measuring_lock(common.stderr().print):
+        return with_bar(measure)
+
+
+def with_bar(measure: Measure) -> dict[str, Any]:
+    """Measure, and show how far that is: a bar on a terminal, else a line for each tenth. The document of a bench that
+    was interrupted with results says so in `interrupted`."""
+    from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
     err = common.stderr()
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as bar:
+    far, tenths = (0, 0), 0
+
+    def look(done: int, total: int) -> None:
+        nonlocal far, tenths
+        far = done, total
+        bar.update(task, completed=done, total=total)
+        if not err.is_terminal and 10 * done // max(total, 1) > tenths:
+            tenths = 10 * done // max(total, 1)
+            err.print(f"{done} of {total} turns measured.")
+
+    columns = (*Progress.get_default_columns()[:-1], MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
         task = bar.add_task("measuring", total=None)
-        return measure(lambda done, total: bar.update(task, completed=done, total=total), err.print)
+        document = measure(look, err.print)
+    if far[0] < far[1]:
+        err.print(f"Interrupted after {far[0]} of {far[1]} turns: these are the results of the rounds that were whole.")
+        return document | {"interrupted": {"done": far[0], "total": far[1]}}
+    return document

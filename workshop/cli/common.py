@@ -1,13 +1,13 @@
-"""What commands share: the options of a placement, showing answers, choosing a session."""
+"""Parts that commands share: the options of a placement, printed answers, the choice of a session."""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -52,11 +52,18 @@ PLACEMENT = Group(
         bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
     ],
 )
-Where = PLACEMENT.only()
+if TYPE_CHECKING:
+    Where = dict[str, Any]
+else:
+    Where = PLACEMENT.only()
 SessionName = Annotated[
     str | None, typer.Option("--session", metavar="NAME", help="The session to run in; default: the one that is up.")
 ]
 Private = Annotated[bool, typer.Option("--private", help="Start a session for this command alone.")]
+
+NoWait = Annotated[
+    bool, typer.Option("--no-wait", help="Refuse, instead of waiting, while somebody measures on this machine.")
+]
 
 
 def stderr() -> Console:
@@ -64,10 +71,37 @@ def stderr() -> Console:
 
 
 def answer(document: Any) -> None:
-    """Print one JSON document on standard output. What diverged reads null there: JSON has no NaN and no infinity."""
+    """Print one JSON document on standard output. A value that diverged is null: JSON has no NaN and no infinity."""
     json.dump(finite(document), sys.stdout, indent=2, allow_nan=False)
     sys.stdout.write("\n")
     sys.stdout.flush()  # whoever reads a pipe should not have to wait for our end
+
+
+def show_table(
+    headings: Sequence[str], rows: Iterable[Sequence[Any]], right: Collection[str] = (), **column: Any
+) -> None:
+    """Print a table; the columns of the headings `right` hold numbers."""
+    from workshop.report import terminal
+
+    Console(highlight=False).print(terminal.table(headings, rows, right, **column))
+
+
+def listing(
+    as_json: bool,
+    document: Any,
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    right: Collection[str] = (),
+    empty: str = "",
+    **column: Any,
+) -> None:
+    """Answer with a document or a table; where the table has no rows, with the sentence `empty`, if there is one."""
+    if as_json:
+        answer(document)
+    elif rows or not empty:
+        show_table(headings, rows, right, **column)
+    else:
+        stderr().print(empty)
 
 
 def write_artifacts(store: Any, run_id: int, folder: Path) -> list[Path]:
@@ -102,20 +136,20 @@ def placement_from(
 ) -> Placement:
     """A placement from options of `PLACEMENT` on top of another one; without either, the machine's default. Hosts that
     are named have as many ranks as slots, where nobody says how many. Raises BadInput."""
-    given = {
+    options = {
         **fields,
         "hosts": None if hosts is None else read_hosts(hosts),
         "mpi": mpi,
         "oversubscribe": oversubscribe or None,
     }
-    asked = {name: value for name, value in given.items() if value is not None}
+    settings = {name: value for name, value in options.items() if value is not None}
     if map_by is not None:
-        asked |= _mapping(map_by)
-    if "hosts" in asked and "ranks" not in {**base, **asked}:
-        asked["ranks"] = sum(host["slots"] for host in asked["hosts"])
-    if not base and not asked:
+        settings |= _mapping(map_by)
+    if "hosts" in settings and "ranks" not in {**base, **settings}:
+        settings["ranks"] = sum(host["slots"] for host in settings["hosts"])
+    if not base and not settings:
         base = default_for(topology.allowed_cores(topology.machine())).as_json()
-    values = {**base, **asked}
+    values = {**base, **settings}
     if env:
         pairs = [word.partition("=") for word in env]
         for name, equals, _ in pairs:
@@ -144,12 +178,12 @@ def _mapping(word: str) -> dict[str, Any]:
 
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}
-    found = ParsedOptions("mpirun")
-    read_mapping(found, word, f"--map-by {word}")
-    if found.unknown or found.map_by is None or (found.hardware_threads and found.map_by != "hwthread"):
+    parsed = ParsedOptions("mpirun")
+    read_mapping(parsed, word, f"--map-by {word}")
+    if parsed.unknown or parsed.map_by is None or (parsed.hardware_threads and parsed.map_by != "hwthread"):
         raise BadInput(f"--map-by {word} is not a mapping; it should be like package or ppr:1:package:pe=2.")
-    read = {"map_by": found.map_by, "per_resource": found.per_resource, "cores_per_rank": found.cores_per_rank}
-    read["oversubscribe"] = found.oversubscribe or found.overload or None
+    read = {"map_by": parsed.map_by, "per_resource": parsed.per_resource, "cores_per_rank": parsed.cores_per_rank}
+    read["oversubscribe"] = parsed.oversubscribe or parsed.overload or None
     return {name: value for name, value in read.items() if value is not None}
 
 

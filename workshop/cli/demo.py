@@ -49,8 +49,8 @@ def hosts(
     limit = parse(link, latency)
     if keep and workload is not None:
         raise BadInput("With --keep nothing is run: leave --workload out, and run it in the session that is kept.")
-    for asked in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(asked, signal.default_int_handler)  # end as with Ctrl-C: what was started is taken down
+    for signal_number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which stops everything
     err = common.stderr()
     try:
         with Store.open() as store:
@@ -88,13 +88,9 @@ def _keep(store: Store, count: int, limit: Link, as_json: bool) -> None:
 
 
 def _show(comparison: LinkComparison) -> None:
-    from rich.console import Console
-
     from workshop.core import words
-    from workshop.report import terminal
 
-    out = Console(highlight=False)
-    out.print(f"{comparison.workload} on emulated hosts, link: {comparison.link}\n")
+    print(f"{comparison.workload} on emulated hosts, link: {comparison.link}\n")
     lines = {
         comparison.rows[0].unit or "speed": [f"{row.speed:,.0f}" if row.speed else "-" for row in comparison.rows],
         "talking and waiting": [
@@ -106,5 +102,5 @@ def _show(comparison: LinkComparison) -> None:
         "run": [str(row.run) for row in comparison.rows],
     }
     names = [row.name for row in comparison.rows]
-    out.print(terminal.table(["", *names], [(title, *cells) for title, cells in lines.items()], right=names))
-    out.print(f"\n{comparison.sentence}")
+    common.show_table(["", *names], [(title, *cells) for title, cells in lines.items()], names)
+    print(f"\n{comparison.sentence}")

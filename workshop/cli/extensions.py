@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from workshop.cli.params import CommandGroup
 from workshop.extension import load
 from workshop.registry import commands
 
@@ -20,6 +21,6 @@ def add_commands(app: typer.Typer, group: str) -> None:
             print(f"The command {words} ({command.function}) can't be loaded: {error}", file=sys.stderr)
             continue
         if isinstance(function, typer.Typer):
-            app.add_typer(function, name=command.name)
+            app.add_typer(function, name=command.name, cls=CommandGroup)
         else:
             app.command(command.name, **command.options)(function)

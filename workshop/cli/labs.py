@@ -1,4 +1,4 @@
-"""The labs: what there is, their notebooks, and copies for learners."""
+"""Commands for labs: the list, the notebooks, and copies for learners."""
 
 from __future__ import annotations
 
@@ -21,39 +21,31 @@ app.command("reset")(labs_progress.reset)
 @app.command("list")
 def list_(as_json: common.JSON = False) -> None:
     """List the labs in the order of the course."""
-    from rich.console import Console
-
     from workshop.core import config
     from workshop.core.errors import BadInput
     from workshop.course import catalogue, description
-    from workshop.report import terminal
 
-    found = []
+    labs = []
     for folder in catalogue.folders():
         try:
-            found.append((folder, description.read(folder)))
+            labs.append((folder, description.read(folder)))
         except BadInput as error:
             common.stderr().print(str(error), soft_wrap=True)  # all other labs are listed
-    if as_json:
-        notebooks = config.notebooks_folder()
-        common.answer(
-            [
-                {
-                    "name": folder.name,
-                    "notebook": str(notebooks / name) if catalogue.is_own(folder) else None,
-                    "folder": str(folder),
-                }
-                | lab.model_dump(mode="json")
-                for folder, lab in found
-                for name in [catalogue.file_name(lab, folder)]
-            ]
-        )
-        return
+    notebooks = config.notebooks_folder()
+    documents = [
+        {
+            "name": folder.name,
+            "notebook": str(notebooks / catalogue.file_name(lab, folder)) if catalogue.is_own(folder) else None,
+            "folder": str(folder),
+        }
+        | lab.model_dump(mode="json")
+        for folder, lab in labs
+    ]
     rows = [
-        (str(lab.number), folder.name, str(lab.minutes), str(len(lab.exercises)), lab.title) for folder, lab in found
+        (str(lab.number), folder.name, str(lab.minutes), str(len(lab.exercises)), lab.title) for folder, lab in labs
     ]
     headings = ("lab", "name", "minutes", "exercises", "title")
-    Console(highlight=False).print(terminal.table(headings, rows, right=("lab", "minutes", "exercises")))
+    common.listing(as_json, documents, headings, rows, ("lab", "minutes", "exercises"))
 
 
 @app.command()
@@ -72,8 +64,8 @@ def build(
         stale = building.stale(folder)
         if as_json:
             common.answer({"folder": str(folder), "stale": stale})
-        for told in stale:
-            common.stderr().print(told, soft_wrap=True)
+        for notebook in stale:
+            common.stderr().print(notebook, soft_wrap=True)
         if not stale and not as_json:
             print(f"All notebooks in {folder} are as their sources say.")
         return 1 if stale else 0
@@ -85,8 +77,8 @@ def build(
         print(f"{path} is written.")
     for path in built.removed:
         print(f"{path} is taken away: no lab makes it any more.")
-    there = words.count(len(built.written) + len(built.same), "notebook")
-    print(f"{folder} has {there}, {len(built.written)} of them new.")
+    notebooks = words.count(len(built.written) + len(built.same), "notebook")
+    print(f"{folder} has {notebooks}, {len(built.written)} of them new.")
     return 0
 
 
@@ -95,9 +87,13 @@ def copy(
     to: Annotated[
         Path | None, typer.Option("--to", metavar="FOLDER", help="A folder of one's own; default: where make up opens.")
     ] = None,
-    again: Annotated[
+    lab_or_notebook: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Give this one anew, a lab or a notebook; what was written is set aside."),
+        typer.Option(
+            "--again",
+            metavar="NAME",
+            help="Copy this lab or notebook again; the learner's own version is set aside.",
+        ),
     ] = None,
     as_json: common.JSON = False,
 ) -> None:
@@ -105,14 +101,18 @@ def copy(
     from workshop.core import config
     from workshop.course import copies
 
-    originals, mine = config.notebooks_folder(), (to or config.learners_folder()).expanduser().resolve()
-    done = copies.hand_out(originals, mine) if again is None else [copies.again(originals, mine, _notebook(again))]
+    originals, folder = config.notebooks_folder(), (to or config.learners_folder()).expanduser().resolve()
+    done = (
+        copies.hand_out(originals, folder)
+        if lab_or_notebook is None
+        else [copies.copy_again(originals, folder, _notebook(lab_or_notebook))]
+    )
     if as_json:
-        common.answer({"folder": str(mine), "copies": [_told(one) for one in done]})
+        common.answer({"folder": str(folder), "copies": [_as_json(copied) for copied in done]})
         return
-    for one in done:
-        print(one)
-    print(f"They are in {mine}." if len(done) > 1 else f"It is in {mine}.")
+    for copied in done:
+        print(copied)
+    print(f"They are in {folder}." if len(done) > 1 else f"It is in {folder}.")
 
 
 @app.command()
@@ -125,14 +125,14 @@ def check(
 
     folders = catalogue.folders()
     names = labs or [folder.name for folder in folders]
-    wanted = [catalogue.find(name) for name in names]
-    problems = list(_problems(wanted))
+    lab_folders = [catalogue.find(name) for name in names]
+    problems = list(_problems(lab_folders))
     if as_json:
-        common.answer({"labs": [folder.name for folder in wanted], "problems": problems})
-    for told in problems:
-        common.stderr().print(told, soft_wrap=True)
+        common.answer({"labs": [folder.name for folder in lab_folders], "problems": problems})
+    for problem in problems:
+        common.stderr().print(problem, soft_wrap=True)
     if not problems and not as_json:
-        for folder in wanted:
+        for folder in lab_folders:
             print(f"{folder}: nothing is wrong")
     return 2 if problems else 0
 
@@ -158,7 +158,7 @@ def _problems(folders: list[Path]) -> Iterator[str]:
 
 
 def _notebook(name: str) -> str:
-    """What is handed out under a lab's name, or under its own."""
+    """The file that is handed out under a lab's name, or under its own name."""
     from workshop.course import catalogue, description
 
     if "." in name:
@@ -167,5 +167,5 @@ def _notebook(name: str) -> str:
     return catalogue.file_name(description.read(folder), folder)
 
 
-def _told(one: CopyResult) -> dict[str, Any]:
-    return {"name": one.name, "what": one.what, "path": str(one.path)}
+def _as_json(copied: CopyResult) -> dict[str, Any]:
+    return {"name": copied.name, "what": copied.what, "path": str(copied.path)}

@@ -1,8 +1,8 @@
-"""How learners stand in the labs, and how one of them begins anew."""
+"""Commands for learners' progress in the labs, and for resetting a learner."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 from workshop.cli import common
 
 if TYPE_CHECKING:
-    from workshop.course.progress import Class, LabStanding, LearnerProgress
+    from workshop.course.progress import Class, LabStanding
 
 SIGNS = {"right": "+", "wrong": "x", "stuck": "!", "none": "."}
 WIDE = 180  # columns where nobody looks: names are whole there
@@ -29,18 +29,23 @@ def progress(
 
     with Store.open() as store:
         room = Classroom(store)
-        found = room.look(learner)
-    if learner is not None and not found.learners:
+        standing_of_class = room.look(learner)
+    if learner is not None and not standing_of_class.learners:
         raise BadInput(f"Nothing is known of a learner {learner!r:.90}; workshop labs progress shows those there are.")
     if as_json:
-        common.answer(_document(found))
+        common.answer(_document(standing_of_class))
         return
     for problem in room.problems:
         common.stderr().print(problem, soft_wrap=True)
     if learner is not None:
-        _show_learner(found.learners[0])
+        from rich.console import Console
+
+        from workshop.report import terminal
+        from workshop.server.class_sections import learner_cards
+
+        terminal.show(Console(highlight=False), learner_cards(standing_of_class.learners[0], time.time()))
     else:
-        _show(found)
+        _show(standing_of_class)
 
 
 def reset(
@@ -49,10 +54,11 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, nothing is changed.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Let a learner begin anew: their progress is taken back, and a notebook on this machine is given anew. What they
-    have written is set aside, never lost."""
+    """Let a learner begin anew: their progress is taken back, and a notebook on this machine is given anew. The
+    learner's own version is set aside, never lost."""
     from workshop.core.errors import BadInput
     from workshop.course import progress_reset
+    from workshop.report.terminal import safe
     from workshop.store.store import Store
 
     with Store.open() as store:
@@ -72,12 +78,12 @@ def reset(
             }
         )
     else:
-        print(_plain(done.words))
+        print(safe(done.words))
 
 
-def _document(found: Class) -> dict[str, Any]:
+def _document(class_: Class) -> dict[str, Any]:
     return {
-        "labs": [asdict(lab) for lab in found.labs],
+        "labs": [asdict(lab) for lab in class_.labs],
         "learners": [
             {
                 "name": learner.name,
@@ -85,69 +91,40 @@ def _document(found: Class) -> dict[str, Any]:
                 "quizzes_only": learner.quizzes_only,
                 "labs": [_lab(where) for where in learner.labs if where.begun],
             }
-            for learner in found.learners
+            for learner in class_.learners
         ],
     }
 
 
 def _lab(where: LabStanding) -> dict[str, Any]:
-    told = {name: value for name, value in asdict(where).items() if name != "lab"}
-    for one, exercise in zip(told["exercises"], where.exercises, strict=True):
-        one["mark"] = exercise.mark
-    for one, quiz in zip(told["quizzes"], where.quizzes, strict=True):
-        one["share"] = quiz.share
-    return {"lab": where.lab.name, "solved": where.solved, "finished": where.finished, **told}
+    document = {name: value for name, value in asdict(where).items() if name != "lab"}
+    for entry, exercise in zip(document["exercises"], where.exercises, strict=True):
+        entry["mark"] = exercise.mark
+    for entry, quiz in zip(document["quizzes"], where.quizzes, strict=True):
+        entry["share"] = quiz.share
+    return {"lab": where.lab.name, "solved": where.solved, "finished": where.finished, **document}
 
 
-def _show(found: Class) -> None:
+def _show(class_: Class) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from workshop.report import terminal
+    from workshop.report.terminal import safe, table
 
     out = Console(highlight=False)
     if not out.is_terminal:
         out.width = WIDE
-    if not found.learners:
+    if not class_.learners:
         out.print("Nobody has opened a lab's notebook yet.")
         return
-    for one in found.learners:
-        if one.stuck:
-            hint = f" Last hint: {_plain(one.stuck.hint)}" if one.stuck.hint else ""
-            out.print(Text.assemble((f"{_plain(one.name)} is stuck. ", "bold"), f"{_plain(one.stuck.words)}{hint}"))
+    for member in class_.learners:
+        if member.stuck:
+            hint = f" Last hint: {safe(member.stuck.hint)}" if member.stuck.hint else ""
+            out.print(Text.assemble((f"{safe(member.name)} is stuck. ", "bold"), f"{safe(member.stuck.words)}{hint}"))
     marks = [
-        ["".join(SIGNS[mark.mark] for mark in where.exercises if where.at_it) for where in one.labs]
-        for one in found.learners
+        ["".join(SIGNS[mark.mark] for mark in where.exercises if where.at_it) for where in member.labs]
+        for member in class_.learners
     ]
-    rows = [(_plain(one.name), *mine) for one, mine in zip(found.learners, marks, strict=True)]
-    out.print(terminal.table(["learner", *(lab.name for lab in found.labs)], rows, no_wrap=True))
+    rows = [(safe(member.name), *signs) for member, signs in zip(class_.learners, marks, strict=True)]
+    out.print(table(["learner", *(lab.name for lab in class_.labs)], rows, no_wrap=True))
     out.print(SIGNS_SAID, style="dim")
-
-
-def _show_learner(one: LearnerProgress) -> None:
-    if one.stuck:
-        print(_plain(f"Stuck. {one.stuck.words}"))
-    for where in one.labs:
-        if where.begun:
-            for line in _lines(where):
-                print(_plain(line))
-
-
-def _lines(where: LabStanding) -> Iterator[str]:
-    from workshop.core import words
-
-    solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
-    yield f"{where.lab.label}: {solved}, {words.count(round(where.minutes), 'minute')} in it; last: {where.last}"
-    for one in where.exercises:
-        said = f"; last hint: {one.said}" if one.said and one.mark != "right" else ""
-        yield f"  {SIGNS[one.mark]} {one.id}: {words.count(one.tries, 'check')}{said}"
-    for guess in where.predictions:
-        measured = "not measured yet" if guess.measured is None else f"measured {guess.measured}"
-        yield f"  predicted {guess.id}: {'-' if guess.guess is None else guess.guess}, {measured}"
-    for quiz in where.quizzes:
-        yield f"  quiz {'alone' if quiz.kind == 'alone' else 'live'}: {words.percent(quiz.share)} right"
-
-
-def _plain(text: str) -> str:
-    """What somebody else wrote, for a terminal: characters that steer it are left out."""
-    return "".join(one if one.isprintable() else " " for one in text)

@@ -9,6 +9,7 @@ import typer
 from workshop.cli import bench, demo, extensions, horovod, labs, mpi, new, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
+from workshop.cli.params import CommandGroup
 from workshop.core.errors import WorkshopError
 
 UsageError = typer.BadParameter.__bases__[0]  # typer carries a click of its own and exports no more of it
@@ -20,23 +21,25 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["--help", "-h"]},  # which all commands take over
 )
 app.command("up", help=up.__doc__)(up.up)
 app.command("doctor")(up.doctor)
-app.add_typer(session.app, name="session")
-app.add_typer(run_commands.app, name="run")
-app.add_typer(runs.app, name="runs")
+app.add_typer(session.app, name="session", cls=CommandGroup)
+app.add_typer(run_commands.app, name="run", cls=CommandGroup)
+app.add_typer(runs.app, name="runs", cls=CommandGroup)
 app.command("record")(record_commands.record)
-app.add_typer(study.app, name="study")
-app.add_typer(quiz.app, name="quiz")
-app.add_typer(labs.app, name="labs")
+app.add_typer(study.app, name="study", cls=CommandGroup)
+app.add_typer(quiz.app, name="quiz", cls=CommandGroup)
+app.add_typer(labs.app, name="labs", cls=CommandGroup)
 extensions.add_commands(app, "")  # in the middle: what somebody needs first comes first
 app.command("place")(place.place)
-app.add_typer(bench.app, name="bench")
-app.add_typer(demo.app, name="demo")
-app.add_typer(mpi.app, name="mpi")
-app.add_typer(horovod.app, name="horovod")
-app.add_typer(new.app, name="new")
+app.add_typer(bench.app, name="bench", cls=CommandGroup)
+app.add_typer(demo.app, name="demo", cls=CommandGroup)
+app.add_typer(mpi.app, name="mpi", cls=CommandGroup)
+app.add_typer(horovod.app, name="horovod", cls=CommandGroup)
+app.add_typer(new.app, name="new", cls=CommandGroup)
 
 
 def run(words: list[str]) -> int:

@@ -24,17 +24,17 @@ def install(
     from workshop.extension import load
     from workshop.mpi import inventory
 
-    known = next((one for one in registry.mpis().values() if name == one.name or name in one.aliases), None)
-    name = known.name if known is not None else name
-    there = registry.software()
-    if name not in there:
-        offered = words.listed(there)
+    mpi_class = next((mpi for mpi in registry.mpis().values() if name == mpi.name or name in mpi.aliases), None)
+    name = mpi_class.name if mpi_class is not None else name
+    installable = registry.software()
+    if name not in installable:
+        offered = words.listed(installable)
         if name in inventory.installed():
             raise BadInput(f"{name} is there already; {offered} can be installed beside it.")
         raise BadInput(f"There is nothing called {name!r:.60} to install; there are {offered}.")
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = load(there[name].install)()
+        folder = load(installable[name].install)()
     if as_json:
         common.answer({"mpi": name, "prefix": str(folder)})
     else:
@@ -47,15 +47,9 @@ def list_(
     as_json: common.JSON = False,
 ) -> None:
     """List the MPIs: which version, where, and with --check whether it starts ranks."""
-    from rich.console import Console
-
     from workshop.mpi import inventory
-    from workshop.report import terminal
 
-    found = inventory.mpis(check)
-    if as_json:
-        common.answer(found)
-        return
+    inventory_by_name = inventory.mpis(check)
     rows = [
         (
             f"{about['title']} ({name})",
@@ -63,10 +57,10 @@ def list_(
             about["where"] or about["note"],
             *([_verdict(about)] if check else []),
         )
-        for name, about in found.items()
+        for name, about in inventory_by_name.items()
     ]
     headings = ("MPI", "version", "where", *(["two ranks"] if check else []))
-    Console(highlight=False).print(terminal.table(headings, rows, overflow="fold"))
+    common.listing(as_json, inventory_by_name, headings, rows, overflow="fold")
 
 
 def _verdict(about: dict[str, Any]) -> str:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_args
 
 import typer
+from typer.core import TyperGroup
 
 from workshop.extension import Params, help_of
 
+LONGEST = 1000  # characters of a command's first sentence: all of them
 Option = tuple[str, Any, Any]  # name, annotation, default
 
 
@@ -24,7 +26,7 @@ def as_options(params: type[Params]) -> list[Option]:
     return parameters
 
 
-def given(params: type[Params], options: dict[str, Any]) -> dict[str, Any]:
+def given_values(params: type[Params], options: dict[str, Any]) -> dict[str, Any]:
     """The params among a command's options, without the options that nobody gave."""
     values = {name: options.pop(name) for name in params.model_fields}
     return {name: value for name, value in values.items() if value is not None}
@@ -42,6 +44,15 @@ def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Call
     return command
 
 
+class CommandGroup(TyperGroup):
+    """A group of commands whose help tells the whole first sentence of each, on as many lines as it needs."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        visible = [(name, self.commands[name]) for name in self.list_commands(ctx) if not self.commands[name].hidden]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(limit=LONGEST)) for name, command in visible])
+
+
 class Group(dict[str, Any]):
     """Options that several commands share: their annotations by name. All of them are optional."""
 
@@ -55,13 +66,13 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     options: list[Option] = []
     groups: dict[str, Group] = {}
     parameters = inspect.signature(command, eval_str=True).parameters
-    taken = set(parameters)
+    names = set(parameters)
     for name, parameter in parameters.items():
-        if group := next((one for one in get_args(parameter.annotation) if isinstance(one, Group)), None):
-            groups[name] = Group({option: annotation for option, annotation in group.items() if option not in taken})
-            for option in group.keys() & taken:  # that somebody's launcher has
+        if group := next((each for each in get_args(parameter.annotation) if isinstance(each, Group)), None):
+            groups[name] = Group({option: annotation for option, annotation in group.items() if option not in names})
+            for option in group.keys() & names:  # that somebody's launcher has
                 print(f"There is another option {option!r}, which is left out.", file=sys.stderr)
-            taken |= group.keys()
+            names |= group.keys()
             options += [(option, annotation, None) for option, annotation in groups[name].items()]
         else:
             options.append((name, parameter.annotation, parameter.default))

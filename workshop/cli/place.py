@@ -28,7 +28,9 @@ EXAMPLE = Placement(
 Machine = Annotated[
     str | None,
     typer.Option(
-        metavar="MACHINE", help="this; SOCKETSxCORES[xTHREADS], like 2x4x2 or 2x8,numa=2,l3=2; a file of lstopo's XML."
+        metavar="MACHINE",
+        help="this; packages x cores of each [x hardware threads of each core], like 2x4x2 or 2x8,numa=2,l3=2; a file "
+        "of lstopo's XML.",
     ),
 ]
 Command = Annotated[
@@ -38,9 +40,23 @@ Failing = Annotated[
     str | None, typer.Option("--failure", metavar="NAME", help="A placement that goes wrong; `list` names all.")
 ]
 
-Where = common.PLACEMENT.only(
-    *("hosts", "ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads", "env", "mpi")
-)
+if TYPE_CHECKING:
+    Where = dict[str, Any]
+else:
+    Where = common.PLACEMENT.only(
+        *(
+            "hosts",
+            "ranks",
+            "map_by",
+            "per_resource",
+            "cores_per_rank",
+            "bind_to",
+            "oversubscribe",
+            "threads",
+            "env",
+            "mpi",
+        )
+    )
 
 
 @params.grouped
@@ -58,19 +74,18 @@ def place(
     Without any option: six ranks on three invented hosts of two sockets. With a machine alone: what it gets where
     nobody asks for anything. Exit 1 where the MPI refuses.
     """
-    from workshop.cli import show_place
     from workshop.core import machines
     from workshop.mpi import mapper
 
     hosts = where["hosts"]
-    asked = any(value not in (None, []) for value in where.values())
+    any_option = any(value not in (None, []) for value in where.values())
     beside = [name for name, value in where.items() if name != "hosts" and value not in (None, [])]
     if failing is not None and (beside or command is not None):
         more = ", ".join(
             f"--{name.replace('_', '-')}" for name in [*beside, *(["command"] if command is not None else [])]
         )
         raise BadInput(f"--failure is a placement of its own; beside it stand --machine and --hosts, not {more}.")
-    example = machine is None and not asked and command is None and failing is None
+    example = machine is None and not any_option and command is None and failing is None
     described = machines.read(_machine(machine) if machine is not None else EXAMPLE_MACHINE if example else "this")
     if failing is not None:
         return _failure(failing, described, None if hosts is None else common.read_hosts(hosts), as_json)
@@ -78,20 +93,25 @@ def place(
     if example:
         placement = EXAMPLE
     elif command is None:
-        placement = common.placement_from({}, **where) if asked else default_for(described.cores)
+        placement = common.placement_from({}, **where) if any_option else default_for(described.cores)
     else:
-        placement, unknown = _read(command, where if asked else None, described)
+        placement, unknown = _read(command, where if any_option else None, described)
     prediction = mapper.predict(placement, described)
     document = _document(placement, described, prediction) | {"unknown": list(unknown)}
     if as_json:
         common.answer(document)
     else:
-        show_place.show(document, described)
+        from workshop.mpi.command_lines import titles
+
+        names = titles()
+        commands = {names[tool]: text for tool, text in document["commands"].items()}
+        _show(placement, described, prediction, commands, unknown)
     return 1 if prediction.refused else 0
 
 
 def _machine(text: str) -> str:
-    """What an option says of a machine: its own words, or the text of the file that it names. Raises BadInput."""
+    """The description of a machine from an option: its own words, or the text of the file that it names. Raises
+    BadInput."""
     file = Path(text)
     try:
         if file.suffix == ".xml" or file.is_file():
@@ -125,11 +145,11 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
     from workshop.mpi.reports import masks
 
     ranks = (prediction.rank_map or {}).get("ranks") or []
-    shown = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
+    columns = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
     return {
         "machine": described.name,
         "placement": placement.as_json(),
-        "predicted": [{name: report[name] for name in shown} for report in ranks],
+        "predicted": [{name: report[name] for name in columns} for report in ranks],
         "masks": [masks.mask(report, prediction.machine) for report in ranks],
         "refused": prediction.refused,
         "own_words": prediction.own_words,
@@ -139,31 +159,61 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
     }
 
 
+def _show(
+    placement: Placement,
+    described: MachineDescription,
+    prediction: Prediction,
+    commands: Mapping[str, str],
+    unknown: tuple[str, ...] = (),
+) -> None:
+    from rich.console import Console
+
+    from workshop.report import terminal
+    from workshop.report.placement_cards import MOST, placement_cards
+
+    out = Console(highlight=False)
+    cards = placement_cards(
+        placement, described.name, prediction, commands, unknown=unknown, widest=max(out.width - 44, 0)
+    )
+    terminal.show(out, cards, MOST)
+
+
 def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
     """One guided failure, or the list of their names. Its prediction shows the mistake on purpose."""
-    from workshop.cli import show_place
     from workshop.mpi import inventory, mapper
     from workshop.report import failures
 
-    known = [Host(**host) for host in hosts or []]
+    session_hosts = [Host(**host) for host in hosts or []]
     mpis = inventory.installed()
     if name == "list":
-        every = failures.failures(described.cores, known, mpis)
+        every = failures.failures(described.cores, session_hosts, mpis)
         if as_json:
-            common.answer([one.as_json() for one in every])
+            common.answer([example.as_json() for example in every])
         else:
-            show_place.show_list(every)
+            rows = [(example.name, example.title, example.shows) for example in every]
+            common.show_table(("failure", "what it is", "what it shows"), rows, overflow="fold")
+            print("\n`workshop place --failure NAME` shows one, with the commands that run it.")
         return 0
-    chosen = failures.failure(name, described.cores, known, mpis)
-    parts = {
-        which: _document(placement, described, mapper.predict(placement, described))
-        for which, placement in (("broken", chosen.broken), ("fixed", chosen.fixed))
-    }
-    runs = {which: _run_command(chosen, getattr(chosen, which)) for which in parts}
+    chosen = failures.failure(name, described.cores, session_hosts, mpis)
+    parts = {"broken": (chosen.broken, "What goes wrong"), "fixed": (chosen.fixed, "What mends it")}
+    predictions = {which: mapper.predict(placement, described) for which, (placement, _) in parts.items()}
+    runs = {which: _run_command(chosen, placement) for which, (placement, _) in parts.items()}
     if as_json:
-        common.answer(chosen.as_json() | {"runs": runs, **{f"{which}_map": part for which, part in parts.items()}})
+        maps = {
+            f"{which}_map": _document(placement, described, predictions[which])
+            for which, (placement, _) in parts.items()
+        }
+        common.answer(chosen.as_json() | {"runs": runs, **maps})
         return 0
-    show_place.show_failure(chosen, parts, runs, described)
+    print(f"{chosen.title}\n{chosen.shows}")
+    for which, (placement, title) in parts.items():
+        print(f"\n{title}")
+        _show(placement, described, predictions[which], {"Try it": runs[which]})
+    print(f"\nLook for: {chosen.look_for}")
+    if chosen.verdict:
+        print(f"Its verdict: {chosen.verdict}")
+    if chosen.needs_hosts:
+        print("It needs a session over several hosts (workshop session start --hosts …).")
     return 0
 
 

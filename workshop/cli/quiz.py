@@ -25,9 +25,6 @@ DeckName = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A lab's deck
 @app.command("list")
 def list_(as_json: common.JSON = False) -> None:
     """List the labs' decks."""
-    from rich.console import Console
-
-    from workshop.cli.show_quiz import decks_table
     from workshop.quiz import reader
 
     decks = []
@@ -36,12 +33,10 @@ def list_(as_json: common.JSON = False) -> None:
             decks.append((reader.read(path), path))
         except reader.BadDeck as error:
             common.stderr().print(str(error), soft_wrap=True)  # all other decks are listed
-    if as_json:
-        common.answer([_summary(deck, path) for deck, path in decks])
-    elif decks:
-        Console(highlight=False).print(decks_table([deck for deck, _ in decks]))
-    else:
-        common.stderr().print("No lab has a deck; check one of your own with: workshop quiz check FILE")
+    rows = [(deck.deck, deck.lab, str(len(deck.questions)), deck.title) for deck, _ in decks]
+    empty = "No lab has a deck; check one of your own with: workshop quiz check FILE"
+    documents = [_summary(deck, path) for deck, path in decks]
+    common.listing(as_json, documents, ("deck", "lab", "questions", "title"), rows, ("questions",), empty)
 
 
 @app.command()
@@ -54,24 +49,24 @@ def check(
     from workshop.core.errors import BadInput
     from workshop.quiz import reader
 
-    told: list[dict[str, Any]] = []
+    summaries: list[dict[str, Any]] = []
     for name in decks:
         try:
             path = reader.find(name)
             deck = reader.read(path, thorough=True)
         except reader.BadDeck as error:
-            told.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
+            summaries.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
             common.stderr().print(str(error), soft_wrap=True)
         except BadInput as error:
-            told.append({"file": name, "problems": [{"line": None, "where": "", "text": str(error)}]})
+            summaries.append({"file": name, "problems": [{"line": None, "where": "", "text": str(error)}]})
             common.stderr().print(str(error), soft_wrap=True)
         else:
-            told.append(_summary(deck, path) | {"problems": []})
+            summaries.append(_summary(deck, path) | {"problems": []})
             if not as_json:
                 print(f"{path}: {words.count(len(deck.questions), 'question')}, nothing is wrong")
     if as_json:
-        common.answer(told)
-    return 2 if any(one["problems"] for one in told) else 0
+        common.answer(summaries)
+    return 2 if any(entry["problems"] for entry in summaries) else 0
 
 
 @app.command()
@@ -92,13 +87,13 @@ def show(
     from workshop.cli.show_quiz import show_deck, without_answers
     from workshop.quiz import reader
 
-    found = reader.read(reader.find(deck))
+    deck_read = reader.read(reader.find(deck))
     if not as_json:
-        show_deck(found, answers)
+        show_deck(deck_read, answers)
     elif answers:
-        common.answer(found.model_dump(mode="json"))
+        common.answer(deck_read.model_dump(mode="json"))
     else:
-        common.answer(without_answers(found))
+        common.answer(without_answers(deck_read))
 
 
 @app.command("import")
@@ -117,25 +112,27 @@ def import_(
     from workshop.core import output_files
     from workshop.quiz import formats, reader
 
-    found = formats.read(file, format)
-    text = reader.dump(found.deck)
+    imported = formats.read(file, format)
+    text = reader.dump(imported.deck)
     written = []
     if out is not None:
-        output_files.check([out, *(out.parent / name for name in found.pictures)], overwrite)
+        output_files.check([out, *(out.parent / name for name in imported.pictures)], overwrite)
         written = [
             output_files.write(out, text.encode()),
-            *(output_files.write(out.parent / n, data) for n, data in found.pictures.items()),
+            *(output_files.write(out.parent / n, data) for n, data in imported.pictures.items()),
         ]
-    _tell(found.lost)
-    problems = _to_mend(text, out, bool(found.pictures))
+    _tell(imported.lost)
+    problems = _to_mend(text, out, bool(imported.pictures))
     if as_json:
-        lost = [one.as_json() for one in found.lost]
-        told = {"files": written, "lost": lost, "problems": [vars(problem) for problem in problems]}
-        common.answer({"deck": found.deck.model_dump(mode="json"), **told})
+        lost = [loss.as_json() for loss in imported.lost]
+        files = {"files": written, "lost": lost, "problems": [vars(problem) for problem in problems]}
+        common.answer({"deck": imported.deck.model_dump(mode="json"), **files})
     elif out is None:
         print(text, end="")
-        if found.pictures:
-            common.stderr().print(f"Pictures are written with --out only: {', '.join(found.pictures)}", soft_wrap=True)
+        if imported.pictures:
+            common.stderr().print(
+                f"Pictures are written with --out only: {', '.join(imported.pictures)}", soft_wrap=True
+            )
     else:
         print("\n".join(written))
 
@@ -156,16 +153,18 @@ def export(
 
     chosen = formats.named(format)
     path = reader.find(deck)
-    found = reader.read(path)
-    pictures, missing = _pictures(found, path.parent)
-    made = formats.write(found, format, pictures)
-    file = out or Path(f"{found.deck}{chosen.endings[0]}")
+    deck_read = reader.read(path)
+    pictures, missing = _pictures(deck_read, path.parent)
+    exported = formats.write(deck_read, format, pictures)
+    file = out or Path(f"{deck_read.deck}{chosen.endings[0]}")
     output_files.check([file], overwrite)
-    written = output_files.write(file, made.data)
-    lost = (*missing, *made.lost)
+    written = output_files.write(file, exported.data)
+    lost = (*missing, *exported.lost)
     _tell(lost)
     if as_json:
-        common.answer({"deck": found.deck, "format": format, "file": written, "lost": [one.as_json() for one in lost]})
+        common.answer(
+            {"deck": deck_read.deck, "format": format, "file": written, "lost": [loss.as_json() for loss in lost]}
+        )
     else:
         print(written)
 
@@ -186,14 +185,14 @@ def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ..
     from workshop.quiz import pictures
     from workshop.quiz.formats import Lost
 
-    found, missing = {}, []
+    found_pictures, missing = {}, []
     for question in deck.questions:
         if question.picture is not None:
             try:
-                found[question.picture.file] = pictures.load(folder, question.picture).data
+                found_pictures[question.picture.file] = pictures.load(folder, question.picture).data
             except BadInput as error:
                 missing.append(Lost(question.id, str(error), "picture"))
-    return found, tuple(missing)
+    return found_pictures, tuple(missing)
 
 
 def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[DeckProblem, ...]:
@@ -214,7 +213,7 @@ def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[DeckProblem, 
 def _tell(lost: tuple[Lost, ...]) -> None:
     """Print each question's losses on standard error."""
     by_question: dict[str, list[str]] = {}
-    for one in lost:
-        by_question.setdefault(one.question, []).append(one.what)
+    for loss in lost:
+        by_question.setdefault(loss.question, []).append(loss.what)
     for question, what in by_question.items():
         common.stderr().print(f"Lost: {f'{question}: ' if question else ''}{'; '.join(what)}", soft_wrap=True)

@@ -32,7 +32,7 @@ def host(
     from workshop.store.store import Store
 
     path = reader.find(deck)
-    found = reader.read(path)
+    deck_read = reader.read(path)
     with Store.open() as store:
         where = address.dashboard(store)
         if where is None:
@@ -40,7 +40,7 @@ def host(
         if session:
             store.session(session)
         record = round_start.host(
-            store, found, path.absolute().parent, session=session, speed_bonus=speed_bonus, ranking=not no_ranking
+            store, deck_read, path.absolute().parent, session=session, speed_bonus=speed_bonus, ranking=not no_ranking
         )
     links = round_start.links(where, record)
     if as_json:
@@ -56,26 +56,20 @@ def rounds(
     as_json: common.JSON = False,
 ) -> None:
     """List live rounds, the newest first."""
-    from rich.console import Console
-
-    from workshop.report import terminal
     from workshop.store.store import Store
 
     with Store.open() as store:
-        found = [_summary(store, record) for record in store.rounds("live", going_on=going_on)]
-    if as_json:
-        common.answer(found)
-        return
-    if not found:
-        common.stderr().print("There is no live round; begin one with: workshop quiz host NAME")
-        return
+        summaries = [_summary(store, record) for record in store.rounds("live", going_on=going_on)]
     headings = ("round", "code", "deck", "title", "phase", "question", "players", "answers")
     rows = []
-    for one in found:
-        at = f"{one['number']} of {one['of']}"
-        code, counts = one["code"] if one["phase"] != "ended" else "-", (one["players"], one["answers"])
-        rows.append((str(one["round"]), code, one["deck"], one["title"], one["phase"], at, *map(str, counts)))
-    Console(highlight=False).print(terminal.table(headings, rows))
+    for summary in summaries:
+        at = f"{summary['number']} of {summary['of']}"
+        code, counts = summary["code"] if summary["phase"] != "ended" else "-", (summary["players"], summary["answers"])
+        rows.append(
+            (str(summary["round"]), code, summary["deck"], summary["title"], summary["phase"], at, *map(str, counts))
+        )
+    empty = "There is no live round; begin one with: workshop quiz host NAME"
+    common.listing(as_json, summaries, headings, rows, empty=empty)
 
 
 def _summary(store: Store, record: QuizRound) -> dict[str, Any]:

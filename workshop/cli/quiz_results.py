@@ -1,16 +1,13 @@
-"""What came out of a round of a quiz, and how somebody's data are removed from it."""
+"""Commands for the results of a quiz round, and for removing a player's data from it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workshop.cli import common
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.findings import RoundFindings
 
 RoundId = Annotated[int, typer.Argument(metavar="ROUND", help="The round's number.")]
 
@@ -37,24 +34,29 @@ def results(
     from workshop.quiz.results.findings import find
     from workshop.store.store import Store
 
-    wanted = {"csv": csv, "xlsx": xlsx, "html": html}
-    paths = {kind: path for kind, path in wanted.items() if path is not None}
+    requested = {"csv": csv, "xlsx": xlsx, "html": html}
+    paths = {kind: path for kind, path in requested.items() if path is not None}
     output_files.check(paths.values(), overwrite)
     with Store.open() as store:
         earlier = None if before is None else reader.read(store, before)
-        found = find(reader.read(store, round), earlier, anonymous=anonymous)
+        round_findings = find(reader.read(store, round), earlier, anonymous=anonymous)
     files = []
     for kind, path in paths.items():
-        from workshop.quiz.results import report, spreadsheets  # their libraries take a second to import
+        from workshop.quiz.results import report, spreadsheets
 
-        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](found)
+        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](round_findings)
         files.append(output_files.write(path, data))
     if as_json:
-        common.answer({**found.as_json(), "files": files})
+        common.answer({**round_findings.as_json(), "files": files})
     elif files:
         print("\n".join(files))
     else:
-        _show(found)
+        from rich.console import Console
+
+        from workshop.quiz.results.cards import summary
+        from workshop.report import terminal
+
+        terminal.show(Console(highlight=False), summary(round_findings), most_rows=len(round_findings.learners) + 100)
 
 
 def forget(
@@ -71,7 +73,7 @@ def forget(
 
     with Store.open() as store:
         this = store.round(round)
-        player = next((one for one in store.players(round) if one.nickname == nickname), None)
+        player = next((each for each in store.players(round) if each.nickname == nickname), None)
         if player is None:
             raise BadInput(
                 f"Nobody in round {round} has the nickname {nickname[:60]!r}; see: workshop quiz results {round}"
@@ -90,48 +92,3 @@ def forget(
         print(
             f"{count} and the nickname are removed from round {round}; files that were written before still hold them."
         )
-
-
-def _show(found: RoundFindings) -> None:
-    """Verdict, questions and learners in a terminal; what was chosen is in the report and in the document."""
-    from rich.console import Console
-    from rich.text import Text
-
-    from workshop.core import words
-    from workshop.report import terminal
-
-    out = Console(highlight=False)
-    terminal.show_verdict(out, found.verdict)
-    for note in found.results.notes:
-        out.print(Text(f"Note: {note}", style="yellow"))
-    headings = ("no.", "question", "right", "95 %", "answered", "median", "discrimination")
-    questions = terminal.table(headings, right=set(headings) - {"question"}, no_wrap=True)
-    questions.columns[1].no_wrap = False
-    for item in found.items:
-        low, high = item.interval or (None, None)
-        questions.add_row(
-            str(item.number),
-            Text(item.id),
-            "" if item.share is None else words.percent(item.share),
-            "" if low is None or high is None else f"{words.percent(low)} to {words.percent(high)}",
-            f"{item.answered} of {item.there}",
-            "" if item.seconds is None else words.seconds(item.seconds.median),
-            "" if item.discrimination.value is None else f"{item.discrimination.value:.2f}",
-        )
-    out.print(questions)
-    rows = [
-        (
-            one.nickname,
-            f"{one.points:.3g} of {one.possible:.4g}",
-            f"{one.right} of {one.judged}",
-            f"{one.answered} of {one.there}",
-        )
-        for one in found.learners
-    ]
-    if rows:
-        counts = ("points", "right", "answered")
-        out.print(terminal.table(("learner", *counts), rows, right=counts))
-    for change in found.comparison.changes if found.comparison else ():
-        out.print(Text(f"{change.id}: right {change.before} then {change.after} of {change.of}. {change.words}"))
-    for note in found.comparison.notes if found.comparison else ():
-        out.print(Text(f"Note: {note}", style="yellow"))

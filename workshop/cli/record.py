@@ -25,7 +25,7 @@ def record(
 ) -> None:
     """Record sessions: their runs with events and files, studies, guesses, and the class's quizzes and progress.
 
-    Names of people and hosts are replaced, and nothing secret is recorded; what was left out is told.
+    Names of people and hosts are replaced, and nothing secret is recorded; the answer lists what was left out.
     """
     from workshop.core import output_files
     from workshop.core.errors import BadInput
@@ -37,7 +37,7 @@ def record(
     part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
     try:
         with Store.open() as store, open(part, "wb") as file:
-            left = recording.record(store, sessions, file, terms=terms(), largest=int(largest * 2**20), note=note)
+            left_out = recording.record(store, sessions, file, terms=terms(), largest=int(largest * 2**20), note=note)
         part.replace(out)
     except OSError as error:
         raise BadInput(f"{out} can't be written ({error.strerror or error}).") from None
@@ -45,12 +45,12 @@ def record(
         part.unlink(missing_ok=True)
     size = out.stat().st_size
     if as_json:
-        common.answer({"file": str(out), "bytes": size, "sessions": sessions, "left_out": left})
+        common.answer({"file": str(out), "bytes": size, "sessions": sessions, "left_out": left_out})
         return
     err = common.stderr()
     err.print(f"Recorded in {out} ({size / 2**20:.1f} MB); show it with `workshop up --replay {out}`.")
     err.print("Left out:")
-    for what in left:
+    for what in left_out:
         err.print(f"  {what}")
 
 
@@ -60,12 +60,25 @@ def terms() -> frozenset[str]:
 
     from workshop.registry import workloads
 
-    found = {"rank", "ranks", "session", "host", "hosts", "run", "runs", "Verdict", "Why", "Next", "python", "data"}
+    terms_found = {
+        "rank",
+        "ranks",
+        "session",
+        "host",
+        "hosts",
+        "run",
+        "runs",
+        "Verdict",
+        "Why",
+        "Next",
+        "python",
+        "data",
+    }
     for name, workload in workloads().items():
-        found.add(name)
+        terms_found.add(name)
         for field, about in workload.params.model_fields.items():
-            found.add(field)
-            found.update(one for one in get_args(about.annotation) if isinstance(one, str))
+            terms_found.add(field)
+            terms_found.update(choice for choice in get_args(about.annotation) if isinstance(choice, str))
             if isinstance(about.default, str):
-                found.add(about.default)
-    return frozenset(found - {""})
+                terms_found.add(about.default)
+    return frozenset(terms_found - {""})

@@ -24,6 +24,7 @@ def _execute(
     session: str | None,
     private: bool,
     measured: bool,
+    no_wait: bool,
     save: Path | None,
     as_json: bool,
     **where: Any,
@@ -32,9 +33,12 @@ def _execute(
     from workshop.runtime import client
     from workshop.runtime.launchers import site
     from workshop.runtime.lifecycle import session_for, shared_session
+    from workshop.runtime.measurement_lock import refuse_wait
     from workshop.store.store import Store
 
     chosen.check(values)
+    if no_wait:
+        refuse_wait()
     if save is not None:
         common.writable(save)
     store = Store.open()
@@ -45,9 +49,9 @@ def _execute(
         values, base = {**going_on(chosen.params, earlier.params), **values}, earlier.placement
         if shared is not None:  # its hosts, not those of the session in which the earlier run was
             base = {**base, "hosts": ()}
-    asked = common.placement_from(base, **where)
-    at = site.usual(asked) if shared is None else site.LOCAL
-    placement = client.placement_in(shared, asked.as_json(), at)
+    chosen_placement = common.placement_from(base, **where)
+    at = site.usual(chosen_placement) if shared is None else site.LOCAL
+    placement = client.placement_in(shared, chosen_placement.as_json(), at)
     if shared is None:  # nothing is started for a file that can't be read
         client.inputs_of(store, chosen, chosen.check(values), placement)
     err = common.stderr()
@@ -61,7 +65,7 @@ def _execute(
     if as_json:
         common.answer(run.as_json())
     else:
-        show_run(run, err)
+        show_run(run, store, err)
     return 0 if run.status == "completed" else 1
 
 
@@ -69,7 +73,7 @@ def _command(chosen: Workload) -> Any:
     """A command whose options are the workload's params."""
 
     def command(**options: Any) -> int:
-        values = params.given(chosen.params, options)
+        values = params.given_values(chosen.params, options)
         return _execute(chosen, values, **options)
 
     parameters = [
@@ -78,6 +82,7 @@ def _command(chosen: Workload) -> Any:
         ("session", common.SessionName, None),
         ("private", common.Private, False),
         ("measured", Measured, False),
+        ("no_wait", common.NoWait, False),
         ("save", Save, None),
         ("as_json", common.JSON, False),
     ]

@@ -24,9 +24,7 @@ def list_(
     as_json: common.JSON = False,
 ) -> None:
     """List runs, the newest first."""
-    from rich.console import Console
-
-    from workshop.cli.show import runs_table
+    from workshop.cli.show import RUNS, run_rows
     from workshop.core.errors import BadInput
     from workshop.store.records import RunStatus
     from workshop.store.store import Store
@@ -34,26 +32,28 @@ def list_(
     if status is not None and status not in get_args(RunStatus):
         raise BadInput(f"There is no status {status!r}; it should be one of {', '.join(get_args(RunStatus))}.")
     store = Store.open()
-    wanted = store.session(session).id if session else None
-    found = store.runs(session_id=wanted, workload=workload, status=status, limit=limit)
-    if as_json:
-        common.answer([run.as_json() for run in found])
-    else:
-        Console(highlight=False).print(runs_table(found))
+    session_id = store.session(session).id if session else None
+    matching = store.runs(session_id=session_id, workload=workload, status=status, limit=limit)
+    common.listing(as_json, [run.as_json() for run in matching], RUNS, run_rows(matching), ("run", "seconds"))
 
 
 @app.command()
-def show(run: RunId, as_json: common.JSON = False) -> None:
+def show(
+    run: RunId,
+    every: Annotated[bool, typer.Option("--all", help="Show all figures, not only those that matter first.")] = False,
+    as_json: common.JSON = False,
+) -> None:
     """Show one run with its figures and its verdict."""
     from workshop.cli.show import show_run
     from workshop.runtime import client
     from workshop.store.store import Store
 
-    found = client.read(Store.open(), run)
+    store = Store.open()
+    record = client.read(store, run)
     if as_json:
-        common.answer(found.as_json())
+        common.answer(record.as_json())
     else:
-        show_run(found, common.stderr())
+        show_run(record, store, common.stderr(), every)
 
 
 @app.command()
@@ -77,10 +77,10 @@ def export(
     from workshop.store.store import Store
 
     store = Store.open()
-    found = client.read(store, run)
+    record = client.read(store, run)
     common.writable(folder)
     written = [folder / "run.json", folder / "events.jsonl"]
-    written[0].write_text(json.dumps(finite(found.as_json()), indent=2) + "\n")
+    written[0].write_text(json.dumps(finite(record.as_json()), indent=2) + "\n")
     with open(written[1], "w") as file:
         after = 0
         while events := store.events(run, after=after):

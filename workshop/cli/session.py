@@ -24,8 +24,7 @@ def start(
     """Launch a session, which runs until it is stopped.
 
     The variable WORKSHOP_MEMORY (like 6G or 800M) is how much memory all its ranks on this machine may have together; a
-    run that takes more fails with a sentence that says so, and the session goes on. Without it they may have what there
-    is.
+    run that takes more fails with a sentence that says so, and the session goes on. Without it they may use all memory.
     """
     from workshop.cli.show import session_json
     from workshop.runtime import lifecycle
@@ -52,26 +51,19 @@ def list_(
     as_json: common.JSON = False,
 ) -> None:
     """List sessions."""
-    from rich.console import Console
-
-    from workshop.cli.show import session_json, sessions_table
+    from workshop.cli.show import SESSIONS, session_json, session_rows
     from workshop.store.store import Store
 
     sessions = [s for s in Store.open().sessions() if everything or not (s.private or s.state == "stopped")]
-    if as_json:
-        common.answer([session_json(session) for session in sessions])
-    elif sessions:
-        Console(highlight=False).print(sessions_table(sessions))
-    else:
-        common.stderr().print("No session is up; launch one with: workshop session start")
+    empty = "No session is up; launch one with: workshop session start"
+    documents = [session_json(session) for session in sessions]
+    common.listing(as_json, documents, SESSIONS, session_rows(sessions), empty=empty)
 
 
 @app.command()
 def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Show one session: its state, its ranks, its queue."""
-    from rich.console import Console
-
-    from workshop.cli.show import leases_json, runs_table, session_json, sessions_table
+    from workshop.cli.show import RUNS, SESSIONS, leases_json, run_rows, session_json, session_rows
     from workshop.store.store import Store
 
     store = Store.open()
@@ -82,15 +74,14 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
             session_json(session) | {"queue": [run.as_json() for run in queue], "leases": leases_json(leases)}
         )
         return
-    out = Console(highlight=False)
-    out.print(sessions_table([session]))
+    common.show_table(SESSIONS, session_rows([session]))
     for rank in (session.rank_map or {"ranks": []})["ranks"]:
         units = ", ".join(map(str, rank["units"]))
-        out.print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}", markup=False)
+        print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}")
     for lease in leases:
-        out.print(f"  {lease.holder} {'has' if lease.state == 'held' else 'waits for'} the ranks", markup=False)
+        print(f"  {lease.holder} {'has' if lease.state == 'held' else 'waits for'} the ranks")
     if queue:
-        out.print(runs_table(queue))
+        common.show_table(RUNS, run_rows(queue), ("run", "seconds"))
 
 
 @app.command()

@@ -11,14 +11,20 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Table
 from rich.text import Text
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.report import terminal
-from workshop.report.sentences import metrics_of
+from workshop.report.analysis.endings import failure_words
+from workshop.report.sentences import metrics_in_two
 from workshop.runtime import client
+from workshop.server import address
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
 
+PICTURES = (".png", ".jpg", ".jpeg")  # how names of files end that are pictures
+RUNS = ("run", "workload", "status", "placement", "by", "seconds")
+SESSIONS = ("session", "state", "placement", "message")
 COLOURS = {"completed": "green", "failed": "red", "cancelled": "yellow", "interrupted": "red", "running": "cyan"}
 
 
@@ -45,7 +51,7 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
                 bar.update(task, description=f"run {now.id}: {now.workload}", completed=done, total=total)
 
         try:
-            return client.wait(store, run.id, look)
+            return client.wait(store, run.id, look, say=err.print)
         except KeyboardInterrupt:
             bar.update(task, description=f"run {run.id}: cancelling")
             with suppress(BadInput):  # it may have ended just now
@@ -53,50 +59,57 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
             return client.wait(store, run.id, timeout=30)
 
 
-def show_run(run: RunRecord, err: Console) -> None:
-    """One run: what it was, how it ended, its figures and its verdict."""
+def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) -> None:
+    """One run: what it was, how it ended, its figures (those that matter first, or `every` one), its verdict, and
+    where to look at it."""
     out = Console(highlight=False)
-    words = f"{run.workload} on {Placement.parse(run.placement).describe()}"
-    out.print(f"Run {run.id}: {words} - [{COLOURS.get(run.status, 'white')}]{run.status}[/]")
+    about = f"{run.workload} on {Placement.parse(run.placement).describe()}"
+    out.print(f"Run {run.id}: {about} - [{COLOURS.get(run.status, 'white')}]{run.status}[/]")
     if run.started_at and run.finished_at:
         out.print(
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
     table = Table(box=None, show_header=False, padding=(0, 1))
-    for shown in metrics_of(run):
-        table.add_row(shown["label"], Text(shown["value"]))
+    first, rest = metrics_in_two(run)
+    for metric in first + rest * every:
+        table.add_row(metric["label"], Text(metric["value"]))
     if table.row_count:
         out.print(table)
+    if rest and not every:
+        out.print(f"  {words.count(len(rest), 'other figure')}: workshop runs show {run.id} --all", style="dim")
     terminal.show_verdict(out, run.verdict or {})
     for notice in run.notices:
         out.print(Text(f"Notice: {notice}", style="yellow"))
-    if run.error:
-        where = f"rank {run.error['rank']} on {run.error['host']}: " if run.error["rank"] is not None else ""
-        err.print(Text(f"{where}{run.error['type']}: {run.error['message']}", style="red"))
+    if (host := address.dashboard(store)) is not None:
+        out.print(f"Page: {host}/run?run={run.id}", soft_wrap=True)
+    for picture in (artifact.name for artifact in store.artifacts(run.id) if artifact.name.endswith(PICTURES)):
+        where = f"workshop runs export {run.id} FOLDER" if host is None else f"{host}/artifact/{run.id}/{picture}"
+        out.print(Text(f"Picture {picture}: {where}"), soft_wrap=True)
+    if run.error and (failure := failure_words(run)):
+        err.print(Text(failure, style="red"))
         if run.error["traceback"]:
             err.print(Text(f"The traceback is in `workshop runs show {run.id} --json`."))
 
 
-def runs_table(runs: list[RunRecord]) -> Table:
-    headings = ("run", "workload", "status", "placement", "by", "seconds")
-    table = terminal.table(headings, right=("run", "seconds"))
+def run_rows(runs: list[RunRecord]) -> list[tuple[str | Text, ...]]:
+    rows: list[tuple[str | Text, ...]] = []
     for run in runs:
         seconds = f"{run.finished_at - run.started_at:.2f}" if run.finished_at and run.started_at else ""
         status = Text(run.status, style=COLOURS.get(run.status, "white"))
         where = Placement.parse(run.placement).describe()
-        table.add_row(str(run.id), run.workload, status, where, Text(run.submitted_by), seconds)
-    return table
+        rows.append((str(run.id), run.workload, status, where, run.submitted_by, seconds))
+    return rows
 
 
-def sessions_table(sessions: list[SessionRecord]) -> Table:
-    return terminal.table(
-        ("session", "state", "placement", "message"),
-        [(one.name, one.state, Placement.parse(one.placement).describe(), one.message) for one in sessions],
-    )
+def session_rows(sessions: list[SessionRecord]) -> list[tuple[str, ...]]:
+    return [
+        (session.name, session.state, Placement.parse(session.placement).describe(), session.message)
+        for session in sessions
+    ]
 
 
 def leases_json(leases: list[Lease]) -> list[dict[str, Any]]:
-    """Who has a session's ranks, and who waits for them."""
+    """The holder of a session's ranks, and the people who wait for them."""
     names = "id holder host pid state asked_at held_at"
     return [{name: getattr(lease, name) for name in names.split()} for lease in leases]
 

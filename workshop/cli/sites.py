@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 def _options() -> Group:
     """The options of all launchers by name; the flag that asks for a launcher comes before that launcher's own."""
-    found = Group()
+    group = Group()
     for launcher in launchers().values():
         if launcher.flag:
-            asked = typer.Option(_dashed(launcher.name), help=launcher.flag)
-            found.setdefault(launcher.name, Annotated[bool | None, asked])
+            flag = typer.Option(_dashed(launcher.name), help=launcher.flag)
+            group.setdefault(launcher.name, Annotated[bool | None, flag])
         for option in launcher.options:
-            said = typer.Option(_dashed(option.name), metavar=option.metavar, help=option.help)
-            found.setdefault(option.name, Annotated[str | None, said])
-    return found
+            option_type = typer.Option(_dashed(option.name), metavar=option.metavar, help=option.help)
+            group.setdefault(option.name, Annotated[str | None, option_type])
+    return group
 
 
 def _dashed(name: str) -> str:
@@ -35,27 +35,27 @@ def _dashed(name: str) -> str:
 Site = _options().only()
 
 
-def site_from(placement: Placement, **given: Any) -> Mapping[str, Any]:
+def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
     """The site that these options ask for; without options this machine, or the hosts of the placement. Raises BadInput
     for a site that can't take the placement, and for an option of another site."""
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.runtime.launchers import site
 
-    flags = {name: one for name, one in launchers().items() if one.flag}
-    asked = [name for name in flags if given.pop(name, None)]
-    if len(asked) > 1:
-        raise BadInput(f"{words.listed(map(_dashed, asked))} exclude each other; give one of them.")
+    flags = {name: launcher for name, launcher in launchers().items() if launcher.flag}
+    requested = [name for name in flags if options.pop(name, None)]
+    if len(requested) > 1:
+        raise BadInput(f"{words.listed(map(_dashed, requested))} exclude each other; give one of them.")
     where = site.usual(placement)
-    chosen = launchers()[asked[0] if asked else where["kind"]]
-    own = {one.name: given.get(one.name) for one in chosen.options}
-    if lost := next((name for name, value in given.items() if value is not None and name not in own), None):
-        takers = [one for one in launchers().values() if lost in (option.name for option in one.options)]
-        titles = words.listed((one.title for one in takers), "or")
-        ways = words.listed((_way(one) for one in takers), "or")
+    chosen = launchers()[requested[0] if requested else where["kind"]]
+    own_options = {option.name: options.get(option.name) for option in chosen.options}
+    if lost := next((name for name, value in options.items() if value is not None and name not in own_options), None):
+        takers = [launcher for launcher in launchers().values() if lost in (option.name for option in launcher.options)]
+        titles = words.listed((launcher.title for launcher in takers), "or")
+        ways = words.listed((_way(launcher) for launcher in takers), "or")
         raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")
-    if asked or chosen.options:
-        where = site.asked(chosen.name, placement, own)
+    if requested or chosen.options:
+        where = site.requested(chosen.name, placement, own_options)
     site.check(where, placement)
     return where
 

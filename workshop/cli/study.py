@@ -8,12 +8,13 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common, extensions
+from workshop.cli.params import CommandGroup
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
-app.add_typer(run_app, name="run")
+app.add_typer(run_app, name="run", cls=CommandGroup)
 
 
 extensions.add_commands(run_app, "study run")
@@ -52,18 +53,23 @@ def export(
 @app.command()
 def resume(
     study: StudyId,
-    again: Annotated[bool, typer.Option("--failed", help="Run the trials that failed again, too.")] = False,
+    failed: Annotated[bool, typer.Option("--failed", help="Run the trials that failed again, too.")] = False,
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
+    from workshop.store.store import Store
     from workshop.study import kinds
 
-    store, shared = commands.store_and_session(session, private)
-    kinds.report(store, store.study(study))
-    return commands.go_on(store, study, shared, minutes, as_json, again)
+    with Store.open() as store:
+        record = store.study(study)
+        kinds.report(store, record)
+    measured = kinds.kind(record.kind).measured
+    store, shared = commands.store_and_session(session, private, no_wait and measured)
+    return commands.go_on(store, study, shared, minutes, as_json, failed)
 
 
 @app.command()
@@ -74,11 +80,11 @@ def show(study: StudyId, as_json: common.JSON = False) -> None:
     from workshop.study.terminal import show_study
 
     store = Store.open()
-    found = report(store, store.study(study))
+    study_report = report(store, store.study(study))
     if as_json:
-        common.answer(found.as_json())
+        common.answer(study_report.as_json())
     else:
-        show_study(found)
+        show_study(study_report)
 
 
 @app.command("list")
@@ -87,18 +93,14 @@ def list_(
     as_json: common.JSON = False,
 ) -> None:
     """List studies, the newest first."""
-    from rich.console import Console
-
     from workshop.store.store import Store
     from workshop.study.kinds import expected, read
-    from workshop.study.terminal import studies_table
+    from workshop.study.terminal import HEADINGS, studies_rows
 
     store = Store.open()
-    found = store.studies(limit=limit)
-    all_of = [study.trials if study.finished_at else expected(study, *read(store, study.id)) for study in found]
-    if as_json:
-        common.answer([vars(study) | {"expected": runs} for study, runs in zip(found, all_of, strict=True)])
-    elif found:
-        Console(highlight=False).print(studies_table(found, all_of))
-    else:
-        common.stderr().print("There is no study yet; run one with: workshop study run scaling --workload mnist")
+    studies = store.studies(limit=limit)
+    all_of = [study.trials if study.finished_at else expected(study, *read(store, study.id)) for study in studies]
+    documents = [vars(study) | {"expected": runs} for study, runs in zip(studies, all_of, strict=True)]
+    empty = "There is no study yet; run one with: workshop study run scaling --workload mnist"
+    rows = studies_rows(studies, all_of)
+    common.listing(as_json, documents, HEADINGS, rows, ("study", "runs", "failed"), empty)

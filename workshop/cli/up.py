@@ -28,7 +28,7 @@ Replay = Annotated[
     bool,
     typer.Option("--replay", help="Show a recorded session, without a cluster: FILE, or the one that comes with this."),
 ]
-KNOWN = ("replay", "recording", "host", "port", "as_json")  # the options of `up` that mean something here
+USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `up` that mean something here
 
 
 def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
@@ -41,24 +41,25 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
 
     if file == "":
         raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
-    for option in (option for name in context.params if name not in KNOWN for option in _given(context, name)):
+    for option in (option for name in context.params if name not in USABLE for option in _typed_option(context, name)):
         raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
     path = Path(file) if file else replay.shipped()
     with replay.replayed(path) as store:
         rounds.check(store, path.name)
-        found = recorded(store.database)
-        assert found is not None, "just loaded"
-        dashboard.say(found.words)
+        origin = recorded(store.database)
+        assert origin is not None, "just loaded"
+        dashboard.say(origin.words)
         keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
 
 
-def _given(context: typer.Context, name: str) -> list[str]:
-    """The option of `up` as somebody typed it; empty where nobody did, and for one that asks for less (--no-lab)."""
+def _typed_option(context: typer.Context, name: str) -> list[str]:
+    """The option of `up` as it was typed; empty for an option that wasn't typed, and for one that switches something
+    off (--no-lab)."""
     source, value = context.get_parameter_source(name), context.params[name]
     if source is None or source.name != "COMMANDLINE" or value is False:
         return []
-    return [next(one.opts[0] for one in context.command.params if one.name == name)]
+    return [next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)]
 
 
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
@@ -136,21 +137,21 @@ def _jupyter(dashboard: Dashboard, port: str | None) -> JupyterLab:
     return jupyter
 
 
-def _origins(given: Sequence[str]) -> list[str]:
+def _origins(texts: Sequence[str]) -> list[str]:
     """Origins as a policy names them. Raises BadInput for anything else, which could widen the policy."""
-    origins = [one.rstrip("/") for one in given]
-    for one in origins:
-        if not _ORIGIN.fullmatch(one):
-            raise BadInput(f"--framed-by is {one!r:.80}; it should be like http://lab.example.org:8000.")
+    origins = [text.rstrip("/") for text in texts]
+    for origin in origins:
+        if not _ORIGIN.fullmatch(origin):
+            raise BadInput(f"--framed-by is {origin!r:.80}; it should be like http://lab.example.org:8000.")
     return origins
 
 
-def _address(given: str) -> str:
+def _address(text: str) -> str:
     """The address of one proxy. Raises BadInput for anything else, such as a * that would believe everybody."""
     try:
-        return given and str(ipaddress.ip_address(given))
+        return text and str(ipaddress.ip_address(text))
     except ValueError:
-        raise BadInput(f"--proxy is {given!r:.80}; it should be one IP address like 127.0.0.1.") from None
+        raise BadInput(f"--proxy is {text!r:.80}; it should be one IP address like 127.0.0.1.") from None
 
 
 def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
@@ -175,8 +176,8 @@ def keep_up(
     from workshop.server.auth import new_secrets
 
     supervisor = Supervisor(children, dashboard.say)
-    for asked in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(asked, lambda *_: supervisor.ending.set())
+    for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, lambda *_: supervisor.ending.set())
     try:
         supervisor.start()
         token, code = new_secrets(store)

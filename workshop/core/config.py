@@ -67,14 +67,14 @@ def elsewhere(folder: Path | str) -> Iterator[None]:
 
 def memory_limit() -> int | None:
     """The bytes that all ranks of a session may have together on this machine: `WORKSHOP_MEMORY`, like 6G or 800M, in
-    powers of 1024. None without it: then they may have what there is. Raises BadInput."""
-    given = os.environ.get("WORKSHOP_MEMORY", "").strip()
-    if not given:
+    powers of 1024. None without it: then they may use all memory. Raises BadInput."""
+    value = os.environ.get("WORKSHOP_MEMORY", "").strip()
+    if not value:
         return None
-    read = _SIZE.fullmatch(given)
+    read = _SIZE.fullmatch(value)
     limit = int(float(read[1]) * (1 << _UNITS[read[2].upper()])) if read else 0
     if limit <= 0:
-        raise BadInput(f"WORKSHOP_MEMORY is {given!r}; it should be a size like 6G, 800M or a number of bytes.")
+        raise BadInput(f"WORKSHOP_MEMORY is {value!r}; it should be a size like 6G, 800M or a number of bytes.")
     return limit
 
 
@@ -96,13 +96,13 @@ def class_notebooks(learner: str) -> Path | None:
     """The folder of a learner's notebooks where each learner of a class has an account on this machine. The variable
     `WORKSHOP_CLASS_NOTEBOOKS` describes it, like /srv/class/{learner}/notebooks. None without the variable, and where
     the folder doesn't exist. Raises BadInput."""
-    given = os.environ.get("WORKSHOP_CLASS_NOTEBOOKS", "").strip()
-    if not given:
+    value = os.environ.get("WORKSHOP_CLASS_NOTEBOOKS", "").strip()
+    if not value:
         return None
-    first, *rest = given.split("{learner}")
+    first, *rest = value.split("{learner}")
     if len(rest) != 1 or not first.startswith("/"):
         raise BadInput(
-            f"WORKSHOP_CLASS_NOTEBOOKS is {given!r}; it should be a path with the learner's name in it, like "
+            f"WORKSHOP_CLASS_NOTEBOOKS is {value!r}; it should be a path with the learner's name in it, like "
             "/srv/class/{learner}/notebooks."
         )
     if learner in ("", ".", "..") or "/" in learner or "\0" in learner:
@@ -127,16 +127,16 @@ def class_learners() -> list[str]:
     root, _, beginning = first.rpartition("/")
     form = re.compile(f"{re.escape(beginning)}(.+){re.escape(rest.partition('/')[0])}", re.S)
     try:
-        found = [form.fullmatch(one) for one in os.listdir(root or "/")] if first.startswith("/") else []
+        matches = [form.fullmatch(name) for name in os.listdir(root or "/")] if first.startswith("/") else []
     except OSError:
         return []
-    return sorted(one[1] for one in found if one)
+    return sorted(match[1] for match in matches if match)
 
 
 def learners_folder() -> Path:
     """Where a learner's own copies of the notebooks are: `WORKSHOP_NOTEBOOKS`, or a folder of the state folder."""
-    given = os.environ.get("WORKSHOP_NOTEBOOKS")
-    return Path(given).expanduser().absolute() if given else home() / "notebooks"
+    folder = os.environ.get("WORKSHOP_NOTEBOOKS")
+    return Path(folder).expanduser().absolute() if folder else home() / "notebooks"
 
 
 def app_folder() -> Path:
@@ -145,7 +145,7 @@ def app_folder() -> Path:
 
 
 def labs_folder() -> Path:
-    """What learners read and run by themselves: a folder for each lab."""
+    """Files that learners read and run by themselves: a folder for each lab."""
     return _shipped("labs")
 
 
@@ -169,5 +169,5 @@ _DATA = _PACKAGE / "_data"  # of a wheel
 
 
 def _shipped(name: str) -> Path:
-    """What comes with the package: beside it in a checkout, inside it in a wheel."""
+    """The files that come with the package: beside it in a checkout, inside it in a wheel."""
     return (_PACKAGE.parent if in_checkout() else _DATA) / name

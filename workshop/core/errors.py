@@ -34,11 +34,11 @@ def bad_input(error: ValidationError, what: str = "") -> BadInput:
 
     `what` names the thing that was given ("kmeans", "the placement") and may be empty.
     """
-    parts = [told(problem, ".".join(map(str, problem["loc"]))) for problem in error.errors(include_url=False)]
+    parts = [in_words(problem, ".".join(map(str, problem["loc"]))) for problem in error.errors(include_url=False)]
     return BadInput((f"{what}: " if what else "") + "; ".join(parts))
 
 
-def told(problem: Mapping[str, Any], field: str) -> str:
+def in_words(problem: Mapping[str, Any], field: str) -> str:
     """One of pydantic's errors in words; `field` is what the wrong field is called, and may be empty."""
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "value_error":
@@ -47,12 +47,12 @@ def told(problem: Mapping[str, Any], field: str) -> str:
         return f"{field} is not one of its settings"
     if problem["type"] == "missing":
         return f"{field} is missing"
-    return f"{field} is {_shown(problem['input'])}: it should {_expected(problem['type'], message)}"
+    return f"{field} is {_excerpt(problem['input'])}: it should {_expected(problem['type'], message)}"
 
 
-def _shown(given: object) -> str:
+def _excerpt(value: object) -> str:
     """A given value in short; a number in text looks like a number."""
-    text = given if isinstance(given, str) and _NUMBER.fullmatch(given) else repr(given)
+    text = value if isinstance(value, str) and _NUMBER.fullmatch(value) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -70,9 +70,9 @@ _QUOTED = re.compile(r"'([^',]+)'")
 
 
 def _expected(kind: str, message: str) -> str:
-    """What follows "it should": pydantic's message without its preamble, in fewer words."""
-    for known, words in _EXPECTED.items():
-        if kind.startswith(known):
+    """The words behind "it should": pydantic's message without its preamble, in fewer words."""
+    for prefix, words in _EXPECTED.items():
+        if kind.startswith(prefix):
             return words
     if not _PREAMBLE.match(message):
         return f"be something else ({message})"

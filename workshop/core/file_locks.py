@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
+LOOK = 0.1  # seconds between two tries
+
 
 def lock(file: int | IO[str], deadline: float, waiting: Callable[[], object] = lambda: None) -> bool:
     """Take a lock alone as soon as nobody else has it. False where that isn't before `deadline`, a moment of the
@@ -19,4 +21,4 @@ def lock(file: int | IO[str], deadline: float, waiting: Callable[[], object] = l
         waiting()
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.1)
+        time.sleep(LOOK)

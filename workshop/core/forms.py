@@ -1,4 +1,4 @@
-"""What the fields of a workload's params say of themselves, in their `json_schema_extra`.
+"""Descriptions that the fields of a workload's params have in their `json_schema_extra`.
 
 `advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values, or
 one of a list of them), `page` (the page's default where it differs) and `file` (a param that names a file: one of its
@@ -42,9 +42,11 @@ def param_of_runs(model: type[BaseModel]) -> str | None:
 def going_on(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any]:
     """Params for a run that goes on from one that had these. Files that somebody gave that one are taken from it: their
     names mean nothing any more."""
-    given = [name for name, about in file_params(model).items() if not about.get("runs")]
-    own = [name for name in given if name in params and params[name] not in file_params(model)[name]["choices"]]
-    return {**params, **dict.fromkeys(own, EARLIER)}
+    file_names = [name for name, about in file_params(model).items() if not about.get("runs")]
+    own_files = [
+        name for name in file_names if name in params and params[name] not in file_params(model)[name]["choices"]
+    ]
+    return {**params, **dict.fromkeys(own_files, EARLIER)}
 
 
 def named(model: type[BaseModel] | None, params: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reads a machine from a file that lstopo wrote, and writes it anew for hwloc from the parts that were understood. So
+"""Reads a machine from a file that lstopo wrote, and writes it again for hwloc from the known parts. So
 the file may come from anybody."""
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ class _Walk:
     def __init__(self) -> None:
         self.units: list[dict[str, Any]] = []  # in logical order, with the objects that they lie in
         self.numbers: set[int] = set()
+        self.packages: list[int] = []  # also those without an allowed unit, which Open MPI counts
         self.nodes: list[tuple[int, int]] = []  # a NUMA node's place in the file, and its set of units as bits
         self.memory = 0
         self.allowed: int | None = None  # the units that hwloc lets programs have, as bits; None: all
@@ -110,10 +111,11 @@ class _Walk:
         if self.seen > MOST_OBJECTS or len(self.nodes) > MOST_NODES:
             raise BadInput(f"This topology has more than {MOST_OBJECTS} objects, or {MOST_NODES} NUMA nodes.")
         if depth == 1:
-            given = {name: _bits(value) for name, value in attributes.items() if name.startswith("allowed_")}
-            self.allowed, self.allowed_nodes = given.get("allowed_cpuset"), given.get("allowed_nodeset")
+            allowed = {name: _bits(value) for name, value in attributes.items() if name.startswith("allowed_")}
+            self.allowed, self.allowed_nodes = allowed.get("allowed_cpuset"), allowed.get("allowed_nodeset")
         if kind in ("Package", "Socket"):
             inside = {**inside, "package": self.seen}
+            self.packages.append(self.seen)
         elif kind == "L3Cache" or (kind == "Cache" and attributes.get("depth") == "3"):
             inside = {**inside, "l3": self.seen}
         elif kind == "Core":
@@ -148,13 +150,16 @@ class _Walk:
         if not self.units:
             raise BadInput("There is no processing unit (PU) in this topology.")
         for unit in self.units:
-            unit["numa"] = next((seen for seen, bits in self.nodes if bits >> unit["unit"] & 1), None)
+            unit["numa"] = next((node for node, bits in self.nodes if bits >> unit["unit"] & 1), None)
             unit["l3"] = unit["l3"] or -unit["package"] - 1  # without such a cache: what a package has in common
         numbers: dict[str, dict[int | None, int]] = {}
         for what in ("core", "package", "numa", "l3"):
-            order = dict.fromkeys(unit[what] for unit in self.units)  # as they come in the file: logical order
+            counted = self.packages if what == "package" else []
+            order = dict.fromkeys(
+                [*counted, *(unit[what] for unit in self.units)]
+            )  # as they come in the file: logical order
             # Units whose NUMA node isn't allowed have none; they get a number behind those of hwloc's nodes.
-            numbers[what] = {seen: number for number, seen in enumerate(sorted(order, key=lambda seen: seen is None))}
+            numbers[what] = {key: number for number, key in enumerate(sorted(order, key=lambda key: key is None))}
         rows = [{"unit": unit["unit"], **{what: numbers[what][unit[what]] for what in numbers}} for unit in self.units]
         return sorted(rows, key=lambda row: row["unit"])
 
@@ -168,7 +173,7 @@ def _number(attributes: Mapping[str, str], what: str) -> int:
 
 def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:
     """The attributes that hwloc needs. Raises BadInput for values that it wouldn't have written."""
-    kept = {}
+    attributes = {}
     for names, pattern in ((_NUMBERS, _NUMBER), (_SETS, _SET)):
         for name in names:
             value = element.get(name)
@@ -176,8 +181,8 @@ def _attributes(element: ElementTree.Element, kind: str) -> dict[str, str]:
                 continue
             if len(value) > LONGEST_SET or not pattern.fullmatch(value):
                 raise BadInput(f"{name} of a {kind} in this topology is {quoted(value)}, which lstopo doesn't write.")
-            kept[name] = value
-    return kept
+            attributes[name] = value
+    return attributes
 
 
 def _bits(cpuset: str) -> int:

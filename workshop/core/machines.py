@@ -19,7 +19,10 @@ from workshop.core.words import quoted
 __all__ = ["LARGEST_FILE", "MOST_UNITS", "MachineDescription", "from_lstopo", "read", "synthetic", "this"]
 
 _SHAPE = re.compile(r"(\d{1,4})\s*[x×]\s*(\d{1,4})(?:\s*[x×]\s*(\d{1,4}))?", re.I)
-_EXPECTED = "it should be this, SOCKETSxCORES or SOCKETSxCORESxTHREADS (2x4x2), or what lstopo writes as XML"
+_EXPECTED = (
+    "it should be the word this (for this machine); numbers of packages, cores of each and hardware threads of each "
+    "core, like 2x4 or 2x4x2; or an XML file of lstopo's"
+)
 
 
 @dataclass(frozen=True)
@@ -81,10 +84,10 @@ def this() -> MachineDescription:
 def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
     """An invented machine: packages x cores of each [x hardware threads of each core], with so many NUMA nodes and
     last-level caches in each package. Raises BadInput."""
-    found = _SHAPE.fullmatch(shape.strip())
-    if not found:
+    match = _SHAPE.fullmatch(shape.strip())
+    if not match:
         raise BadInput(f"{quoted(shape)} is not a machine: {_EXPECTED}.")
-    packages, cores, threads = int(found[1]), int(found[2]), int(found[3] or 1)
+    packages, cores, threads = int(match[1]), int(match[2]), int(match[3] or 1)
     if min(packages, cores, threads, numa, l3) < 1:
         raise BadInput(f"{shape.strip()} is not a machine: it needs at least one of everything.")
     if packages * cores * threads > MOST_UNITS:
@@ -118,7 +121,7 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
         for core in range(cores)
         for thread in range(threads)
     ]
-    name = f"{packages}x{cores}" + (f"x{threads}" if found[3] else "")
+    name = f"{packages}x{cores}" + (f"x{threads}" if match[3] else "")
     name += (f",numa={numa}" if numa > 1 else "") + (f",l3={l3}" if l3 > 1 else "")
     model = f"{packages} x {cores} cores" + (f" x {threads} hardware threads" if threads > 1 else "")
     machine = {"host": "", "model": model, "memory_bytes": None, "units": units}

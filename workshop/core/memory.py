@@ -19,7 +19,7 @@ _UNITS = ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")
 
 @dataclass(frozen=True)
 class MemoryUsage:
-    """Of a machine or of a control group, in bytes."""
+    """The memory of a machine or of a control group, in bytes."""
 
     total: int
     available: int  # to programs, without swapping
@@ -50,8 +50,8 @@ _V2 = _Files(("memory.max", "memory.high"), "memory.current", "inactive_file", "
 
 
 class Gauge:
-    """Finds once where this process's memory is told, and reads it as often as needed: some 20 µs, and 100 µs more for
-    each control group that has a limit."""
+    """Finds the files with this process's memory once, and reads them as often as needed: some 20 µs, and 100 µs more
+    for each control group that has a limit."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         """`root` is where proc and sys are."""
@@ -76,11 +76,11 @@ class Gauge:
         return _counts(self._events).get("oom_kill", 0)
 
     def _machine(self) -> MemoryUsage:
-        told = _counts(self._proc / "meminfo")
-        if not {"MemTotal", "MemAvailable"} <= told.keys():  # a sandbox without it, or no file may be opened any more
+        counts = _counts(self._proc / "meminfo")
+        if not {"MemTotal", "MemAvailable"} <= counts.keys():  # a sandbox without it, or no file may be opened any more
             total = os.sysconf("SC_PHYS_PAGES") * _PAGE
-            return MemoryUsage(total, total)  # nobody is ended for what nobody has seen
-        return MemoryUsage(told["MemTotal"] << 10, told["MemAvailable"] << 10)
+            return MemoryUsage(total, total)  # without figures, no rank is ended
+        return MemoryUsage(counts["MemTotal"] << 10, counts["MemAvailable"] << 10)
 
 
 def machine_kills() -> int:
@@ -94,7 +94,7 @@ def give_way() -> None:
         Path("/proc/self/oom_score_adj").write_text("1000")
 
 
-def held(pid: int) -> int | None:
+def private_bytes(pid: int) -> int | None:
     """The bytes that a process has for itself: its resident memory without files and without memory that it shares with
     others, which would be counted several times. None for a process that has ended. Takes some 40 µs."""
     try:
@@ -114,7 +114,7 @@ def size(count: float) -> str:
 
 
 def help_for(ranks: int) -> str:
-    """What a run on so many ranks needs less memory with."""
+    """Advice for a run on so many ranks that needs less memory."""
     return f"take {'fewer ranks, ' if ranks > 1 else ''}a smaller batch or a smaller size"
 
 
@@ -132,11 +132,11 @@ def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
             continue
         for mount in mounts:
             # What is mounted may have no name: nothing between two spaces.
-            left, right = (half.split(" ") for half in (mount + " - ").split(" - ")[:2])
-            if len(left) < 5 or len(right) < 3:  # what no kernel writes
+            mount_words, type_words = (half.split(" ") for half in (mount + " - ").split(" - ")[:2])
+            if len(mount_words) < 5 or len(type_words) < 3:  # what no kernel writes
                 continue
-            (base, point), of, options = left[3:5], right[0], right[2]
-            if of == kind and (not controllers or "memory" in options.split(",")):
+            (base, point), kind_of_mount, options = mount_words[3:5], type_words[0], type_words[2]
+            if kind_of_mount == kind and (not controllers or "memory" in options.split(",")):
                 top = root / point.lstrip("/")
                 # In a container the path may be as the host sees it; what is mounted is the container's own then.
                 inside = os.path.relpath(path, base) if Path(path).is_relative_to(base) else "."
@@ -155,14 +155,14 @@ def _limit(folder: Path, files: _Files) -> float:
 def _memory(folder: Path, files: _Files) -> MemoryUsage:
     """The memory of a machine as the kernel counts it: free memory, and the file pages that it can give up."""
     limit = _limit(folder, files)
-    told = _counts(folder / "memory.stat")
-    spare = told.get(files.inactive, 0) + told.get(files.active, 0) // 2
+    counts = _counts(folder / "memory.stat")
+    spare = counts.get(files.inactive, 0) + counts.get(files.active, 0) // 2
     total = int(min(limit, 1 << 62))
     return MemoryUsage(total, int(min(max(total - _number(folder / files.usage, 0.0) + spare, 0), total)), group=True)
 
 
 def _number(file: Path, otherwise: float = float("inf")) -> float:
-    """What a file holds; `otherwise` where there is none, or "max"."""
+    """The number in a file; `otherwise` where there is no file, or it reads "max"."""
     try:
         return int(file.read_bytes())
     except (OSError, ValueError):
@@ -176,4 +176,8 @@ def _counts(file: Path) -> dict[str, int]:
     except OSError:
         return {}
     words = (line.split() for line in lines)
-    return {found[0].rstrip(":"): int(found[1]) for found in words if len(found) > 1 and found[1].isdecimal()}
+    return {
+        words_of_line[0].rstrip(":"): int(words_of_line[1])
+        for words_of_line in words
+        if len(words_of_line) > 1 and words_of_line[1].isdecimal()
+    }

@@ -10,12 +10,12 @@ from workshop.core.errors import BadInput
 
 def check(paths: Iterable[Path], overwrite: bool) -> None:
     """Raises BadInput for a folder, and for a file that is there already unless it may be overwritten."""
-    there = [path for path in paths if path.exists()]
-    if folder := next((path for path in there if path.is_dir()), None):
+    existing = [path for path in paths if path.exists()]
+    if folder := next((path for path in existing if path.is_dir()), None):
         raise BadInput(f"{folder} is a folder; give the name of a file in it.")
-    if there and not overwrite:
-        more = f" and {len(there) - 1} more" if len(there) > 1 else ""
-        raise BadInput(f"{there[0]}{more} is there already; give another name, or --overwrite.")
+    if existing and not overwrite:
+        more = f" and {len(existing) - 1} more" if len(existing) > 1 else ""
+        raise BadInput(f"{existing[0]}{more} is there already; give another name, or --overwrite.")
 
 
 def write(path: Path, data: bytes) -> str:

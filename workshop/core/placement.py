@@ -52,10 +52,10 @@ MOST_BY_DEFAULT = 4  # ranks
 
 
 class Placement(BaseModel):
-    """What should run where.
+    """The placement of ranks on cores and hosts.
 
-    With `auto`, each rank gets cores of its own where there are enough; otherwise ranks stay unbound. Other values go
-    to the MPI as they are, which may refuse them.
+    With `auto`, each rank gets a core of its own where there are enough; otherwise ranks stay unbound. Ranks that ask
+    for several cores each get them. All other values go to the MPI as they are, which may refuse them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -97,11 +97,11 @@ class Placement(BaseModel):
                 f"per_resource is {self.per_resource}, but of which resource? map_by should be one of hwthread, "
                 "core, l3cache, numa, package, node"
             )
-        seen: set[str] = set()
+        names: set[str] = set()
         for host in self.hosts:
-            if host.name in seen:
+            if host.name in names:
                 raise ValueError(f"host {host.name} is named twice; give it all its slots at once")
-            seen.add(host.name)
+            names.add(host.name)
         slots = sum(host.slots for host in self.hosts)
         if self.hosts and self.ranks > slots and not self.oversubscribe:
             raise ValueError(f"ranks is {self.ranks}, but the hosts have {slots} slots together")
@@ -153,7 +153,7 @@ MOST_HOSTS = 256
 
 def hosts_from(text: str) -> tuple[Host, ...]:
     """Hosts and their slots from words (`hostA:2,hostB:2`) or from the text of a hosts file, a host on each line:
-    `hostA slots=2`, `hostA:2` or `hostA`, which has one slot. What follows # is a comment; a host that is named again
+    `hostA slots=2`, `hostA:2` or `hostA`, which has one slot. Text behind # is a comment; a host that is named again
     gets more slots, as with Open MPI. Raises BadInput, which names the line of a file."""
     slots: dict[str, int] = {}
     lines = text.splitlines()
@@ -161,8 +161,8 @@ def hosts_from(text: str) -> tuple[Host, ...]:
         where = f"line {number} of the hosts: " if len(lines) > 1 else ""
         words = line.partition("#")[0].split(",")
         for word in filter(None, (word.strip() for word in words)):
-            name, given = _host(word, where)
-            slots[name] = slots.get(name, 0) + given
+            name, slots_of_host = _host(word, where)
+            slots[name] = slots.get(name, 0) + slots_of_host
     if len(slots) > MOST_HOSTS:
         raise BadInput(f"There are {len(slots)} hosts; a placement takes at most {MOST_HOSTS}.")
     if not slots:
@@ -177,22 +177,22 @@ def _host(word: str, where: str) -> tuple[str, int]:
     """One host, written in any of the ways in which MPIs take it."""
     name, *more = word.split()
     name, colon, after = name.partition(":")
-    given = after if colon else "1"
+    slots = after if colon else "1"
     for setting in more:
         key, equals, value = setting.partition("=")
         if key == "slots" and equals and not colon:
-            given = value
+            slots = value
         elif key not in ("max_slots", "max-slots") or not equals:
             raise BadInput(f"{where}{setting!r} can't follow host {name}; it should be like `hostA slots=2`.")
     if not _HOST.fullmatch(name):
         raise BadInput(f"{where}{name!r} is not a host name; hosts should be like hostA:2,hostB:2.")
-    if not _SLOTS.fullmatch(given) or int(given) > 1024:
-        raise BadInput(f"{where}host {name} has {given[:40]!r} slots; it should be a number from 1 to 1024.")
-    return name, int(given)
+    if not _SLOTS.fullmatch(slots) or int(slots) > 1024:
+        raise BadInput(f"{where}host {name} has {slots[:40]!r} slots; it should be a number from 1 to 1024.")
+    return name, int(slots)
 
 
 def default_for(cores: int) -> Placement:
-    """What a machine of so many cores gets where nobody asks for anything: a rank on each core up to four, two at
+    """The default placement for a machine of so many cores: a rank on each core up to four, two at
     least, so that there is something to distribute; further cores are shared out evenly."""
     ranks = min(max(cores, 2), MOST_BY_DEFAULT)
     return Placement(ranks=ranks, cores_per_rank=max(cores // ranks, 1))

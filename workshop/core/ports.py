@@ -26,12 +26,12 @@ def free_ports(count: int, address: str = HERE) -> list[int]:
     first, last = _given_by_chance()
     candidates = [port for port in range(LOWEST, 1 << 16) if not first <= port <= last]
     _random.shuffle(candidates)
-    found: list[int] = []
-    with contextlib.ExitStack() as held:
+    ports: list[int] = []
+    with contextlib.ExitStack() as sockets:
         for port in [*candidates, *[0] * count]:  # any, where the kernel gives all of them
-            if len(found) == count:
+            if len(ports) == count:
                 break
-            probe = held.enter_context(socket.socket())
+            probe = sockets.enter_context(socket.socket())
             try:
                 probe.bind((address, port))
             except OSError as error:
@@ -39,10 +39,10 @@ def free_ports(count: int, address: str = HERE) -> list[int]:
                     raise WorkshopError(f"Nobody can listen at {address} ({error.strerror or error}).") from error
                 probe.close()
             else:
-                found.append(probe.getsockname()[1])
-    if len(found) < count:
-        raise WorkshopError(f"{address} has {len(found)} free ports of the {count} that are needed; end some servers.")
-    return found
+                ports.append(probe.getsockname()[1])
+    if len(ports) < count:
+        raise WorkshopError(f"{address} has {len(ports)} free ports of the {count} that are needed; end some servers.")
+    return ports
 
 
 def free_port() -> int:

@@ -18,14 +18,14 @@ KILLED = 10.0  # seconds within which those have ended that were killed
 
 
 def session_tag(session_id: int) -> str:
-    """What marks every process of a session, on this machine and for this state folder."""
+    """The mark of every process of a session, on this machine and for this state folder."""
     return f"{config.home()}#{session_id}"
 
 
 def tagged(name: str, value: str, but: Collection[str] = ()) -> list[psutil.Process]:
     """This user's processes that carry the tag, without this process and without processes that carry a tag in
     `but`."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         if process.pid == os.getpid():
             continue
@@ -34,8 +34,8 @@ def tagged(name: str, value: str, but: Collection[str] = ()) -> list[psutil.Proc
             if variables.get(name) != value or not variables.keys().isdisjoint(but):
                 continue
             if process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
-    return found
+                processes.append(process)
+    return processes
 
 
 def alive(process: psutil.Process) -> bool:

@@ -69,7 +69,7 @@ class ThreadUnits:
 
 
 def measure(rank: int, local_rank: int, threads: ThreadUnits | None = None) -> dict[str, Any]:
-    """What this rank is: host, pid, allowed units and the cores, packages and NUMA nodes they lie in, threads."""
+    """A report of this rank: host, pid, allowed units with their cores, packages and NUMA nodes, and threads."""
     threads = threads or ThreadUnits()
     threads.look()
     units = sorted(os.sched_getaffinity(0))
@@ -96,9 +96,11 @@ def rank_map(reports: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"measured": True, "ranks": ranks}
 
 
-def with_threads(known: Mapping[str, Any], threads: Mapping[int, list[dict[str, Any]]]) -> dict[str, Any]:
+def with_threads(rank_map: Mapping[str, Any], threads: Mapping[int, list[dict[str, Any]]]) -> dict[str, Any]:
     """The same rank map with the threads that ranks were seen to have later, by rank."""
     return {
-        **known,
-        "ranks": [{**report, "threads": threads.get(report["rank"], report["threads"])} for report in known["ranks"]],
+        **rank_map,
+        "ranks": [
+            {**report, "threads": threads.get(report["rank"], report["threads"])} for report in rank_map["ranks"]
+        ],
     }

@@ -83,6 +83,7 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
         numa |= dict.fromkeys(_units(node, ("cpumap", "cpulist")), int(node.name.removeprefix("node")))
     parts: dict[str, dict[int, Hashable]] = {what: {} for what in _SETS}
     caches: dict[int, dict[int, Hashable]] = {}  # by level
+    named = {unit: _read(system / f"cpu/cpu{unit}/topology/core_id") for unit in online}
     for unit in online:
         folder = system / f"cpu/cpu{unit}"
         # Numbers of cores can be the same in another die, and numbers of dies in another package: who is in it counts.
@@ -91,10 +92,12 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
         ids: dict[str, Hashable] = {
             "package": package,
             "die": die,
-            "core": (die, _read(folder / "topology/core_id", f"unit {unit}")),
+            "core": (die, named[unit] or f"unit {unit}"),
         }
         for what, names in _SETS.items():
             members = _units(folder / "topology", *((name, f"{name}_list") for name in names))
+            if what == "core":  # AMD's compute units are pairs of cores, which Linux calls siblings
+                members = [other for other in members if named.get(other) == named[unit]]
             parts[what][unit] = min(members, default=ids.get(what))
         for cache in folder.glob("cache/index[0-9]*"):
             if _read(cache / "type") != "Instruction":
@@ -107,21 +110,23 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
     nodes = {unit: numa.get(unit, 0) for unit in online}
     columns: dict[str, dict[int, Any]] = {"core": parts["core"], "package": parts["package"], "numa": nodes, "l3": l3}
     numbers = {
-        what: {key: number for number, key in enumerate(dict.fromkeys(of[unit] for unit in order))}
-        for what, of in columns.items()
+        what: {key: number for number, key in enumerate(dict.fromkeys(column[unit] for unit in order))}
+        for what, column in columns.items()
     }
     return {
         "host": socket.gethostname(),
         "model": _model(),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
-        "units": [{"unit": unit, **{what: numbers[what][of[unit]] for what, of in columns.items()}} for unit in online],
+        "units": [
+            {"unit": unit, **{what: numbers[what][column[unit]] for what, column in columns.items()}} for unit in online
+        ],
     }
 
 
 def _described(system: Path) -> list[int]:
     """The units that have a description, where no file says which are online."""
-    there = (folder.parent.name.removeprefix("cpu") for folder in system.glob("cpu/cpu[0-9]*/topology"))
-    return sorted(int(number) for number in there if number.isdecimal())
+    numbers_text = (folder.parent.name.removeprefix("cpu") for folder in system.glob("cpu/cpu[0-9]*/topology"))
+    return sorted(int(number) for number in numbers_text if number.isdecimal())
 
 
 def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:

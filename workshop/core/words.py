@@ -42,9 +42,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def verb(number: int, one: str = "is", more: str = "are") -> str:
+def verb(number: int, singular: str = "is", plural: str = "are") -> str:
     """The verb behind a number of things."""
-    return one if number == 1 else more
+    return singular if number == 1 else plural
 
 
 def count(number: int, word: str) -> str:
@@ -98,8 +98,8 @@ def capital(text: str) -> str:
 
 def quoted(text: str, most: int = 40) -> str:
     """Somebody's text in quotes, on one line; a long text is cut."""
-    shown = " ".join(text.split())
-    return repr(shown if len(shown) <= most else shown[: most - 3] + "...")
+    flat = " ".join(text.split())
+    return repr(flat if len(flat) <= most else flat[: most - 3] + "...")
 
 
 def listed(words: Iterable[object], last: str = "and") -> str:

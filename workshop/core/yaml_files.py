@@ -52,14 +52,14 @@ def read_text(path: Path, largest: int, what: str) -> str:
 
 def compose(text: str, deepest: int) -> tuple[yaml.Node | None, Loader]:
     """The nodes of a text with their lines, and the loader that makes a document of them. Raises Unreadable."""
-    with _told():
+    with _readable_errors():
         loader = Loader(text, deepest)
         return loader.get_single_node(), loader
 
 
 def document(node: yaml.Node | None, loader: Loader) -> Any:
-    """What the nodes stand for: dicts, lists, texts, numbers, truth values and None. Raises Unreadable."""
-    with _told():
+    """The values of nodes: dicts, lists, texts, numbers, truth values and None. Raises Unreadable."""
+    with _readable_errors():
         return loader.construct_document(node) if node is not None else None
 
 
@@ -70,20 +70,21 @@ def bad_keys(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
             yield from bad_keys(value)
     if not isinstance(node, yaml.MappingNode):
         return
-    seen: dict[str, int] = {}
+    lines: dict[str, int] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or not key.tag.endswith(":str"):
             yield line, "a name should be a word."
-        elif key.value in seen:
-            yield line, f"{key.value[:60]!r} is there twice, first in line {seen[key.value]}."
+        elif key.value in lines:
+            yield line, f"{key.value[:60]!r} is there twice, first in line {lines[key.value]}."
         else:
-            seen[key.value] = line
+            lines[key.value] = line
         yield from bad_keys(value)
 
 
 def line_of(node: yaml.Node, path: Sequence[str | int]) -> int:
-    """The line, from 1, of the innermost part on the way that there is; of a part with a name, the line of its name."""
+    """The line, counted from 1, of the innermost existing part on the path. For a part with a name, it is the line of
+    the name."""
     at, line = node, node.start_mark.line
     for part in path:
         if isinstance(at, yaml.MappingNode):
@@ -100,7 +101,7 @@ def line_of(node: yaml.Node, path: Sequence[str | int]) -> int:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _readable_errors() -> Iterator[None]:
     """PyYAML's errors as Unreadable."""
     try:
         yield
@@ -141,8 +142,8 @@ def _integer(loader: Loader, node: yaml.ScalarNode) -> int:
 
 _KINDS = ("null", "bool", "int", "float", "str", "seq", "map")
 Loader.yaml_constructors = {
-    tag: made
-    for tag, made in yaml.SafeLoader.yaml_constructors.items()
+    tag: constructor
+    for tag, constructor in yaml.SafeLoader.yaml_constructors.items()
     if tag is None or tag.rpartition(":")[2] in _KINDS
 }
 Loader.add_constructor("tag:yaml.org,2002:int", _integer)

@@ -1,6 +1,6 @@
-"""The course of notebooks: from one source per lab to what learners get, and the checks of their exercises.
+"""The course of notebooks: from one source for each lab to learners' notebooks, and the checks of their exercises.
 
-`source` reads labs/<lab>/notebook.md, `notebook_checks` says what a lab's notebook has to have, `description` reads
+`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook, `description` reads
 lab.yaml, and `catalogue` puts all labs together. `build` makes notebooks from the sources. `copies` hands notebooks out
 to learners; `learner_folder` and `links` reach a learner's folder without following any link. `exercise_checks` judges
 what learners wrote, `rank_checks` does so on ranks, and `simulated_ranks` stands in for ranks where there are none.

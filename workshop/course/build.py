@@ -21,7 +21,7 @@ SOLUTIONS = "solutions"  # the folder of the others
 
 @dataclass(frozen=True)
 class Built:
-    """What a build has done: paths below the folder of notebooks."""
+    """The result of a build: paths below the folder of notebooks."""
 
     written: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ def all_of(labs: Path) -> dict[str, str]:
 
     Raises BadInput with every problem of every lab.
     """
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     problems: list[str] = []
     for folder in catalogue.folders(labs):
         try:
@@ -42,24 +42,24 @@ def all_of(labs: Path) -> dict[str, str]:
                 path = (
                     f"{SOLUTIONS}/{catalogue.file_name(lab, folder)}" if solutions else catalogue.file_name(lab, folder)
                 )
-                made[path] = notebook.dumped(notebook.of(text, lab, folder.name, solutions))
+                texts[path] = notebook.dumped(notebook.make(text, lab, folder.name, solutions))
         except BadInput as error:
             problems.append(str(error))
     if problems:
         raise BadInput("\n".join(problems))
-    return made
+    return texts
 
 
-def brought() -> dict[str, str]:
+def package_notebooks() -> dict[str, str]:
     """The learners' notebooks of labs that other packages bring: their texts by their names. A notebook that can't be
     made is left out; `workshop labs check` says why."""
-    made: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for folder, lab in catalogue.readable():
         if not catalogue.is_own(folder):
             with suppress(BadInput):
                 text = source.text_of(folder / source.FILE)
-                made[catalogue.file_name(lab, folder)] = notebook.dumped(notebook.of(text, lab, folder.name))
-    return made
+                texts[catalogue.file_name(lab, folder)] = notebook.dumped(notebook.make(text, lab, folder.name))
+    return texts
 
 
 def build(notebooks: Path, labs: Path | None = None) -> Built:
@@ -67,15 +67,15 @@ def build(notebooks: Path, labs: Path | None = None) -> Built:
 
     Nothing is written unless every source can be read. Raises BadInput.
     """
-    wanted = all_of(labs or config.labs_folder())
+    texts = all_of(labs or config.labs_folder())
     written, same = [], []
-    for path, text in wanted.items():
+    for path, text in texts.items():
         if _text(notebooks / path) == text:
             same.append(path)
         else:
             _write(notebooks / path, text)
             written.append(path)
-    removed = [path for path in generated(notebooks) if path not in wanted]
+    removed = [path for path in generated(notebooks) if path not in texts]
     for path in removed:
         (notebooks / path).unlink(missing_ok=True)
     return Built(tuple(written), tuple(removed), tuple(same))
@@ -84,41 +84,43 @@ def build(notebooks: Path, labs: Path | None = None) -> Built:
 def stale(notebooks: Path, labs: Path | None = None, only: Collection[str] | None = None) -> list[str]:
     """A sentence for each notebook that isn't what its source says; `only` are names of notebooks, else it is all.
     Raises BadInput where a source can't be read."""
-    wanted = all_of(labs or config.labs_folder())
-    told = []
-    for path, text in wanted.items():
+    texts = all_of(labs or config.labs_folder())
+    sentences = []
+    for path, text in texts.items():
         if only is not None and Path(path).name not in only:
             continue
-        there = _text(notebooks / path)
-        if there is None:
-            told.append(f"{notebooks / path} is missing; make it with {COMMAND}.")
-        elif there != text:
-            told.append(f"{notebooks / path} is {_how_stale(there, text)}; make it anew with {COMMAND}.")
-    left = [path for path in generated(notebooks) if path not in wanted and only is None]
-    return told + [f"{notebooks / path} comes from no lab any more; take it away with {COMMAND}." for path in left]
+        present = _text(notebooks / path)
+        if present is None:
+            sentences.append(f"{notebooks / path} is missing; make it with {COMMAND}.")
+        elif present != text:
+            sentences.append(f"{notebooks / path} is {_how_stale(present, text)}; make it anew with {COMMAND}.")
+    leftover = [path for path in generated(notebooks) if path not in texts and only is None]
+    return sentences + [
+        f"{notebooks / path} comes from no lab any more; take it away with {COMMAND}." for path in leftover
+    ]
 
 
-def _how_stale(there: str, wanted: str) -> str:
+def _how_stale(present: str, expected: str) -> str:
     """Older than its source, or changed by somebody."""
     try:
-        known = json.loads(there)["metadata"][MARK]["sha256"]
+        source_hash = json.loads(present)["metadata"][MARK]["sha256"]
     except (ValueError, KeyError, TypeError):
         return "no notebook that was generated"
-    same = known == json.loads(wanted)["metadata"][MARK]["sha256"]
+    same = source_hash == json.loads(expected)["metadata"][MARK]["sha256"]
     return "not as it was generated" if same else "older than its source"
 
 
 def generated(notebooks: Path) -> list[str]:
     """The generated notebooks below a folder. Other files in it stay as they are."""
-    found = []
+    notebooks_found = []
     for path in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob(f"{SOLUTIONS}/*.ipynb")]):
         try:
             marked = json.loads(path.read_text(encoding="utf-8"))["metadata"][MARK]["generated"]
         except (OSError, ValueError, KeyError, TypeError):
             continue
         if marked == COMMAND:
-            found.append(path.relative_to(notebooks).as_posix())
-    return found
+            notebooks_found.append(path.relative_to(notebooks).as_posix())
+    return notebooks_found
 
 
 def _text(path: Path) -> str | None:

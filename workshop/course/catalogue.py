@@ -25,10 +25,10 @@ NEEDED = (description.FILE, source.FILE, exercise_checks.CHECKS, exercise_checks
 def folders(labs: Path | None = None) -> list[Path]:
     """The folders of the labs, in the order of the course where it can be told."""
     if labs is None:
-        found = [lab.folder for lab in registry.labs()]
+        lab_folders = [lab.folder for lab in registry.labs()]
     else:
-        found = [path.parent for path in labs.glob(f"*/{source.FILE}")]
-    return sorted(found, key=lambda folder: (_number(folder), folder.name))
+        lab_folders = [path.parent for path in labs.glob(f"*/{source.FILE}")]
+    return sorted(lab_folders, key=lambda folder: (_number(folder), folder.name))
 
 
 def is_own(folder: Path) -> bool:
@@ -52,44 +52,45 @@ def _number(folder: Path) -> int:
 
 
 def file_name(lab: LabDescription, folder: Path) -> str:
-    """What its notebook is called."""
+    """The file name of a lab's notebook."""
     return f"{lab.number}-{folder.name}.ipynb"
 
 
 def find(name: str) -> Path:
     """The folder of the lab of this name. Raises BadInput with the nearest name where there is none."""
-    there = {folder.name: folder for folder in folders()}
-    if name in there:
-        return there[name]
-    near = difflib.get_close_matches(name, there, 1, 0.6)
-    right = f"did you mean {near[0]}?" if near else f"there are {words.listed(there) or 'none'}."
+    by_name = {folder.name: folder for folder in folders()}
+    if name in by_name:
+        return by_name[name]
+    near = difflib.get_close_matches(name, by_name, 1, 0.6)
+    right = f"did you mean {near[0]}?" if near else f"there are {words.listed(by_name) or 'none'}."
     raise BadInput(f"There is no lab {name!r:.60}; {right}")
 
 
 def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> list[str]:
-    """A sentence with file and line for each problem in all labs, or in the labs of some folders."""
-    told: list[str] = []
-    numbers: Counter[int] = Counter()
+    """A sentence with file and line for each problem in all labs, or in the labs of some folders. Labs of different
+    packages may have the same number: nobody knows all packages."""
+    sentences: list[str] = []
+    numbers: Counter[tuple[Path, int]] = Counter()
     for folder in folders(labs):
         if only is not None and folder not in only:
-            numbers[_number(folder)] += 1
+            numbers[folder.parent, _number(folder)] += 1
             continue
-        told += [f"{folder / name} is missing." for name in NEEDED if not (folder / name).is_file()]
+        sentences += [f"{folder / name} is missing." for name in NEEDED if not (folder / name).is_file()]
         try:
             lab = description.read(folder)
         except BadInput as error:
-            told += str(error).splitlines()
+            sentences += str(error).splitlines()
             lab = None
         else:
-            numbers[lab.number] += 1
-            if numbers[lab.number] > 1:
-                told.append(f"{folder / description.FILE}: number {lab.number} is that of another lab already.")
+            numbers[folder.parent, lab.number] += 1
+            if numbers[folder.parent, lab.number] > 1:
+                sentences.append(f"{folder / description.FILE}: number {lab.number} is that of another lab already.")
             if not (folder.parent / lab.deck / reader.FILE).is_file() and lab.deck not in reader.shipped():
-                told.append(f"{folder / description.FILE}: there is no deck {lab.deck!r}.")
-        told += _notebook(folder, lab, labs)
+                sentences.append(f"{folder / description.FILE}: there is no deck {lab.deck!r}.")
+        sentences += _notebook(folder, lab, labs)
         if lab is not None:
-            told += _answers(folder, lab)
-    return told
+            sentences += _answers(folder, lab)
+    return sentences
 
 
 def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> Iterator[str]:
@@ -99,12 +100,12 @@ def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> It
     except BadInput as error:
         yield str(error)
         return
-    cells, found = source.look(text)
+    cells, faults = source.look(text)
     if lab is not None:
-        found = [*found, *notebook_checks.problems(cells, lab), *_links(cells, labs)]
-        if not found:
-            found = list(notebook_checks.size(len(notebook.dumped(notebook.of(text, lab, folder.name)).encode())))
-    for problem in sorted(found, key=lambda one: one.line or 0):
+        faults = [*faults, *notebook_checks.problems(cells, lab), *_links(cells, labs)]
+        if not faults:
+            faults = list(notebook_checks.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
+    for problem in sorted(faults, key=lambda fault: fault.line or 0):
         yield source.worded(str(path), problem)
 
 
@@ -113,8 +114,8 @@ def _links(cells: Sequence[source.SourceCell], labs: Path | None) -> Iterator[so
     for cell in cells:
         if cell.kind == "markdown":
             for line, link in links.relative(cell.text):
-                if told := links.problem(link, labs):
-                    yield source.SourceProblem(cell.line + line, told)
+                if fault := links.problem(link, labs):
+                    yield source.SourceProblem(cell.line + line, fault)
 
 
 def _answers(folder: Path, lab: LabDescription) -> Iterator[str]:
@@ -127,21 +128,21 @@ def _answers(folder: Path, lab: LabDescription) -> Iterator[str]:
         if not path.is_file():
             continue
         try:
-            there = loaded(folder)
+            mistakes_by_id = loaded(folder)
         except BadInput as error:
             yield str(error)
             continue
-        yield from _fits(path, lab.exercises, list(there))
+        yield from _fits(path, lab.exercises, list(mistakes_by_id))
         if name == exercise_checks.MISTAKES:
-            for id, those in there.items():
-                if len(those) < MISTAKES:
-                    yield f"{path}: {id!r} has {len(those)} mistakes; it should have at least {MISTAKES}."
+            for id, mistakes_of_exercise in mistakes_by_id.items():
+                if (count := len(mistakes_of_exercise)) < MISTAKES:
+                    yield f"{path}: {id!r} has {count} mistakes; it should have at least {MISTAKES}."
 
 
-def _fits(path: Path, exercises: Sequence[str], there: Sequence[str]) -> Iterator[str]:
+def _fits(path: Path, exercises: Sequence[str], ids: Sequence[str]) -> Iterator[str]:
     for id in exercises:
-        if id not in there:
-            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(there)}."
-    for id in there:
+        if id not in ids:
+            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(ids)}."
+    for id in ids:
         if id not in exercises:
             yield f"{path}: {id!r} is no exercise of lab.yaml."

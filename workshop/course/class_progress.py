@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
-from workshop.course.progress import Class, Outline, QuizProgress, standing
+from workshop.course.progress import Class, Outline, QuizProgress, class_progress
 from workshop.store.read_only import now
 from workshop.store.store import Store
 
@@ -18,15 +18,15 @@ SAME = 10.0  # seconds for which the labs' descriptions are taken for the same
 
 def outlines(labs: Path | None = None) -> tuple[list[Outline], list[str]]:
     """The labs in the order of the course, and a sentence for each unreadable description."""
-    found, problems = [], []
+    lab_outlines, problems = [], []
     for folder in catalogue.folders(labs):
         try:
             lab = description.read(folder)
         except BadInput as error:
             problems.append(" ".join(str(error).split()))
         else:
-            found.append(Outline(folder.name, lab.title, lab.number, lab.exercises, lab.deck))
-    return found, problems
+            lab_outlines.append(Outline(folder.name, lab.title, lab.number, lab.exercises, lab.deck))
+    return lab_outlines, problems
 
 
 class Classroom:
@@ -46,25 +46,32 @@ class Classroom:
         if self._read_at is None or looked - self._read_at > SAME:
             (self._outlines, self.problems), self._read_at = outlines(self.labs), looked
         labs, rows = self._outlines, self.store.progress()
-        found = standing(labs, rows, self._quizzes({row.learner for row in rows}), now(self.store.database))
+        progress_of_class = class_progress(
+            labs, rows, self._quizzes({row.learner for row in rows}), now(self.store.database)
+        )
         if learner is None:
-            return found
-        return Class(found.labs, tuple(one for one in found.learners if one.name == learner))
+            return progress_of_class
+        return Class(
+            progress_of_class.labs,
+            tuple(
+                learner_progress for learner_progress in progress_of_class.learners if learner_progress.name == learner
+            ),
+        )
 
     def _quizzes(self, learners: Collection[str]) -> list[QuizProgress]:
         """The results of all quizzes. A learner's own notebook counts under the name in that notebook, without the
         number that made the nickname unique."""
-        theirs = self.store.of_notebooks(learners)
+        names = self.store.of_notebooks(learners)
         return [
             QuizProgress(
-                one.kind, one.deck, theirs.get(one.identity_id or 0, one.nickname),
-                one.identity_id is not None, one.share,
-                self._of(one.round_id), one.answered, one.last_at,
+                quiz.kind, quiz.deck, names.get(quiz.identity_id or 0, quiz.nickname),
+                quiz.identity_id is not None, quiz.share,
+                self._question_count(quiz.round_id), quiz.answered, quiz.last_at,
             )
-            for one in self.store.quiz_standings()
+            for quiz in self.store.quiz_standings()
         ]  # fmt: skip
 
-    def _of(self, round_id: int) -> int:
+    def _question_count(self, round_id: int) -> int:
         if round_id not in self._questions:
             self._questions[round_id] = _can_be_right(self.store.round(round_id).deck)
         return self._questions[round_id]

@@ -47,37 +47,37 @@ class CopyResult:
     aside: str | None = None
 
     def __str__(self) -> str:
-        kept = f" What had been written is kept as {self.aside}." if self.aside else ""
+        note = f" What had been written is kept as {self.aside}." if self.aside else ""
         return {
-            "given": f"{self.name} is there.",
+            "given": f"{self.name} was copied.",
             "same": f"{self.name} is as it was handed out.",
             "updated": f"{self.name} is a new version now; yours had no changes.",
             "kept": f"{self.name} is yours, with your changes.",
             "beside": f"{self.name} is yours, with your changes; {self.path.name} beside it is the new version.",
-        }[self.what] + kept
+        }[self.what] + note
 
 
-def hand_out(originals: Path, mine: Path, labs: Path | None = None) -> list[CopyResult]:
+def hand_out(originals: Path, target: Path, labs: Path | None = None) -> list[CopyResult]:
     """Bring a learner's folder up to date with the notebooks in another folder, and with the files of labs that they
     link to. Notebooks come first. Raises BadInput."""
-    wanted = _wanted(originals, labs)
-    with _opened(originals, mine.resolve()) as (folder, ledger):
-        return [_copied(data, name, folder, ledger) for name, data in wanted.items()]
+    files = _files(originals, labs)
+    with _opened(originals, target.resolve()) as (folder, ledger):
+        return [_copied(data, name, folder, ledger) for name, data in files.items()]
 
 
-def again(originals: Path, mine: Path, name: str, labs: Path | None = None, make: bool = True) -> CopyResult:
-    """Hand out one file anew; with `make`, make a missing folder. The learner's file gets another name. Raises
+def copy_again(originals: Path, target: Path, name: str, labs: Path | None = None, make: bool = True) -> CopyResult:
+    """Hand out one file again; with `make`, make a missing folder. The learner's file gets another name. Raises
     BadInput, also for a link in the folder's path, because it may lead another user elsewhere."""
-    wanted = _wanted(originals, labs)
-    if name not in wanted:
-        known = words.listed(wanted)
-        raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {known}.")
-    with _opened(originals, mine, make) as (folder, ledger):
+    files = _files(originals, labs)
+    if name not in files:
+        names = words.listed(files)
+        raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {names}.")
+    with _opened(originals, target, make) as (folder, ledger):
         aside = None
         with _place(folder, name) as (place, file):
-            if _hash(place, file) not in (None, _digest(wanted[name])):
+            if _hash(place, file) not in (None, _digest(files[name])):
                 aside = _set_aside(place, file)
-        return replace(_copied(wanted[name], name, folder, ledger), aside=aside)
+        return replace(_copied(files[name], name, folder, ledger), aside=aside)
 
 
 def linked(originals: Path, name: str, lab: str) -> list[str]:
@@ -86,24 +86,24 @@ def linked(originals: Path, name: str, lab: str) -> list[str]:
     return sorted(link for link in files if PurePosixPath(link).parent == PurePosixPath(links.FOLDER, lab))
 
 
-def _wanted(originals: Path, labs: Path | None) -> dict[str, bytes]:
+def _files(originals: Path, labs: Path | None) -> dict[str, bytes]:
     """The files to hand out, by their paths below a learner's folder. Raises BadInput."""
     try:
-        found = _notebooks(originals)
-        linked = {link for data in found.values() for link in _links(data)}
+        notebooks = _notebooks(originals)
+        linked = {link for data in notebooks.values() for link in _links(data)}
         beside = {link: path for link in sorted(linked) if (path := links.file(link, labs)) is not None}
-        return found | {link: path.read_bytes() for link, path in beside.items()}
+        return notebooks | {link: path.read_bytes() for link, path in beside.items()}
     except OSError as error:
         raise BadInput(f"{error.filename} can't be read ({error.strerror}).") from None
 
 
 def _notebooks(originals: Path) -> dict[str, bytes]:
     """The notebooks in a folder by name, with the notebooks of other packages' labs. Raises BadInput and OSError."""
-    found = {path.name: path.read_bytes() for path in sorted(originals.glob(PATTERN)) if path.is_file()}
-    if not found:
+    notebooks = {path.name: path.read_bytes() for path in sorted(originals.glob(PATTERN)) if path.is_file()}
+    if not notebooks:
         raise BadInput(f"There are no notebooks in {originals}; make them with workshop labs build.")
-    others = build.brought() if originals == config.notebooks_folder() else {}
-    return {name: text.encode() for name, text in others.items()} | found
+    others = build.package_notebooks() if originals == config.notebooks_folder() else {}
+    return {name: text.encode() for name, text in others.items()} | notebooks
 
 
 def _links(notebook: bytes) -> Iterator[str]:
@@ -119,12 +119,12 @@ def _links(notebook: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Folder, dict[str, str]]]:
+def _opened(originals: Path, target: Path, make: bool = True) -> Iterator[tuple[Folder, dict[str, str]]]:
     """A learner's folder and ledger, kept when all is done. One process at a time has the folder. Raises BadInput."""
     try:
-        if originals.resolve() in (mine.resolve(), *mine.resolve().parents):
-            raise BadInput(f"{mine} is where the originals are; take another folder for copies.")
-        with opened(mine.absolute(), make) as folder, folder.alone():
+        if originals.resolve() in (target.resolve(), *target.resolve().parents):
+            raise BadInput(f"{target} is where the originals are; take another folder for copies.")
+        with opened(target.absolute(), make) as folder, folder.alone():
             ledger = _ledger(folder)
             try:
                 yield folder, ledger
@@ -132,17 +132,17 @@ def _opened(originals: Path, mine: Path, make: bool = True) -> Iterator[tuple[Fo
                 folder.write(LEDGER, (json.dumps(ledger, indent=1, sort_keys=True) + "\n").encode())
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""  # the kernel doesn't say where a disk is full
-        raise BadInput(f"The notebooks can't be copied to {mine} ({where}{error.strerror or error}).") from None
+        raise BadInput(f"The notebooks can't be copied to {target} ({where}{error.strerror or error}).") from None
 
 
-def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> CopyResult:
+def _copied(data: bytes, name: str, target: Folder, ledger: dict[str, str]) -> CopyResult:
     """Hand out one file, by comparing the original, the version handed out last, and the file that is there."""
-    wanted, before = _digest(data), ledger.get(name)
+    digest, before = _digest(data), ledger.get(name)
     path, saved = PurePosixPath(name), None
-    with _place(mine, name) as (folder, file):
+    with _place(target, name) as (folder, file):
         for more in range(TRIES, -1, -1):
             now = _hash(folder, file)
-            what, done = _what(wanted, before, now, folder.has(file)), True
+            what, done = _what(digest, before, now, folder.has(file)), True
             if what == "given":
                 done = folder.give(file, data)
             elif what == "updated" and more:
@@ -150,37 +150,37 @@ def _copied(data: bytes, name: str, mine: Folder, ledger: dict[str, str]) -> Cop
                 saved = aside or saved
             elif what in ("updated", "beside"):  # somebody who goes on writing it has it
                 what = "beside"
-                path = path.with_name(_beside(folder, name, data, wanted, ledger))
+                path = path.with_name(_beside(folder, name, data, digest, ledger))
             if done:
                 break
             time.sleep(PAUSE)
         else:
-            raise BadInput(f"{mine.path / name} comes and goes; close it wherever it is open, then try again.")
-    ledger[name] = wanted
-    return CopyResult(name, what, mine.path / path, saved)
+            raise BadInput(f"{target.path / name} comes and goes; close it wherever it is open, then try again.")
+    ledger[name] = digest
+    return CopyResult(name, what, target.path / path, saved)
 
 
 @contextmanager
-def _place(mine: Folder, name: str) -> Iterator[tuple[Folder, str]]:
+def _place(target: Folder, name: str) -> Iterator[tuple[Folder, str]]:
     """The folder of a file, and its name there."""
     path = PurePosixPath(name)
-    with mine.within(path.parent.parts) as folder:
+    with target.within(path.parent.parts) as folder:
         yield folder, path.name
 
 
-def _what(wanted: str, before: str | None, now: str | None, taken: bool) -> What:
+def _what(digest: str, before: str | None, now: str | None, occupied: bool) -> What:
     """The result, from the hashes of the original, of the version handed out and of the file there. `taken`: another
     file has the name."""
     if now is None:
-        return "beside" if taken else "given"  # taken by a link or a folder
-    if now == wanted:
+        return "beside" if occupied else "given"  # taken by a link or a folder
+    if now == digest:
         return "same"
     if now == before:
         return "updated"
-    return "kept" if wanted == before else "beside"
+    return "kept" if digest == before else "beside"
 
 
-def _updated(folder: Folder, file: str, data: bytes, known: str | None) -> tuple[bool, str | None]:
+def _updated(folder: Folder, file: str, data: bytes, former_digest: str | None) -> tuple[bool, str | None]:
     """A new version in the place of one that nobody has changed, which has that hash. Whether it is there now: what
     somebody saves in that moment stays in its place, or has the other name that is returned."""
     try:
@@ -188,33 +188,34 @@ def _updated(folder: Folder, file: str, data: bytes, known: str | None) -> tuple
     except FileNotFoundError:  # gone in that moment
         return False, None
 
-    def untouched() -> bool:  # nobody who opens the file now reaches this one, but somebody may have opened it before
-        return not folder.written(aside) and _hash(folder, aside) == known
+    def untouched() -> bool:
+        # A program that opens the file now doesn't reach this one, but one may have opened it before.
+        return not folder.written(aside) and _hash(folder, aside) == former_digest
 
-    given = False
+    placed = False
     try:
-        given = untouched() and folder.give(file, data)
+        placed = untouched() and folder.give(file, data)
     finally:
         lost_nothing = untouched()
-        put_back = not given and folder.back(aside, file)
+        put_back = not placed and folder.back(aside, file)
         if lost_nothing and not put_back:
             folder.remove(aside)
-    return given, None if lost_nothing or put_back else aside
+    return placed, None if lost_nothing or put_back else aside
 
 
-def _beside(folder: Folder, name: str, data: bytes, wanted: str, ledger: dict[str, str]) -> str:
+def _beside(folder: Folder, name: str, data: bytes, digest: str, ledger: dict[str, str]) -> str:
     """A new version under a name of its own, which is returned. One that was put there earlier and hasn't been changed
     makes way."""
     for file in _names(PurePosixPath(name).name, NEW):
-        known = str(PurePosixPath(name).with_name(file))
+        entry = str(PurePosixPath(name).with_name(file))
         now = _hash(folder, file)
-        unchanged = now is not None and now == ledger.get(known)
+        unchanged = now is not None and now == ledger.get(entry)
         if (
-            now == wanted
+            now == digest
             or (unchanged and _updated(folder, file, data, now)[0])
             or (not folder.has(file) and folder.give(file, data))
         ):
-            ledger[known] = wanted
+            ledger[entry] = digest
             return file
     raise BadInput(f"{folder.path} has {MOST} new versions of {name}; take some away.")
 
@@ -247,8 +248,8 @@ def _hash(folder: Folder, file: str) -> str | None:
 
 
 def _digest(data: bytes) -> str:
-    """Of what somebody may have written: of a notebook its cells, their outputs and pictures, since JupyterLab writes
-    the rest anew when it merely opens one."""
+    """The hash of the parts that a learner may have written: for a notebook its cells, outputs and pictures, since
+    JupyterLab rewrites the rest whenever it opens one."""
     with suppress(ValueError, KeyError, TypeError, RecursionError):
         data = json.dumps([_written(cell) for cell in json.loads(data)["cells"]], sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()
@@ -264,9 +265,9 @@ def _written(cell: Mapping[str, Any]) -> list[Any]:
 def _ledger(folder: Folder) -> dict[str, str]:
     """The files that were handed out. A damaged ledger counts as empty, so that nothing is overwritten."""
     try:
-        known = json.loads(folder.read(LEDGER) or b"{}")
+        entries = json.loads(folder.read(LEDGER) or b"{}")
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(known, Mapping):
+    if not isinstance(entries, Mapping):
         return {}
-    return {name: value for name, value in known.items() if isinstance(value, str)}
+    return {name: value for name, value in entries.items() if isinstance(value, str)}

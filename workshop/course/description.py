@@ -1,4 +1,4 @@
-"""What a lab is: labs/<lab>/lab.yaml, and every problem of a bad one at once, by line."""
+"""The description of a lab: labs/<lab>/lab.yaml, and all problems of a bad one at once, by line."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def parse(text: str, name: str = FILE) -> LabDescription:
         lab = LabDescription.model_validate(document)
     except ValidationError as error:
         problems += [
-            SourceProblem(yaml_files.line_of(node, one.path), one.text)
-            for one in mistakes(error, LabDescription, document)
+            SourceProblem(yaml_files.line_of(node, mistake.path), mistake.text)
+            for mistake in mistakes(error, LabDescription, document)
         ]
         raise BadSource(name, problems) from None
     problems += [SourceProblem(yaml_files.line_of(node, path), text) for path, text in _meaning(lab)]
@@ -76,7 +76,7 @@ def parse(text: str, name: str = FILE) -> LabDescription:
 
 
 def _meaning(lab: LabDescription) -> Iterator[tuple[Where, str]]:
-    """What makes no sense although its form is right."""
+    """Problems of a description whose form is right."""
     total = sum(step.minutes for step in lab.steps)
     if total != lab.minutes:
         yield ("minutes",), f"minutes is {lab.minutes}, but the steps take {total} together"

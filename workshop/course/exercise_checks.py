@@ -38,8 +38,8 @@ class Hint(Exception):
 class Elsewhere(Exception):
     """Another rank has found a fault; `told` is the kind and the sentence of every rank."""
 
-    def __init__(self, told: Sequence[tuple[Kind, str]]) -> None:
-        self.told = told
+    def __init__(self, outcomes: Sequence[tuple[Kind, str]]) -> None:
+        self.told = outcomes
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Exercise:
     check: Callable[..., None]
     ranks: bool = False
 
-    def __call__(self, *given: Any) -> None:
+    def __call__(self, *arguments: Any) -> None:
         """The check as it was written: raises Hint."""
-        self.check(*given)
+        self.check(*arguments)
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class Mistake:
 
 @dataclass(frozen=True)
 class CheckOutcome:
-    """What came of a check; `said` is empty where the answer is right."""
+    """The result of a check; `sentence` is empty where the answer is right."""
 
     kind: Kind
-    said: str = ""
+    sentence: str = ""
 
     @property
     def right(self) -> bool:
@@ -94,41 +94,44 @@ MISSING = _Missing()
 def exercise(id: str, *, ranks: bool = False) -> Callable[[Callable[..., None]], Exercise]:
     """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
 
-    def made(check: Callable[..., None]) -> Exercise:
+    def decorate(check: Callable[..., None]) -> Exercise:
         return Exercise(id, check, ranks)
 
-    return made
+    return decorate
 
 
 def load(folder: Path, text: str | None = None) -> Mapping[str, Exercise]:
     """The checks of a lab by the exercises' ids, in the order of its checks.py; `text` is what that file says, for
     where the folder isn't. Raises BadInput."""
     path = folder / CHECKS
-    found: dict[str, Exercise] = {}
+    exercises: dict[str, Exercise] = {}
     for name, value in (_names(path) if text is None else _run(path, text)).items():
         if isinstance(value, Exercise):
-            if value.id in found:
+            if value.id in exercises:
                 raise BadInput(f"{path} has two checks for the exercise {value.id!r}; the second is {name}.")
-            found[value.id] = value
-    if not found:
+            exercises[value.id] = value
+    if not exercises:
         raise BadInput(f'{path} has no checks; each is a function below a line like @exercise("shard").')
-    return MappingProxyType(found)
+    return MappingProxyType(exercises)
 
 
 def mistakes(folder: Path) -> Mapping[str, Sequence[Mistake]]:
     """Typical wrong answers of a lab by the exercises' ids. Raises BadInput."""
     path = folder / MISTAKES
-    found = _names(path).get("MISTAKES")
-    if not isinstance(found, dict):
+    by_id = _names(path).get("MISTAKES")
+    if not isinstance(by_id, dict):
         raise BadInput(f"{path} has no MISTAKES; it should be a dict from exercises' ids to lists of Mistake.")
-    for id, those in found.items():
-        if not isinstance(those, list | tuple) or not all(isinstance(one, Mistake) for one in those):
+    for id, mistakes_of_exercise in by_id.items():
+        if not isinstance(mistakes_of_exercise, list | tuple) or not all(
+            isinstance(mistake, Mistake) for mistake in mistakes_of_exercise
+        ):
             raise BadInput(f"{path}: MISTAKES[{id!r}] should be a list of Mistake.")
-    return MappingProxyType(found)
+    return MappingProxyType(by_id)
 
 
 def _names(path: Path) -> dict[str, Any]:
-    """What a file of a lab defines. It is run anew each time, so that a changed file counts. Raises BadInput."""
+    """The names that a file of a lab defines. The file runs each time, so that a changed file counts. Raises
+    BadInput."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -137,7 +140,7 @@ def _names(path: Path) -> dict[str, Any]:
 
 
 def _run(path: Path, text: str) -> dict[str, Any]:
-    """What that text defines as a file of this path. Raises BadInput."""
+    """The names that a text defines as a file of this path. Raises BadInput."""
     names: dict[str, Any] = {"__name__": f"labs.{path.parent.name}.{path.stem}", "__file__": str(path)}
     try:
         exec(compile(text, str(path), "exec"), names)
@@ -148,13 +151,17 @@ def _run(path: Path, text: str) -> dict[str, Any]:
     return names
 
 
-def run(found: Exercise, given: Any, seconds: float = SECONDS) -> CheckOutcome:
+def run(exercise: Exercise, answer: Any, seconds: float = SECONDS) -> CheckOutcome:
     """Check an answer in this process. A KeyboardInterrupt is passed on."""
-    return _judged(found, given, lambda: found.check(given), seconds)
+    return _judged(exercise, answer, lambda: exercise.check(answer), seconds)
 
 
 def run_on_ranks(
-    found: Exercise, comm: Any, given: Any, seconds: float = SECONDS, tell: Callable[[CheckOutcome], None] | None = None
+    exercise: Exercise,
+    comm: Any,
+    answer: Any,
+    seconds: float = SECONDS,
+    tell: Callable[[CheckOutcome], None] | None = None,
 ) -> CheckOutcome:
     """Check an answer on this rank and agree with the others: the fault of the first rank that found one, with the
     rank's number where not all found it. Collective.
@@ -163,56 +170,56 @@ def run_on_ranks(
     rank's fault before the other ranks are asked, because they may wait for ever.
     """
     try:
-        mine = _judged(found, given, lambda: found.check(comm, given), seconds)
+        outcome = _judged(exercise, answer, lambda: exercise.check(comm, answer), seconds)
     except Elsewhere as other:
         everybody = other.told
     else:
-        if tell is not None and not mine.right:
-            tell(mine)
-        everybody = comm.allgather((mine.kind, mine.said))
-    wrong = [(rank, kind, said) for rank, (kind, said) in enumerate(everybody) if kind != "right"]
+        if tell is not None and not outcome.right:
+            tell(outcome)
+        everybody = comm.allgather((outcome.kind, outcome.sentence))
+    wrong = [(rank, kind, sentence) for rank, (kind, sentence) in enumerate(everybody) if kind != "right"]
     if not wrong:
         return RIGHT
-    rank, kind, said = wrong[0]
-    alike = all(other == (kind, said) for other in everybody)
-    return CheckOutcome(kind, said if alike or kind == "empty" else f"Rank {rank}: {said}")
+    rank, kind, sentence = wrong[0]
+    unanimous = all(other == (kind, sentence) for other in everybody)
+    return CheckOutcome(kind, sentence if unanimous or kind == "empty" else f"Rank {rank}: {sentence}")
 
 
-def _judged(found: Exercise, given: Any, check: Callable[[], None], seconds: float) -> CheckOutcome:
-    if given is MISSING:
-        return CheckOutcome("empty", f"Nothing is there yet: run the cell that defines {found.id} first.")
-    if given is Ellipsis or given is None:
-        return CheckOutcome("empty", f"Nothing is there yet: give {found.id} a value in place of {PLACEHOLDER!r}.")
+def _judged(exercise: Exercise, answer: Any, check: Callable[[], None], seconds: float) -> CheckOutcome:
+    if answer is MISSING:
+        return CheckOutcome("empty", f"Nothing is there yet: run the cell that defines {exercise.id} first.")
+    if answer is Ellipsis or answer is None:
+        return CheckOutcome("empty", f"Nothing is there yet: give {exercise.id} a value in place of {PLACEHOLDER!r}.")
     try:
         with contextlib.redirect_stdout(_Nowhere()), limit(seconds):
             check()
     except Elsewhere:
         raise
     except Hint as hint:
-        said = str(hint)
-        return CheckOutcome("empty" if said.startswith("Nothing is there yet") else "hint", said)
+        sentence = str(hint)
+        return CheckOutcome("empty" if sentence.startswith("Nothing is there yet") else "hint", sentence)
     except TooLong:
-        said = f"Your {found.id} had not ended after {seconds:g} s: look for a loop that never ends."
-        return CheckOutcome("late", said)
+        sentence = f"Your {exercise.id} had not ended after {seconds:g} s: look for a loop that never ends."
+        return CheckOutcome("late", sentence)
     except (Exception, SystemExit) as error:
-        return _failed(found, given, error)
+        return _failed(exercise, answer, error)
     return RIGHT
 
 
-def _failed(found: Exercise, given: Any, error: BaseException) -> CheckOutcome:
+def _failed(exercise: Exercise, answer: Any, error: BaseException) -> CheckOutcome:
     """A sentence for an exception out of the learner's code, or out of what a check did with their answer."""
-    file = _file(given)
+    file = _file(answer)
     line = _line(error, file)
-    waiting = _placeholder(given, file)
-    said = _described(error)
-    if line is None and isinstance(error, TypeError) and callable(given):
-        text = f"Your {found.id} can't be called as the exercise asks, or gives something else back: {said}."
+    waiting = _placeholder(answer, file)
+    description = _described(error)
+    if line is None and isinstance(error, TypeError) and callable(answer):
+        text = f"Your {exercise.id} can't be called as the exercise asks, or gives something else back: {description}."
     elif line is None:
-        text = f"What your {found.id} gives back can't be judged: {said}."
+        text = f"What your {exercise.id} gives back can't be judged: {description}."
     else:
         code = linecache.getline(file, line).strip()
-        shown = f" ({code if len(code) <= LINE else code[: LINE - 1] + '…'})" if code else ""
-        text = f"Line {line} of your cell{shown} raised {said}."
+        quote = f" ({code if len(code) <= LINE else code[: LINE - 1] + '…'})" if code else ""
+        text = f"Line {line} of your cell{quote} raised {description}."
     if waiting is not None:
         return CheckOutcome("empty", f"Nothing is there yet: {PLACEHOLDER!r} still stands in line {waiting}. {text}")
     return CheckOutcome("error", text)
@@ -234,9 +241,9 @@ def _described(error: BaseException) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def _file(given: Any) -> str:
+def _file(answer: Any) -> str:
     """The file's name of the cell in which an answer was defined; CELL where it can't be told."""
-    inner = given
+    inner = answer
     for _ in range(10):  # decorators
         if (wrapped := getattr(inner, "__wrapped__", None)) is None:
             break
@@ -251,9 +258,9 @@ def _line(error: BaseException, file: str) -> int | None:
     return lines[-1] if lines else None
 
 
-def _placeholder(given: Any, file: str) -> int | None:
+def _placeholder(answer: Any, file: str) -> int | None:
     """The line in which the placeholder still stands, in the function that was given."""
-    code = getattr(given, "__code__", None)
+    code = getattr(answer, "__code__", None)
     if code is None:
         return None
     lines = linecache.getlines(file)
@@ -275,7 +282,7 @@ class _Nowhere(io.TextIOBase):
 
 
 def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str = CELL) -> Any:
-    """What a cell's code defines under an exercise's name, MISSING where it doesn't: for wrong answers in tests.
+    """The object that a cell's code defines under an exercise's name, or MISSING: for wrong answers in tests.
 
     `names` are those that earlier cells have left. A cell magic in the first line is passed over.
     """

@@ -19,13 +19,13 @@ DIGEST = 8  # hexadecimal digits that tell long names apart
 def name() -> str:
     """The learner's nickname where this notebook is a learner's, else the user of this machine. Raises BadInput for a
     learner's name that can't be one."""
-    given = _given()
-    return _user() if given is None else checked_nickname(nickname(given))
+    account = _account()
+    return _user() if account is None else checked_nickname(nickname(account))
 
 
 def is_learner() -> bool:
     """Whether the instructor's limits hold for runs from here."""
-    return _given() is not None
+    return _account() is not None
 
 
 def identity(store: Store) -> Identity | None:
@@ -40,14 +40,14 @@ def identity(store: Store) -> Identity | None:
 def nickname(account: str) -> str:
     """The nickname for an account: its name. A long name is cut and gets a digest of the whole name, so that two long
     names stay different."""
-    whole = _one_line(account)
-    if len(whole) <= LONGEST_NICKNAME:
-        return whole
-    digest = sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
-    return f"{whole[: LONGEST_NICKNAME - DIGEST - 1]}~{digest}"
+    full_name = _one_line(account)
+    if len(full_name) <= LONGEST_NICKNAME:
+        return full_name
+    digest = sha256(full_name.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST]
+    return f"{full_name[: LONGEST_NICKNAME - DIGEST - 1]}~{digest}"
 
 
-def _given() -> str | None:
+def _account() -> str | None:
     return next(filter(None, (_one_line(os.environ.get(variable, "")) for variable in VARIABLES)), None)
 
 

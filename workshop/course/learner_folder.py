@@ -41,8 +41,8 @@ class Folder:
         try:
             for part in parts:
                 path /= part
-                handle, made = _into(handle, part, path, os.O_RDONLY)
-                if made:
+                handle, created = _into(handle, part, path, os.O_RDONLY)
+                if created:
                     self._give_away(handle)
             yield Folder(path, handle, self._owner)
         finally:
@@ -86,8 +86,8 @@ class Folder:
         if handle is None:
             return False
         try:
-            # The kernel grants a lease to nobody while there are writers. Who opens the file in that moment is told by
-            # a signal, by default one that would end this process.
+            # The kernel grants no lease while there are writers. A program that opens the file in that moment is
+            # noticed by a signal, by default one that would end this process.
             fcntl.fcntl(handle, fcntl.F_SETSIG, signal.SIGURG)
             fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
@@ -118,12 +118,12 @@ class Folder:
             os.rename(part, name, src_dir_fd=self._handle, dst_dir_fd=self._handle)
 
     def give(self, name: str, data: bytes) -> bool:
-        """Make a new file, the whole file or nothing. False where the name is taken."""
+        """Make a new file, the whole file or nothing. False where the name exists."""
         with self._part(data) as part:
             return self.back(part, name)
 
     def aside(self, name: str, other: str) -> bool:
-        """Rename a file, also while somebody saves it. False where the new name is taken."""
+        """Rename a file, also while it is being saved. False where the new name exists."""
         try:
             os.close(os.open(other, os.O_CREAT | os.O_EXCL | os.O_WRONLY, dir_fd=self._handle))  # ours from now on
         except FileExistsError:
@@ -187,7 +187,7 @@ def opened(path: Path, make: bool = True) -> Iterator[Folder]:
 
 def _into(handle: int, part: str, path: Path, how: int, make: bool = True) -> tuple[int, bool]:
     """The descriptor of a folder in another one, and whether the folder was made. The other descriptor is closed."""
-    made = False
+    created = False
     try:
         try:
             inner = os.open(part, how | _FOLDER, dir_fd=handle)
@@ -196,7 +196,7 @@ def _into(handle: int, part: str, path: Path, how: int, make: bool = True) -> tu
                 raise
             with suppress(FileExistsError):
                 os.mkdir(part, dir_fd=handle)
-                made = True
+                created = True
             inner = os.open(part, how | _FOLDER, dir_fd=handle)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR) and path.is_symlink():
@@ -205,4 +205,4 @@ def _into(handle: int, part: str, path: Path, how: int, make: bool = True) -> tu
         error.filename = str(path)
         raise
     os.close(handle)
-    return inner, made
+    return inner, created

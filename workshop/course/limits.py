@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-AGAIN = 0.1  # seconds after which who has swallowed the first reminder gets another one
+REMINDER = 0.1  # seconds after which who has swallowed the first reminder gets another one
 
 
 class TooLong(BaseException):
@@ -38,7 +38,7 @@ def _by_signal(seconds: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, up)
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, seconds, REMINDER)
         try:
             yield
         finally:
@@ -51,7 +51,7 @@ def _by_signal(seconds: float) -> Iterator[None]:
 @contextmanager
 def _by_watchdog(seconds: float) -> Iterator[None]:
     """A second thread raises the exception in this one, and has ended when this is left."""
-    mine = ctypes.c_ulong(threading.get_ident())
+    thread_id = ctypes.c_ulong(threading.get_ident())
     over, lock = threading.Event(), threading.Lock()
 
     def watch() -> None:
@@ -59,8 +59,8 @@ def _by_watchdog(seconds: float) -> Iterator[None]:
         while not over.wait(wait):
             with lock:
                 if not over.is_set():
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(mine, ctypes.py_object(TooLong))
-            wait = AGAIN
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, ctypes.py_object(TooLong))
+            wait = REMINDER
 
     watchdog = threading.Thread(target=watch, name="limit", daemon=True)
     watchdog.start()
@@ -71,6 +71,6 @@ def _by_watchdog(seconds: float) -> Iterator[None]:
             with suppress(TooLong):
                 with lock:
                     over.set()
-                    ctypes.pythonapi.PyThreadState_SetAsyncExc(mine, None)  # one that has not arrived yet
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread_id, None)  # one that has not arrived yet
                 watchdog.join()
                 break

@@ -22,12 +22,12 @@ COMMAND = "workshop labs build"
 _ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def of(text: str, lab: LabDescription, name: str, solutions: bool = False) -> NotebookNode:
+def make(text: str, lab: LabDescription, name: str, solutions: bool = False) -> NotebookNode:
     """The notebook of a lab's source. `name` is the lab's folder. Raises BadInput."""
     import nbformat  # takes a second, as in `source`
 
     cells = source.parse(text, f"{name}/{source.FILE}")
-    made = nbformat.from_dict(
+    notebook = nbformat.from_dict(
         {
             "cells": [_cell(cell, f"{_ID.sub('-', name)[:50]}-{at:02}", solutions) for at, cell in enumerate(cells)],
             "metadata": {
@@ -47,24 +47,24 @@ def of(text: str, lab: LabDescription, name: str, solutions: bool = False) -> No
         }
     )
     try:
-        nbformat.validate(made)
+        nbformat.validate(notebook)
     except nbformat.ValidationError as error:
         raise BadInput(f"{name}/{source.FILE} makes no notebook: {str(error).partition(chr(10))[0]}.") from None
-    return made
+    return notebook
 
 
 def _cell(cell: source.SourceCell, id: str, solutions: bool) -> dict[str, Any]:
-    made = {"cell_type": cell.kind, "id": id, "metadata": dict(cell.metadata), "source": cell.text}
+    cell_node = {"cell_type": cell.kind, "id": id, "metadata": dict(cell.metadata), "source": cell.text}
     if cell.kind == "code":
-        made |= {"execution_count": None, "outputs": [], "source": cell.solved if solutions else cell.unsolved}
-    return made
+        cell_node |= {"execution_count": None, "outputs": [], "source": cell.solved if solutions else cell.unsolved}
+    return cell_node
 
 
-def dumped(made: NotebookNode) -> str:
+def dumped(notebook: NotebookNode) -> str:
     """A notebook as Jupyter writes it."""
     import nbformat
 
-    return nbformat.writes(made, version=nbformat.NO_CONVERT) + "\n"
+    return nbformat.writes(notebook, version=nbformat.NO_CONVERT) + "\n"
 
 
 def digest(text: str) -> str:

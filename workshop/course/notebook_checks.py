@@ -46,8 +46,8 @@ def predicted(folder: Path) -> tuple[str, ...]:
 def size(number: int) -> Iterator[SourceProblem]:
     """Whether a learner's notebook of so many bytes is too short or too long."""
     if not LEAST <= number <= MOST:
-        said = f"the notebook has {number / 1024:.1f} kB; it should have {LEAST // 1024} to {MOST // 1024}"
-        yield SourceProblem(None, said)
+        sentence = f"the notebook has {number / 1024:.1f} kB; it should have {LEAST // 1024} to {MOST // 1024}"
+        yield SourceProblem(None, sentence)
 
 
 def _headings(cells: Sequence[SourceCell]) -> Iterator[tuple[int, str]]:
@@ -55,11 +55,11 @@ def _headings(cells: Sequence[SourceCell]) -> Iterator[tuple[int, str]]:
     for cell in cells:
         if cell.kind != "markdown":
             continue
-        shown = False
+        in_code = False
         for number, line in enumerate(cell.text.split("\n"), cell.line):
-            shown ^= line.startswith("```")
-            if not shown and (found := _HEADING.fullmatch(line)):
-                yield number, found[2]
+            in_code ^= line.startswith("```")
+            if not in_code and (match := _HEADING.fullmatch(line)):
+                yield number, match[2]
 
 
 def _order(headings: Sequence[tuple[int, str]]) -> Iterator[SourceProblem]:
@@ -67,14 +67,14 @@ def _order(headings: Sequence[tuple[int, str]]) -> Iterator[SourceProblem]:
     texts = [text.strip("*_ ").lower() for _, text in headings]
     places = {}
     for name in (*FIRST, *LAST):
-        found = [at for at, text in enumerate(texts) if text.startswith(name.lower())]
-        if found:
-            places[name] = found[0]
+        places_of_name = [at for at, text in enumerate(texts) if text.startswith(name.lower())]
+        if places_of_name:
+            places[name] = places_of_name[0]
         else:
             yield SourceProblem(None, f"there is no section {name!r}")
-    for one, after in pairwise(places):
-        if places[one] > places[after]:
-            yield SourceProblem(headings[places[after]][0], f"{after!r} should come after {one!r}")
+    for before, after in pairwise(places):
+        if places[before] > places[after]:
+            yield SourceProblem(headings[places[after]][0], f"{after!r} should come after {before!r}")
 
 
 def _steps(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
@@ -103,9 +103,11 @@ def _exercises(
     for id, line in checked.items():
         if id not in lab.exercises:
             yield SourceProblem(line, f"the exercise {id!r} is not in lab.yaml")
-    there = sum(cell.is_exercise for cell in cells)
-    if there != len(lab.exercises):
-        yield SourceProblem(None, f"there are {there} cells of exercises, and lab.yaml has {len(lab.exercises)}")
+    exercise_count = sum(cell.is_exercise for cell in cells)
+    if exercise_count != len(lab.exercises):
+        yield SourceProblem(
+            None, f"there are {exercise_count} cells of exercises, and lab.yaml has {len(lab.exercises)}"
+        )
     titles = sum(bool(re.match(r"exercise\b", text, re.IGNORECASE)) for _, text in headings)
-    if titles != there:
-        yield SourceProblem(None, f"there are {titles} headings of exercises for {there} cells")
+    if titles != exercise_count:
+        yield SourceProblem(None, f"there are {titles} headings of exercises for {exercise_count} cells")

@@ -79,7 +79,7 @@ class ExerciseProgress:
 
 @dataclass(frozen=True)
 class PredictionProgress:
-    """What somebody thought would come out, and what did; None: not yet."""
+    """A learner's guess and the measured value; None stands for a missing one."""
 
     id: str
     guess: Any
@@ -112,7 +112,7 @@ class LabStanding:
 
     @property
     def solved(self) -> int:
-        return sum(one.mark == "right" for one in self.exercises)
+        return sum(exercise.mark == "right" for exercise in self.exercises)
 
     @property
     def finished(self) -> bool:
@@ -130,7 +130,7 @@ class LearnerProgress:
 
     @property
     def last(self) -> LabStanding | None:
-        return max((one for one in self.labs if one.begun), key=lambda one: one.last_at or 0.0, default=None)
+        return max((lab for lab in self.labs if lab.begun), key=lambda lab: lab.last_at or 0.0, default=None)
 
 
 @dataclass(frozen=True)
@@ -141,10 +141,10 @@ class Class:
     learners: tuple[LearnerProgress, ...]
 
     def learner(self, name: str) -> LearnerProgress | None:
-        return next((one for one in self.learners if one.name == name), None)
+        return next((learner for learner in self.learners if learner.name == name), None)
 
 
-def standing(
+def class_progress(
     labs: Sequence[Outline], rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress], now: float
 ) -> Class:
     """Everybody's progress at a moment (seconds since the epoch). Labs that only the rows know come last. A quiz
@@ -152,8 +152,8 @@ def standing(
     by_learner: dict[str, list[LabProgress]] = defaultdict(list)
     for row in rows:
         by_learner[row.learner].append(row)
-    known = {lab.name for lab in labs}
-    gone = sorted({row.lab for theirs in by_learner.values() for row in theirs} - known)
+    known_labs = {lab.name for lab in labs}
+    gone = sorted({row.lab for learner_rows in by_learner.values() for row in learner_rows} - known_labs)
     columns = (*labs, *(Outline(name, name) for name in gone))
     marks = _by_name(list(by_learner), [quiz for quiz in quizzes if any(quiz.deck == lab.deck for lab in labs)])
     learners = [
@@ -164,10 +164,10 @@ def standing(
 
 def _place(learner: LearnerProgress) -> tuple[bool, bool, float, str, str]:
     since = learner.stuck.since if learner.stuck else 0.0
-    return learner.quizzes_only, learner.stuck is None, since, alike(learner.name), learner.name
+    return learner.quizzes_only, learner.stuck is None, since, normalized(learner.name), learner.name
 
 
-def alike(name: str) -> str:
+def normalized(name: str) -> str:
     """The same for names that read alike: upper and lower case, ways to write an accent, spaces around."""
     return unicodedata.normalize("NFKC", name).strip().casefold()
 
@@ -176,14 +176,16 @@ def _by_name(learners: Sequence[str], quizzes: Iterable[QuizProgress]) -> Mappin
     """Quizzes by learner. A nickname without a learner gets an entry of its own."""
     reads: dict[str, str] = {}
     for name in learners:
-        reads.setdefault(alike(name), name)
-    exact, found = set(learners), defaultdict(list)
+        reads.setdefault(normalized(name), name)
+    exact, by_learner = set(learners), defaultdict(list)
     for quiz in quizzes:
-        name = quiz.nickname if quiz.nickname in exact else reads.get(alike(quiz.nickname))
+        name = quiz.nickname if quiz.nickname in exact else reads.get(normalized(quiz.nickname))
         if name is None and not quiz.own and (numbered := _NUMBER.fullmatch(quiz.nickname)):
-            name = reads.get(alike(numbered[1]))  # another attempt of theirs
-        found[name if name is not None else reads.setdefault(alike(quiz.nickname), quiz.nickname)].append(quiz)
-    return found
+            name = reads.get(normalized(numbered[1]))  # another attempt of theirs
+        by_learner[name if name is not None else reads.setdefault(normalized(quiz.nickname), quiz.nickname)].append(
+            quiz
+        )
+    return by_learner
 
 
 def _learner(
@@ -191,8 +193,8 @@ def _learner(
 ) -> LearnerProgress:
     in_labs = []
     for lab in labs:
-        theirs = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
-        in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], theirs))
+        quizzes_of_lab = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
+        in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], quizzes_of_lab))
     return LearnerProgress(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=not rows)
 
 
@@ -248,4 +250,4 @@ def _done(row: LabProgress) -> str:
 
 def _minutes(times: Sequence[float]) -> float:
     """The minutes between the first and the last of these times, without breaks."""
-    return sum(gap for one, after in pairwise(sorted(times)) if (gap := after - one) <= BREAK) / 60
+    return sum(gap for before, after in pairwise(sorted(times)) if (gap := after - before) <= BREAK) / 60

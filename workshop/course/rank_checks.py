@@ -12,7 +12,7 @@ from workshop.course import exercise_checks
 from workshop.course.exercise_checks import MISSING, CheckOutcome
 
 
-def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, told: str) -> tuple[str, str]:
+def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, folder: str) -> tuple[str, str]:
     """Check the cells' answer to an exercise on this rank. Returns the outcome's kind and sentence, the same on all
     ranks. Collective.
 
@@ -24,17 +24,17 @@ def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float
 
     def tell(outcome: CheckOutcome) -> None:
         with suppress(OSError):  # another host has no such folder
-            file = Path(told) / f"{comm.Get_rank()}.part"
-            file.write_text(json.dumps([outcome.kind, outcome.said]), encoding="utf-8")
+            file = Path(folder) / f"{comm.Get_rank()}.part"
+            file.write_text(json.dumps([outcome.kind, outcome.sentence]), encoding="utf-8")
             file.rename(file.with_suffix(".json"))
 
     outcome = exercise_checks.run_on_ranks(exercise, comm, names.get(id, MISSING), seconds, tell)
-    return outcome.kind, outcome.said
+    return outcome.kind, outcome.sentence
 
 
 def what_was_told(folder: Path) -> tuple[int, CheckOutcome] | None:
-    """What the first rank has told that isn't content, with its number; None where none has."""
+    """The outcome of the first rank whose answer is wrong, with its number; None where there is none."""
     for file in sorted(folder.glob("*.json"), key=lambda path: int(path.stem)):
-        kind, said = json.loads(file.read_text(encoding="utf-8"))
-        return int(file.stem), CheckOutcome(kind, said)
+        kind, sentence = json.loads(file.read_text(encoding="utf-8"))
+        return int(file.stem), CheckOutcome(kind, sentence)
     return None

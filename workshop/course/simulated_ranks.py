@@ -1,5 +1,5 @@
-"""A world of threads in which a learner's function is tried before real ranks call it. What would wait for ever there
-ends here at once, and says which rank stood where."""
+"""A world of threads that tries a learner's function before real ranks call it. A call that would wait for ever on real
+ranks ends here at once, with the place of each rank."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Deadlock(BaseException):
 
 @dataclass
 class Rehearsal:
-    """What became of a function on each of some ranks; lists are in rank order."""
+    """The results of a function on several ranks; lists are in rank order."""
 
     results: list[Any]
     errors: list[BaseException | None]
@@ -37,7 +37,7 @@ class Rehearsal:
 
     @property
     def error(self) -> BaseException | None:
-        """What the first rank raised that raised something."""
+        """The error of the first rank that raised one."""
         return next((raised for raised in self.errors if raised is not None), None)
 
 
@@ -46,17 +46,17 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
     process, and MPI isn't used. The communicator has the collectives without counts (`Comm`)."""
     size = len(arguments)
     meeting = _Meeting(size)
-    found = Rehearsal([None] * size, [None] * size, meeting.calls)
+    rehearsal = Rehearsal([None] * size, [None] * size, meeting.calls)
 
     def live(rank: int) -> None:
         comm = Comm(meeting, rank)
         try:
-            found.results[rank] = _bound(function, comm)(comm, *arguments[rank])
+            rehearsal.results[rank] = _bound(function, comm)(comm, *arguments[rank])
             meeting.leave(rank, "has returned")
         except Deadlock:
             meeting.leave(rank, "waits")
         except (Exception, SystemExit) as raised:
-            found.errors[rank] = raised
+            rehearsal.errors[rank] = raised
             meeting.leave(rank, f"has raised {type(raised).__name__}")
 
     threads = [threading.Thread(target=live, args=(rank,), daemon=True) for rank in range(size)]
@@ -68,15 +68,15 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
             for thread in threads:
                 thread.join(max(deadline - time.monotonic(), 0.0))
     finally:  # also where the stop button, or the time limit of a check, comes in between
-        found.stuck = meeting.stuck
-        slow = [rank for rank, thread in enumerate(threads) if thread.is_alive() and rank not in meeting.standing]
-        if slow and not found.stuck:
-            found.stuck = f"rank {slow[0]} has not come to an end within {seconds:g} s"
-            meeting.give_up(found.stuck)
+        rehearsal.stuck = meeting.stuck
+        slow = [rank for rank, thread in enumerate(threads) if thread.is_alive() and rank not in meeting.waiting]
+        if slow and not rehearsal.stuck:
+            rehearsal.stuck = f"rank {slow[0]} has not come to an end within {seconds:g} s"
+            meeting.give_up(rehearsal.stuck)
         for rank in slow:  # a loop without end would take a core for as long as this process lives
             ident = ctypes.c_ulong(threads[rank].ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Deadlock))
-    return found
+    return rehearsal
 
 
 def _bound(function: Callable[..., Any], comm: Comm) -> Callable[..., Any]:
@@ -94,14 +94,14 @@ def _bound(function: Callable[..., Any], comm: Comm) -> Callable[..., Any]:
 
 @dataclass
 class _Meeting:
-    """Where ranks meet: a collective is over when all of them have come to the same one."""
+    """The meeting point of ranks: a collective ends when all ranks have called the same one."""
 
     size: int
     stuck: str = ""
     round: int = 0
-    standing: dict[int, tuple[str, Any]] = field(default_factory=dict)
+    waiting: dict[int, tuple[str, Any]] = field(default_factory=dict)
     gone: dict[int, str] = field(default_factory=dict)
-    given: Any = None  # by the last collective: a list by rank, or the error that it came to
+    answers: Any = None  # by the last collective: a list by rank, or the error
     changed: threading.Condition = field(default_factory=threading.Condition)
 
     def __post_init__(self) -> None:
@@ -111,16 +111,16 @@ class _Meeting:
         """Wait for all ranks; `result` turns their values, in rank order, into each rank's result."""
         with self.changed:
             self.calls[rank].append(call)
-            self.standing[rank] = call, value
-            mine = self.round
+            self.waiting[rank] = call, value
+            round_number = self.round
             self._look(result)
-            while self.round == mine and not self.stuck:
+            while self.round == round_number and not self.stuck:
                 self.changed.wait()
-            if self.round == mine:
+            if self.round == round_number:
                 raise Deadlock
-            if isinstance(self.given, Exception):
-                raise self.given
-            return self.given[rank]
+            if isinstance(self.answers, Exception):
+                raise self.answers
+            return self.answers[rank]
 
     def leave(self, rank: int, how: str) -> None:
         with self.changed:
@@ -135,17 +135,17 @@ class _Meeting:
 
     def _look(self, result: Callable[[list[Any]], list[Any]]) -> None:
         """Go on where all ranks stand at the same collective; say so where they never will."""
-        if self.stuck or not self.standing or len(self.standing) + len(self.gone) < self.size:
+        if self.stuck or not self.waiting or len(self.waiting) + len(self.gone) < self.size:
             return
-        if self.gone or len({call for call, _ in self.standing.values()}) > 1:
-            places = {rank: f"waits in {call}" for rank, (call, _) in self.standing.items()} | self.gone
+        if self.gone or len({call for call, _ in self.waiting.values()}) > 1:
+            places = {rank: f"waits in {call}" for rank, (call, _) in self.waiting.items()} | self.gone
             self.stuck = ", ".join(f"rank {rank} {where}" for rank, where in sorted(places.items()))
         else:
             try:
-                self.given = result([self.standing[rank][1] for rank in range(self.size)])
+                self.answers = result([self.waiting[rank][1] for rank in range(self.size)])
             except Exception as raised:
-                self.given = raised
-            self.standing.clear()
+                self.answers = raised
+            self.waiting.clear()
             self.round += 1
         self.changed.notify_all()
 
@@ -176,8 +176,8 @@ class Comm:
         return self._meet(call, sent, lambda values: [copy.deepcopy(result(values)) for _ in values])
 
     def _to_root(self, call: str, value: Any, root: int, result: Callable[[list[Any]], Any]) -> Any:
-        found = self._to_all(f"{call} with root {root}", value, result)
-        return found if self.rank == root else None
+        result_of_rank = self._to_all(f"{call} with root {root}", value, result)
+        return result_of_rank if self.rank == root else None
 
     # Of objects.
 
@@ -187,10 +187,10 @@ class Comm:
     Barrier = barrier
 
     def allreduce(self, sendobj: Any, op: Any = None) -> Any:
-        return self._to_all(f"allreduce{_of(op)}", sendobj, lambda values: _objects(values, op))
+        return self._to_all(f"allreduce{_operation(op)}", sendobj, lambda values: _objects(values, op))
 
     def reduce(self, sendobj: Any, op: Any = None, root: int = 0) -> Any:
-        return self._to_root(f"reduce{_of(op)}", sendobj, root, lambda values: _objects(values, op))
+        return self._to_root(f"reduce{_operation(op)}", sendobj, root, lambda values: _objects(values, op))
 
     def bcast(self, obj: Any = None, root: int = 0) -> Any:
         return self._to_all(f"bcast from rank {root}", obj, lambda values: values[root])
@@ -204,19 +204,19 @@ class Comm:
     # Of arrays, in place.
 
     def Bcast(self, buf: Any, root: int = 0) -> None:
-        mine = _array(buf)
-        _fill(mine, self._to_all(f"Bcast from rank {root}", mine, lambda values: values[root]))
+        array = _array(buf)
+        _fill(array, self._to_all(f"Bcast from rank {root}", array, lambda values: values[root]))
 
     def Allreduce(self, sendbuf: Any, recvbuf: Any, op: Any = None) -> None:
         into = _array(recvbuf)
         sent = into if _in_place(sendbuf) else _array(sendbuf)
-        _fill(into, self._to_all(f"Allreduce{_of(op)}", sent, lambda values: _arrays(values, op)))
+        _fill(into, self._to_all(f"Allreduce{_operation(op)}", sent, lambda values: _arrays(values, op)))
 
     def Reduce(self, sendbuf: Any, recvbuf: Any, op: Any = None, root: int = 0) -> None:
         sent = _array(recvbuf) if _in_place(sendbuf) else _array(sendbuf)
-        found = self._to_root(f"Reduce{_of(op)}", sent, root, lambda values: _arrays(values, op))
+        result_of_rank = self._to_root(f"Reduce{_operation(op)}", sent, root, lambda values: _arrays(values, op))
         if self.rank == root:
-            _fill(_array(recvbuf), found)
+            _fill(_array(recvbuf), result_of_rank)
 
 
 def _in_place(buffer: Any) -> bool:
@@ -225,12 +225,12 @@ def _in_place(buffer: Any) -> bool:
 
 def _array(buffer: Any) -> np.ndarray:
     """The array of a buffer as mpi4py takes it: `array` or `[array, type]`."""
-    found = buffer[0] if isinstance(buffer, list | tuple) and buffer else buffer
-    if not isinstance(found, np.ndarray):
-        raise TypeError(f"methods with a capital letter take NumPy arrays, not {type(found).__name__}")
-    if not found.flags.c_contiguous and not found.flags.f_contiguous:
+    array = buffer[0] if isinstance(buffer, list | tuple) and buffer else buffer
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"methods with a capital letter take NumPy arrays, not {type(array).__name__}")
+    if not array.flags.c_contiguous and not array.flags.f_contiguous:
         raise ValueError("the array is not contiguous")
-    return found
+    return array
 
 
 def _fill(into: np.ndarray, values: np.ndarray) -> None:
@@ -248,17 +248,17 @@ def _name(op: Any) -> str:
     return next((name for name in UFUNCS if mpi is not None and op == getattr(mpi, name)), "")
 
 
-def _of(op: Any) -> str:
+def _operation(op: Any) -> str:
     """The operation, where it isn't the usual one."""
     name = _name(op)
     return "" if name == "SUM" else f" of {name or 'another operation'}"
 
 
 def _objects(values: list[Any], op: Any) -> Any:
-    found = values[0]
+    total = values[0]
     for value in values[1:]:
-        found = found + value if _name(op) == "SUM" else op(found, value)
-    return found
+        total = total + value if _name(op) == "SUM" else op(total, value)
+    return total
 
 
 def _arrays(values: list[np.ndarray], op: Any) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from workshop.course.exercise_checks import PLACEHOLDER
 
-Told = tuple[int, str]  # a line and what is wrong there
+CellFault = tuple[int, str]  # a line and what is wrong there
 
 EXERCISE = "exercise"  # the tag of a cell that learners complete
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
@@ -39,14 +39,14 @@ def unsolved(text: str) -> str:
     return "\n".join(lines)
 
 
-def problems(text: str, first: int, is_exercise: bool) -> Iterator[Told]:
+def problems(text: str, first: int, is_exercise: bool) -> Iterator[CellFault]:
     """The faults of a code cell: wrong marks, or invalid Python with or without the solution."""
     marks = list(_marks(text, first))
     yield from marks
     if not any(line.strip() == BEGIN for line in text.split("\n")):
         if is_exercise and not marks:
-            said = f"an exercise's cell has its solution between lines {BEGIN!r} and {END!r}"
-            yield first, said
+            sentence = f"an exercise's cell has its solution between lines {BEGIN!r} and {END!r}"
+            yield first, sentence
     elif not is_exercise:
         yield first, f'a cell with a solution is an exercise: write ```python tags=["{EXERCISE}"]'
     if not text.strip():
@@ -55,16 +55,16 @@ def problems(text: str, first: int, is_exercise: bool) -> Iterator[Told]:
         yield first, "a magic of the whole cell stands in its first line"
     if marks:
         return
-    kept = [number for number, line in enumerate(_python(text)) if line.strip() not in (BEGIN, END)]
+    line_numbers = [number for number, line in enumerate(_python(text)) if line.strip() not in (BEGIN, END)]
     wrong = _syntax(solved(text))
     if wrong is not None:
-        where = kept[wrong[0] - 1] if 0 < wrong[0] <= len(kept) else 0
+        where = line_numbers[wrong[0] - 1] if 0 < wrong[0] <= len(line_numbers) else 0
         yield first + where, f"the cell is no Python: {wrong[1]}"
     elif is_exercise and (wrong := _syntax(unsolved(text))) is not None:
         yield first, f"without its solution the cell is no Python: {wrong[1]}"
 
 
-def _marks(text: str, first: int) -> Iterator[Told]:
+def _marks(text: str, first: int) -> Iterator[CellFault]:
     """Marks that are misspelt or don't come in pairs."""
     begun: tuple[int, str] | None = None
     inside = 0

@@ -73,12 +73,12 @@ class BadSource(BadInput):
     """A source that can't be used. Its text has a line for each problem."""
 
     def __init__(self, name: str, problems: Sequence[SourceProblem]) -> None:
-        told = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
-        lines = [worded(name, problem) for problem in told[:MOST]]
-        if len(told) > MOST:
-            lines.append(f"{name}: and {len(told) - MOST} more problems")
+        ordered = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
+        lines = [worded(name, problem) for problem in ordered[:MOST]]
+        if len(ordered) > MOST:
+            lines.append(f"{name}: and {len(ordered) - MOST} more problems")
         super().__init__("\n".join(lines))
-        self.problems = tuple(told)
+        self.problems = tuple(ordered)
 
 
 def worded(name: str, problem: SourceProblem) -> str:
@@ -122,22 +122,24 @@ def look(text: str) -> tuple[tuple[SourceCell, ...], list[SourceProblem]]:
     if problems:  # jupytext refuses them without saying where
         return (), problems
     try:
-        found = jupytext.reads(text, fmt="md").cells
+        notebook_cells = jupytext.reads(text, fmt="md").cells
     except Exception as error:  # of its header's YAML, and whatever else it meets
         first = str(error).strip().partition("\n")[0]
         return (), [SourceProblem(1, f"jupytext can't read it: {first or type(error).__name__}")]
     cells = []
     at = 0
-    for one in found:
-        metadata = {key: value for key, value in one.metadata.items() if key != _OURS}
-        begin, at = _place(lines, at, one)
-        cell = SourceCell("code" if one.cell_type == "code" else "markdown", one.source, metadata, begin + 1)
+    for notebook_cell in notebook_cells:
+        metadata = {key: value for key, value in notebook_cell.metadata.items() if key != _OURS}
+        begin, at = _place(lines, at, notebook_cell)
+        cell = SourceCell(
+            "code" if notebook_cell.cell_type == "code" else "markdown", notebook_cell.source, metadata, begin + 1
+        )
         cells.append(cell)
         problems += _metadata(cell)
-        if one.cell_type == "code":
+        if notebook_cell.cell_type == "code":
             problems += _code(lines, cell)
-            problems += [SourceProblem(*told) for told in solutions.problems(cell.text, cell.line, cell.is_exercise)]
-        elif one.cell_type == "markdown":
+            problems += [SourceProblem(*fault) for fault in solutions.problems(cell.text, cell.line, cell.is_exercise)]
+        elif notebook_cell.cell_type == "markdown":
             problems += _markdown(lines, cell)
         else:
             problems.append(
@@ -148,8 +150,8 @@ def look(text: str) -> tuple[tuple[SourceCell, ...], list[SourceProblem]]:
 
 def _place(lines: Sequence[str], at: int, cell: Any) -> tuple[int, int]:
     """Where a cell's text begins, and where it has ended, as indices of lines. The search begins at line `at`."""
-    wanted = cell.source.split("\n")
-    for text in (wanted, wanted[1:]):  # the first line may be a magic that jupytext made of another language
+    cell_lines = cell.source.split("\n")
+    for text in (cell_lines, cell_lines[1:]):  # the first line may be a magic that jupytext made of another language
         for begin in range(at, len(lines) - len(text) + 1):
             if lines[begin : begin + len(text)] == text and _may_begin(lines, begin, cell.cell_type):
                 return begin, begin + len(text)
@@ -174,11 +176,13 @@ def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
     for number, line in enumerate(lines, 1):
         if (options := _OPTIONS.fullmatch(line)) and (tags := _TAGS.search(options[1])):
             try:
-                given = json.loads(tags[1] or "null")
+                tag_list = json.loads(tags[1] or "null")
             except ValueError:
-                given = None
-            words = isinstance(given, list) and all(isinstance(tag, str) and tag and "," not in tag for tag in given)
-            if not words or len(set(given)) < len(given):
+                tag_list = None
+            words = isinstance(tag_list, list) and all(
+                isinstance(tag, str) and tag and "," not in tag for tag in tag_list
+            )
+            if not words or len(set(tag_list)) < len(tag_list):
                 yield SourceProblem(number, 'tags should be a list of different words, like tags=["exercise"]')
 
 
@@ -186,8 +190,8 @@ def _metadata(cell: SourceCell) -> Iterator[SourceProblem]:
     """The words behind the language where they aren't like tags=["exercise"]."""
     for key, value in cell.metadata.items():
         if value is None or key in ("incorrectly_encoded_metadata", "title", "region_name"):
-            said = key if value is None else str(value)
-            yield SourceProblem(cell.line - 1, f'metadata {said[:40]!r} should be like tags=["exercise"]')
+            word = key if value is None else str(value)
+            yield SourceProblem(cell.line - 1, f'metadata {word[:40]!r} should be like tags=["exercise"]')
 
 
 def _code(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
@@ -195,8 +199,10 @@ def _code(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
     fence = lines[cell.line - 2] if cell.line > 1 else ""
     if not _PYTHON.fullmatch(fence):
         language = fence.lstrip("` ").split(maxsplit=1)[:1]
-        said = f"a block of {''.join(language)[:40]!r} would be a cell of another language; write ```python or ```text"
-        yield SourceProblem(max(cell.line - 1, 1), said)
+        sentence = (
+            f"a block of {''.join(language)[:40]!r} would be a cell of another language; write ```python or ```text"
+        )
+        yield SourceProblem(max(cell.line - 1, 1), sentence)
     elif not _next(lines, cell).startswith("```"):
         yield SourceProblem(cell.line - 1, "the block that begins here is never closed; it ends with ```")
 
@@ -211,13 +217,13 @@ def _markdown(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]
     for number, line in enumerate(cell.text.split("\n"), cell.line):
         fence = _FENCE.fullmatch(line)
         if mark := _REGION.fullmatch(line):
-            said = "ends here that has not begun" if mark[1] else "begins within another cell; put it on its own"
-            yield SourceProblem(number, f"a region {said}")
+            sentence = "ends here that has not begun" if mark[1] else "begins within another cell; put it on its own"
+            yield SourceProblem(number, f"a region {sentence}")
         elif fence and block is None:
             block = number, fence[1]
             if fence[2] not in ("", "text") and not region:
-                said = f"a block of {fence[2][:40]!r} is shown and not run; write ```python or ```text"
-                yield SourceProblem(number, said)
+                sentence = f"a block of {fence[2][:40]!r} is shown and not run; write ```python or ```text"
+                yield SourceProblem(number, sentence)
         elif fence and block is not None and line.strip().startswith(block[1]) and not fence[2]:
             block = None
     if block is not None:

@@ -38,13 +38,13 @@ def find(labs: Sequence[LabStanding], now: float) -> Stuck | None:
 
     Other machines' clocks may be ahead: a time in the future counts as now.
     """
-    known = [one for one in labs if one.lab.number is not None and one.at_it]
-    tried = [(one, exercise) for one in known for exercise in one.exercises if exercise.mark == "stuck"]
+    attempted = [lab for lab in labs if lab.lab.number is not None and lab.at_it]
+    tried = [(lab, exercise) for lab in attempted for exercise in lab.exercises if exercise.mark == "stuck"]
     late = [pair for pair in tried if now - (pair[1].at or now) <= RECENT]
     if late:
         return _on_exercise(*max(late, key=lambda pair: pair[1].at or now), now)
-    newest = max(known, key=lambda one: one.last_at or now, default=None)
-    at = max((one.last_at for one in labs if one.last_at is not None), default=now)  # of anything: a quiz, too
+    newest = max(attempted, key=lambda lab: lab.last_at or now, default=None)
+    at = max((lab.last_at for lab in labs if lab.last_at is not None), default=now)  # of anything: a quiz, too
     if newest is None or newest.finished or not IDLE <= now - at <= RECENT:
         return None
     return _idle(newest, at, now)
@@ -61,7 +61,7 @@ def _on_exercise(where: LabStanding, exercise: ExerciseProgress, now: float) -> 
 
 
 def _idle(where: LabStanding, at: float, now: float) -> Stuck:
-    waits = next(one for one in where.exercises if one.mark != "right")
+    waits = next(exercise for exercise in where.exercises if exercise.mark != "right")
     words = (
         f"{waits.id} in {where.lab.words}: nothing new for {minutes(now - at)}, {where.solved} of "
         f"{count(len(where.exercises), 'exercise')} right."

@@ -14,7 +14,7 @@ TOGETHER = (
     "condition that only some of them meet."
 )
 WORLDS = (2, 3)  # ranks with which everything is rehearsed, besides those that are there
-SHOWN = 120  # characters of arguments in a hint
+LONGEST = 120  # characters of arguments in a hint
 
 
 def is_empty(answer: Any) -> bool:
@@ -22,11 +22,11 @@ def is_empty(answer: Any) -> bool:
     return answer is None or answer is ...
 
 
-def called(name: str, given: Any, *arguments: Any) -> Any:
-    """What the learner's function `name` answers. Raises Hint where it is no function or answers nothing."""
-    if not callable(given):
-        raise Hint(f"{name} should be a function, but it is {given!r:.60}; define it with `def`.")
-    answer = given(*arguments)
+def called(name: str, function: Any, *arguments: Any) -> Any:
+    """The answer of the learner's function `name`. Raises Hint where it is no function or answers nothing."""
+    if not callable(function):
+        raise Hint(f"{name} should be a function, but it is {function!r:.60}; define it with `def`.")
+    answer = function(*arguments)
     if is_empty(answer):
         raise Hint(f"Nothing is there yet: {call(name, *arguments)} returns nothing.")
     return answer
@@ -34,8 +34,10 @@ def called(name: str, given: Any, *arguments: Any) -> Any:
 
 def call(name: str, *arguments: Any) -> str:
     """A call as text, cut where it is long."""
-    shown = " ".join(", ".join("comm" if hasattr(one, "Get_rank") else repr(one) for one in arguments).split())
-    return f"{name}({shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + '…'})"
+    arguments_text = " ".join(
+        ", ".join("comm" if hasattr(argument, "Get_rank") else repr(argument) for argument in arguments).split()
+    )
+    return f"{name}({arguments_text if len(arguments_text) <= LONGEST else arguments_text[: LONGEST - 1] + '…'})"
 
 
 def worlds(comm: Any) -> list[int]:
@@ -43,29 +45,29 @@ def worlds(comm: Any) -> list[int]:
     return sorted({*WORLDS, comm.Get_size()} - {1})
 
 
-def rehearsed(given: Any, arguments: Sequence[Sequence[Any]], case: str = "", advice: str = TOGETHER) -> Rehearsal:
+def rehearsed(function: Any, arguments: Sequence[Sequence[Any]], case: str = "", advice: str = TOGETHER) -> Rehearsal:
     """Call the learner's function on as many ranks as there are arguments; no rank waits for ever.
 
     Raises Hint where a rank would wait, with `case` ("with 0 images") and `advice`, and errors of a rank.
     """
-    if not callable(given):
-        raise Hint(f"This should be a function, but it is {given!r:.60}; define it with `def`.")
-    found = rehearse(given, arguments)
-    for rank, error in enumerate(found.errors):
+    if not callable(function):
+        raise Hint(f"This should be a function, but it is {function!r:.60}; define it with `def`.")
+    rehearsal = rehearse(function, arguments)
+    for rank, error in enumerate(rehearsal.errors):
         if error is None:
             continue
         if rank and isinstance(error, TypeError) and "NoneType" in str(error):
-            rooted = [name for name in (made.partition(" ")[0] for made in found.calls[rank]) if name in ROOTED]
+            rooted = [name for name in (call.partition(" ")[0] for call in rehearsal.calls[rank]) if name in ROOTED]
             if rooted:
                 raise Hint(
                     f"Rank {rank} goes on with the None that comm.{rooted[-1]} gives to all ranks but one: only the "
                     "root has the result."
                 )
         raise error
-    if found.stuck:
+    if rehearsal.stuck:
         where = f"On {len(arguments)} ranks{f' {case}' if case else ''}"
-        raise Hint(f"{where} this never ends: {found.stuck}. {advice}")
-    return found
+        raise Hint(f"{where} this never ends: {rehearsal.stuck}. {advice}")
+    return rehearsal
 
 
 @contextmanager
@@ -73,16 +75,16 @@ def together(comm: Any) -> Iterator[None]:
     """A fault that a rank finds in this block ends the check on all ranks, before another rank waits for it.
     Collective: a rank that raises here meets the others at the end of its check (`exercise_checks.run_on_ranks`)."""
     yield
-    told = comm.allgather((RIGHT.kind, RIGHT.said))
-    if any(kind != RIGHT.kind for kind, _ in told):
-        raise Elsewhere(told)
+    outcomes = comm.allgather((RIGHT.kind, RIGHT.sentence))
+    if any(kind != RIGHT.kind for kind, _ in outcomes):
+        raise Elsewhere(outcomes)
 
 
-def confirmed(comm: Any, given: Callable[..., Any], arguments: Sequence[Any], right: Callable[[Any], bool]) -> None:
+def confirmed(comm: Any, function: Callable[..., Any], arguments: Sequence[Any], right: Callable[[Any], bool]) -> None:
     """Check that the function gives the same results on the real ranks as in the rehearsals. Collective. Raises
     Hint."""
     with together(comm):
-        answer = given(comm, *arguments)
+        answer = function(comm, *arguments)
         if not right(answer):
             raise Hint(
                 f"On the {comm.Get_size()} ranks of this notebook something else comes out than in a rehearsal, where "

@@ -52,23 +52,28 @@ class LinkComparison:
 
     @property
     def sentence(self) -> str:
-        """What the two runs come to."""
-        one, two = self.rows
-        said = f"Two hosts sent {words.size(two.sent)} to each other; inside one host it was {words.size(one.sent)}."
-        if one.share is not None and two.share is not None:
-            said += (
-                f" Ranks spent {words.percent(two.share)} of their time on talking and waiting, "
-                f"instead of {words.percent(one.share)}."
+        """The result of the two runs in a sentence."""
+        single, several = self.rows
+        text = (
+            f"Two hosts sent {words.size(several.sent)} to each other; "
+            f"inside one host it was {words.size(single.sent)}."
+        )
+        if single.share is not None and several.share is not None:
+            text += (
+                f" Ranks spent {words.percent(several.share)} of their time on talking and waiting, "
+                f"instead of {words.percent(single.share)}."
             )
-        if one.speed and two.speed:
-            said += f" Over this link the same work went {two.speed / one.speed:.2f} times as fast as in one host."
-        return said
+        if single.speed and several.speed:
+            text += (
+                f" Over this link the same work went {several.speed / single.speed:.2f} times as fast as in one host."
+            )
+        return text
 
 
 def compare(
     store: Store, count: int, limit: Link, name: str = "mnist", say: Callable[[str], None] = lambda _: None
 ) -> LinkComparison:
-    """Bring up hosts, run a workload on two ranks of one of them and on one rank of each of two, and take all down.
+    """Bring up hosts, run a workload on two ranks of one host and on one rank of each of two hosts, and end all.
 
     Raises BadInput where this machine can't emulate hosts, WorkshopError where a run fails.
     """
@@ -103,7 +108,7 @@ def _row(
     before = {host: hosts.traffic(host) for host in names}
     submitted = client.submit(store, session, name, params, where.as_json(), measured=True)
     try:
-        run = client.wait(store, submitted.id, timeout=LONGEST)
+        run = client.wait(store, submitted.id, timeout=LONGEST, say=say)
     except KeyboardInterrupt:
         client.cancel(store, submitted.id)
         raise
@@ -111,10 +116,10 @@ def _row(
         problem = run.error["message"] if run.error else run.status
         raise WorkshopError(f"Run {run.id} of {name} with {title} {run.status}: {problem}")
     sent = sum((hosts.traffic(host) - before[host]).sent for host in names)
-    return _told(store, run, title, names, sent)
+    return _link_row(store, run, title, names, sent)
 
 
-def _told(store: Store, run: RunRecord, title: str, names: list[str], sent: int) -> LinkRow:
+def _link_row(store: Store, run: RunRecord, title: str, names: list[str], sent: int) -> LinkRow:
     totals = store.totals(run.id)
 
     def mean(*events: str) -> float:

@@ -29,7 +29,7 @@ from workshop.runtime.agent_client import SSH
 MOST = 16  # hosts: more than that teaches nothing on one machine
 READY = 30.0  # seconds within which hosts must be up; they take less than one
 ENDED = 10.0  # seconds within which they must be gone
-SAID = 4096  # bytes of what went wrong
+TAIL = 4096  # bytes of what went wrong
 COMMAND = 60.0  # seconds within which a command must have ended, unless somebody says otherwise
 
 
@@ -55,7 +55,7 @@ class EmulatedHosts:
         self._write_ssh()
         what = json.dumps({"names": self.names, "link": vars(limit or Link())})
         command = [sys.executable, "-m", "workshop.demo.switch", "switch", str(os.getpid()), str(self.folder), what]
-        self._log = os.memfd_create("switch.log")  # what is said there; the folder goes with the switch
+        self._log = os.memfd_create("switch.log")  # its messages; the folder goes with the switch
         self._switch = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
@@ -107,7 +107,7 @@ class EmulatedHosts:
         }
 
     def command(self, host: str, command: Sequence[str]) -> list[str]:
-        """What runs a command on a host, with this process's environment, when it is run out here."""
+        """The words of a command that runs another command on a host, with this process's environment."""
         remote = [sys.executable, "-m", "workshop.demo.remote", str(self.folder / host)]
         return [*remote, shlex.join(command)]
 
@@ -124,7 +124,7 @@ class EmulatedHosts:
         )
 
     def traffic(self, host: str) -> Traffic:
-        """What a host has sent and received so far."""
+        """The bytes that a host has sent and received so far."""
         return link.traffic(self._do(host, "cat", "/proc/net/dev"))
 
     def cut(self, host: str) -> None:
@@ -152,9 +152,9 @@ class EmulatedHosts:
         if word := self._switch.stdout.readline():
             self._pids = json.loads(word)
             return
-        said = os.pread(self._log, SAID, 0).decode(errors="replace").strip()
+        output = os.pread(self._log, TAIL, 0).decode(errors="replace").strip()
         kind = BadInput if self._switch.wait() == BadInput.exit_code else WorkshopError
-        raise kind(f"The emulated hosts did not start: {said}")
+        raise kind(f"The emulated hosts did not start: {output}")
 
     def _write_ssh(self) -> None:
         program = shlex.join([sys.executable, "-m", "workshop.demo.remote"])

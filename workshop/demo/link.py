@@ -61,8 +61,8 @@ def _number(
 ) -> float | None:
     if text is None:
         return None
-    found = form.fullmatch(text.strip().lower())
-    value = float(found[1]) * units[found[2]] if found else -1.0
+    match = form.fullmatch(text.strip().lower())
+    value = float(match[1]) * units[match[2]] if match else -1.0
     if not ends[0] <= value <= ends[1]:
         raise BadInput(f"{what} is {text!r}: it should be {right}.")
     return value

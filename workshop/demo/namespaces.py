@@ -42,19 +42,19 @@ def enter(owner: int, remove: Path | None = None) -> None:
     _end_with_parent(signal.SIGTERM)
     if os.getppid() != owner:
         sys.exit(1)
-    ours, theirs = os.pipe()
+    reading_end, writing_end = os.pipe()
     first = os.fork()
     if first:
-        os.close(ours)
+        os.close(reading_end)
         _stay_outside(first, remove)
-    os.close(theirs)
+    os.close(writing_end)
     _end_with_parent(signal.SIGKILL)
-    os.set_blocking(ours, False)
+    os.set_blocking(reading_end, False)
     try:
-        if not os.read(ours, 1):
+        if not os.read(reading_end, 1):
             os._exit(1)  # our parent died before we could ask the kernel
     except BlockingIOError:
-        os.close(ours)
+        os.close(reading_end)
     _mount(None, "/", None, PRIVATE | RECURSIVE)
     _mount("proc", "/proc", "proc", 0)
     _mount("tmpfs", "/dev/shm", "tmpfs", 0)
@@ -126,7 +126,7 @@ def _stay_outside(first: int, remove: Path | None) -> NoReturn:
 
 
 def _reap_until(worker: int) -> NoReturn:
-    """What the first process of a host is for: orphans become its children. It ends, and all with it, as we do."""
+    """The work of a host's first process: orphans become its children. It ends with us, and the whole host with it."""
     while True:
         pid, status = os.wait()
         if pid == worker:

@@ -57,17 +57,17 @@ async def _server(answer: Any, opened: socket.socket) -> asyncio.Server:
 
 
 async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    asked = json.loads((await _frame(reader))[1])
+    request = json.loads((await _frame(reader))[1])
     home = os.environ.get("HOME", "/")
     over_network = writer.get_extra_info("socket").family != socket.AF_UNIX
     async with _pipe() as (output, into_output), _pipe() as (errors, into_errors):
         process = await asyncio.create_subprocess_shell(
-            asked["command"],
+            request["command"],
             stdin=asyncio.subprocess.PIPE,
             stdout=into_output,
             stderr=into_errors,
             cwd=home if os.access(home, os.X_OK) else "/",
-            env=_fresh() | asked["environment"],
+            env=_fresh() | request["environment"],
             start_new_session=True,
         )
         os.close(into_output)
@@ -101,13 +101,13 @@ _running: set[asyncio.Task[int]] = set()
 @contextlib.asynccontextmanager
 async def _pipe() -> AsyncIterator[tuple[asyncio.StreamReader, int]]:
     """A pipe whose reading end is closed afterwards, also while the writer still runs."""
-    ours, theirs = os.pipe()
+    ours, writing_end = os.pipe()
     reader = asyncio.StreamReader()
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(ours, "rb", 0)
     )
     try:
-        yield reader, theirs
+        yield reader, writing_end
     finally:
         transport.close()
 
@@ -173,7 +173,7 @@ def call(line: socket.socket, command: str, environment: Mapping[str, str] | Non
     line.sendall(_packed(b"c", json.dumps({"command": command, "environment": dict(environment or {})}).encode()))
     line.settimeout(SILENCE)
     buffer = b""
-    heard = told = time.monotonic()
+    last_received = last_sent = time.monotonic()
     with selectors.DefaultSelector() as watched:
         watched.register(line, selectors.EVENT_READ)
         with contextlib.suppress(PermissionError, ValueError):  # a file is always readable, and can't be watched
@@ -186,27 +186,27 @@ def call(line: socket.socket, command: str, environment: Mapping[str, str] | Non
                     received = line.recv(CHUNK)
                     if not received:
                         return LOST
-                    heard, buffer = now, buffer + received
-                    code, buffer = _taken(buffer)
+                    last_received, buffer = now, buffer + received
+                    code, buffer = _write_frames(buffer)
                     if code is not None:
                         return code
             except OSError:
                 return LOST
             # The other end hangs up behind its last word: what can't be sent is no reason not to read that.
             with contextlib.suppress(OSError):
-                if now - told > EVERY:
-                    told = now
+                if now - last_sent > EVERY:
+                    last_sent = now
                     line.sendall(_packed(b"k"))
                 if ready - {line}:
                     data = os.read(sys.stdin.fileno(), CHUNK)
                     if not data:
                         watched.unregister(sys.stdin.fileno())
                     line.sendall(_packed(b"i", data))
-            if over_network and now - heard > SILENCE:
+            if over_network and now - last_received > SILENCE:
                 return LOST
 
 
-def _taken(buffer: bytes) -> tuple[int | None, bytes]:
+def _write_frames(buffer: bytes) -> tuple[int | None, bytes]:
     """Write complete frames to the standard streams. Returns the exit code, if it came, and the rest."""
     while len(buffer) >= _HEAD.size:
         kind, length = _HEAD.unpack_from(buffer)

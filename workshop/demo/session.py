@@ -38,10 +38,10 @@ class OnHosts:
     def wait(self) -> None:
         """Wait until somebody stops the session. Raises WorkshopError where it ends otherwise."""
         if code := self.inside.wait():
-            raise WorkshopError(_said(self.log) or f"The session on the emulated hosts ended with {code}.")
+            raise WorkshopError(_last_words(self.log) or f"The session on the emulated hosts ended with {code}.")
 
 
-def _said(log: Path) -> str:
+def _last_words(log: Path) -> str:
     return log.read_text(errors="replace").strip()
 
 
@@ -53,8 +53,8 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
         )
-    asked = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
-    command = [sys.executable, "-m", "workshop.demo.session", asked]
+    request = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
+    command = [sys.executable, "-m", "workshop.demo.session", request]
     log = hosts.folder / "session.log"
     with open(log, "wb") as errors:
         inside = subprocess.Popen(
@@ -70,7 +70,7 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
         if not select.select([inside.stdout], [], [], READY)[0]:
             raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
         if not (word := inside.stdout.readline()):
-            raise WorkshopError(_said(log))
+            raise WorkshopError(_last_words(log))
         yield OnHosts(store.session(int(word)), inside, log)
     finally:
         with contextlib.suppress(OSError):
@@ -84,18 +84,18 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
 
 def placement(names: Sequence[str], slots: int, ranks: int) -> Placement:
     """Ranks of one thread each, dealt out over these hosts. Nothing is bound: all hosts have the same processors."""
-    given = tuple(Host(name=name, slots=slots) for name in names)
-    return Placement(ranks=ranks, hosts=given, map_by="node", bind_to="none", threads=1)
+    session_hosts = tuple(Host(name=name, slots=slots) for name in names)
+    return Placement(ranks=ranks, hosts=session_hosts, map_by="node", bind_to="none", threads=1)
 
 
 def main() -> None:
     """Inside: start the session, tell its number, and end with it; it ends with our standard input."""
-    asked = json.loads(sys.argv[1])
-    where = placement(asked["hosts"], asked["slots"], len(asked["hosts"]))
+    request = json.loads(sys.argv[1])
+    where = placement(request["hosts"], request["slots"], len(request["hosts"]))
     try:
         with Store.open() as store:
             session, conductor = lifecycle.start_session(
-                store, asked["name"], where, private=asked["private"], attached=True, at=site.options(where.hosts)
+                store, request["name"], where, private=request["private"], attached=True, at=site.options(where.hosts)
             )
             try:
                 ready = lifecycle.wait_ready(store, session, conductor)

@@ -45,7 +45,7 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
                 f"link set {name} up",
             ]
         )
-        for words in Link(rate=limit.rate).commands(name):  # what comes to a host goes no faster than what it sends
+        for words in Link(rate=limit.rate).commands(name):  # a host receives no faster than it sends
             _limit(words, limit)
         assert host.stdin is not None, "it is a pipe"
         host.stdin.write(b"go\n")
@@ -87,16 +87,16 @@ def host(folder: Path, name: str, number: int, limit: Link) -> None:
     _ip(["link set lo up", f"address add {address(number)}/24 dev {DEVICE}", f"link set {DEVICE} up"])
     for words in limit.commands(DEVICE):
         _limit(words, limit)
-    door = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
+    listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
     inside = sockets.listen(folder / name)
     print(READY, flush=True)
-    asyncio.run(remote.serve([door, inside]))
+    asyncio.run(remote.serve([listener, inside]))
 
 
 def _hosts_file(names: Sequence[str]) -> str:
-    known = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
+    known_hosts = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
     ours = "".join(f"{address(number)} {name}\n" for number, name in enumerate(names))
-    return ours + known
+    return ours + known_hosts
 
 
 def _ip(commands: Iterable[str]) -> None:

@@ -1,8 +1,8 @@
-"""What runs on ranks.
+"""The part of the package that runs on ranks.
 
-`context` is what a workload is given, `reporter` sends its events to the conductor and brings back the wish to stop,
-`host` is the program of a session's rank, and `python -m workshop.engine` runs a workload under plain mpirun. `data`
-has data sets and what each rank owns of them. `training` trains any Keras model data-parallel: `exchange`
+`context` is a workload's access to its rank, `reporter` sends its events to the conductor and brings back the wish to
+stop, `host` is the program of a session's rank, and `python -m workshop.engine` runs a workload under plain mpirun.
+`data` reads arrays and shares examples among ranks. `training` trains any Keras model data-parallel: `exchange`
 (communication) apart from `step`, `loop`, `batches` and `measure` (arithmetic). `cells` runs a notebook's cells on
 ranks. `ipython` and `tensorflow` say how these libraries run on a rank; `threads` and `origins` count threads,
 `failure` describes an error, and `fields` are params of several workloads.

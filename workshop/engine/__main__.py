@@ -28,9 +28,11 @@ def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
     """Read the command line. Values stay text; the params model converts them."""
     parser = argparse.ArgumentParser(prog="python -m workshop.engine", description=__doc__)
     commands = parser.add_subparsers(dest="workload", required=True, metavar="WORKLOAD")
-    for known in workloads().values():
-        command = commands.add_parser(known.name, help=known.summary, argument_default=argparse.SUPPRESS)
-        for name, field in known.params.model_fields.items():
+    for workload_class in workloads().values():
+        command = commands.add_parser(
+            workload_class.name, help=workload_class.summary, argument_default=argparse.SUPPRESS
+        )
+        for name, field in workload_class.params.model_fields.items():
             help_text = help_of(name, field).replace("%", "%%")
             command.add_argument(f"--{name.replace('_', '-')}", dest=name, help=help_text, metavar="VALUE")
         command.add_argument("--output", type=Path, help="folder for artifacts and events", metavar="DIR")
@@ -59,40 +61,40 @@ def main() -> int:
         chosen, values, output = _options(sys.argv[1:])
         params = chosen.check(values)
         # One rank reads the files, as the client does for a session.
-        found: Mapping[str, bytes] | WorkshopError | None = None
+        inputs: Mapping[str, bytes] | WorkshopError | None = None
         if world.rank == 0:
             try:
-                found = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
+                inputs = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
                 if chosen.fits:
-                    chosen.fits(params, found, world.size)
+                    chosen.fits(params, inputs, world.size)
             except WorkshopError as error:
-                found = error
-        found = world.bcast(found)
-        if isinstance(found, WorkshopError):
-            raise found
+                inputs = error
+        inputs = world.bcast(inputs)
+        if isinstance(inputs, WorkshopError):
+            raise inputs
     except WorkshopError as error:  # the same on every rank: all end alike
         if world.rank == 0:
             print(error, file=sys.stderr)
         return error.exit_code
-    ctx = RankContext(world, sink, found)
+    ctx = RankContext(world, sink, inputs)
     try:
-        metrics = threads.told(ctx, chosen.load()(ctx, params))
+        metrics = threads.add_census(ctx, chosen.load()(ctx, params))
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:
-        said = failure.described(error, world.rank, world.size)
-        plain = isinstance(error, WorkshopError) or said["type"] == OUT_OF_MEMORY
-        print(f"rank {world.rank}: {said['message' if plain else 'traceback']}", file=sys.stderr)
+        description = failure.described(error, world.rank, world.size)
+        plain = isinstance(error, WorkshopError) or description["type"] == OUT_OF_MEMORY
+        print(f"rank {world.rank}: {description['message' if plain else 'traceback']}", file=sys.stderr)
         sys.stderr.flush()
         code = error.exit_code if isinstance(error, WorkshopError) else 1
         if world.size > 1:
             world.Abort(code)
         return code
     phases = world.gather(ctx.phase_seconds)
-    if phases is not None:  # rank 0 has those of all ranks
+    if phases is not None:  # rank 0 has the times of all ranks
         seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]
-        told = {"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}
-        print(json.dumps(finite(told)))
+        summary = {"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}
+        print(json.dumps(finite(summary)))
     return 0
 
 

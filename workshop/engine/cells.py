@@ -1,7 +1,7 @@
-"""A notebook's cell on a rank: its code runs in the engine's IPython, and what it prints and shows is told at once.
+"""A notebook's cell on a rank: its code runs in the engine's IPython, and its output is sent at once.
 
-`workshop.notebook.ranks` calls `run` and `call` on all ranks of a lease together. What a cell tells travels as messages
-of one kind, which ipyparallel's client keeps in order: text, figures, and in which line the rank is.
+`workshop.notebook.ranks` calls `run` and `call` on all ranks of a lease together. A cell's output travels as messages
+of one kind, which ipyparallel's client keeps in order: text, figures, and the line that the rank is in.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class TooMuchOutput(BaseException):
 
 
 def run(code: str, anew: bool = False) -> dict[str, Any] | None:
-    """Run a cell on this rank. Collective the first time, and where `comm` is made anew, so that messages of a broken
-    cell reach nobody. Returns None after a normal end, otherwise type, message, traceback, and the line in the cell
-    (`where`)."""
+    """Run a cell on this rank. Collective the first time, and where `comm` is made again, so that messages of a broken
+    cell reach no later cell. Returns None after a normal end, otherwise type, message, traceback, and the line in the
+    cell (`where`)."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with CellOutput(shell) as telling, _quiet(shell):
-        done, error = telling.during(shell.run_cell, code, store_history=True)
+    with CellOutput(shell) as output, _quiet(shell):
+        done, error = output.during(shell.run_cell, code, store_history=True)
         if error is None:  # else interrupted before or after the code itself
             error = done.error_before_exec or done.error_in_exec
-        return None if error is None else _described(error, shell, telling)
+        return None if error is None else _described(error, shell, output)
 
 
 def call(module: str, function: str, arguments: Sequence[Any], anew: bool = False) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def call(module: str, function: str, arguments: Sequence[Any], anew: bool = Fals
     or its `error` as `run` describes it."""
     shell = _shell()
     shell.user_ns.update(_bound(anew))
-    with CellOutput(shell, silent=True) as telling:
-        value, error = telling.during(_called, module, function, shell.user_ns, *arguments)
-        return {"value": value, "error": None if error is None else _described(error, shell, telling)}
+    with CellOutput(shell, silent=True) as output:
+        value, error = output.during(_called, module, function, shell.user_ns, *arguments)
+        return {"value": value, "error": None if error is None else _described(error, shell, output)}
 
 
 def bind(anew: bool = False) -> None:
@@ -247,9 +247,9 @@ def _where(frame: FrameType | None, names: dict[str, Any]) -> dict[str, Any] | N
     return None
 
 
-def _line(of: CodeType, number: int) -> dict[str, Any] | None:
+def _line(code_object: CodeType, number: int) -> dict[str, Any] | None:
     """A line of a cell; None for code that no cell has, as in %time."""
-    file, function = of.co_filename, of.co_name
+    file, function = code_object.co_filename, code_object.co_name
     code = linecache.getline(file, number).strip()
     if not code:
         return None
@@ -257,22 +257,22 @@ def _line(of: CodeType, number: int) -> dict[str, Any] | None:
     return {"line": number, "code": short, "function": "" if function.startswith("<") else function, "cell": file}
 
 
-def _described(error: BaseException, shell: Any, telling: CellOutput) -> dict[str, Any]:
-    """What ended a cell: type, message (one line), traceback (from the cell on), and `where` in the cell."""
+def _described(error: BaseException, shell: Any, output: CellOutput) -> dict[str, Any]:
+    """The error that ended a cell: type, message (one line), traceback (from the cell on), and `where` in the cell."""
     first = _from_cell(error.__traceback__, shell.user_global_ns)
-    told: dict[str, Any] = failure.described(error.with_traceback(first), _names["rank"], _names["size"])
+    description: dict[str, Any] = failure.described(error.with_traceback(first), _names["rank"], _names["size"])
     frames = [(f.f_code, n) for f, n in traceback.walk_tb(first) if f.f_globals is shell.user_global_ns]
     where = _line(*frames[-1]) if frames else None
     if where is not None:
         where["earlier"] = frames[-1][0].co_filename != frames[0][0].co_filename  # in a function of an earlier cell
     if isinstance(error, SyntaxError) and not frames:
-        told["message"] = error.msg
+        description["message"] = error.msg
         code = (error.text or "").strip()
         where = {"line": error.lineno or 0, "code": code[:CODE], "function": "", "cell": "", "earlier": False}
-    if telling.full and isinstance(error, TooMuchOutput | KeyboardInterrupt):
-        told |= {"type": TOO_MUCH, "message": telling.full}
-    message = " ".join(told["message"].split())
-    return told | {"message": message if len(message) <= LONG else f"{message[: LONG - 1]}…", "where": where}
+    if output.full and isinstance(error, TooMuchOutput | KeyboardInterrupt):
+        description |= {"type": TOO_MUCH, "message": output.full}
+    message = " ".join(description["message"].split())
+    return description | {"message": message if len(message) <= LONG else f"{message[: LONG - 1]}…", "where": where}
 
 
 def _from_cell(at: TracebackType | None, names: dict[str, Any]) -> TracebackType | None:

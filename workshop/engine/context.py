@@ -1,4 +1,4 @@
-"""What a workload is given on each rank."""
+"""A workload's access to its rank and run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Sink(Protocol):
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
     def progress(self, done: float, total: float) -> None: ...
-    def known(self, metrics: Mapping[str, Any]) -> None: ...
+    def publish(self, metrics: Mapping[str, Any]) -> None: ...
     def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
     def stop_requested(self) -> bool: ...
 
@@ -38,7 +38,7 @@ class Memory:
     def progress(self, done: float, total: float) -> None:
         self.done = (done, total)
 
-    def known(self, metrics: Mapping[str, Any]) -> None:
+    def publish(self, metrics: Mapping[str, Any]) -> None:
         self.metrics |= metrics
 
     def artifact(self, name: str, data: bytes, media_type: str) -> None:
@@ -102,18 +102,18 @@ class RankContext:
         if self.rank == 0:
             self._sink.progress(float(done), float(total))
 
-    def known(self, **metrics: Any) -> None:
+    def publish(self, **metrics: Any) -> None:
         """Tell metrics that are known before the end, as JSON has them; rank 0's word counts. A run that fails keeps
         them."""
         if self.rank == 0:
-            self._sink.known(metrics)
+            self._sink.publish(metrics)
 
     def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
         """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first."""
         self._sink.artifact(name, bytes(data), media_type)
 
     def stop_heard(self) -> bool:
-        """Whether this rank has heard that it is to end early. Other ranks may hear it later, so all ranks have to
+        """Whether this rank has received the wish to end early. Other ranks may hear it later, so all ranks have to
         agree before one of them leaves."""
         return self._sink.stop_requested()
 

@@ -1,4 +1,4 @@
-"""What a rank says of an error that ended its run."""
+"""A rank's description of an error that ended its run."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import traceback
 from collections.abc import Iterator
 
+from workshop.core.disk import NO_ROOM, is_full
 from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.memory import help_for
 
@@ -14,24 +15,29 @@ LONG = 300  # characters of a library's words
 
 
 def described(error: BaseException, rank: int, ranks: int) -> dict[str, str]:
-    """Type, message and traceback of what ended a rank, one of so many. One that lacked memory says so in one sentence,
-    whichever library noticed it."""
-    short = next((cause for cause in _causes(error) if _lacks_memory(cause)), None)
-    if short is None:
-        kind, message = type(error).__name__, str(error)
-    else:
-        kind = OUT_OF_MEMORY
-        message = f"rank {rank} could not get the memory that it asked for ({_asked(short)}); {help_for(ranks)}"
+    """Type, message and traceback of what ended a rank, one of so many. One that lacked memory or room
+    on a disk says so in one sentence, whichever library noticed it."""
+    kind, message = type(error).__name__, str(error)
+    for cause in _causes(error):
+        if _lacks_memory(cause):
+            kind = OUT_OF_MEMORY
+            message = f"rank {rank} could not get the memory that it asked for ({_request(cause)}); {help_for(ranks)}"
+            break
+        if is_full(cause):
+            file = getattr(cause, "filename", None) or "a file"
+            kind = NO_ROOM
+            message = f"rank {rank} could not write {file}: there is no room left on the disk; free some space there"
+            break
     trace = "".join(traceback.format_exception(error))
     return {"type": kind, "message": message, "traceback": trace}
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
     """An error, and those from which it was raised."""
-    seen = set()
+    visited = set()
     following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
+    while following is not None and id(following) not in visited:
+        visited.add(id(following))
         yield following
         following = following.__cause__
 
@@ -44,8 +50,8 @@ def _lacks_memory(error: BaseException) -> bool:
     )
 
 
-def _asked(error: BaseException) -> str:
-    """What an error asked for, in the library's own words where they are short."""
+def _request(error: BaseException) -> str:
+    """The allocation that failed, in the library's own words where they are short."""
     words = " ".join(str(error).split())
     if tensor := _TENSOR.search(words):
         return f"a tensor of shape {tensor[1]} and type {tensor[2]}"

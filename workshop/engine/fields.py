@@ -1,4 +1,4 @@
-"""What the params of several workloads have in common. Cheap to import."""
+"""Fields of params that several workloads share. Cheap to import."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-ADVANCED = {"advanced": True}  # the form shows such a field only to who asks for it
+ADVANCED: dict[str, Any] = {"advanced": True}  # the form shows such a field only to who asks for it
 
 
 def number(value: Any) -> Any:

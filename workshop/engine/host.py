@@ -42,7 +42,8 @@ def _neighbours(world: Any) -> dict[int, int]:
 
 
 def report() -> dict[str, Any]:
-    """What this rank is, the shared memory it made, and, from the first rank of each host, its machine. Collective."""
+    """A report of this rank, the shared memory that it made, and, from the first rank of each host, the host's machine.
+    Collective."""
     # ipyparallel's own handler lets the rank go on until its run has ended, and wait in MPI_Finalize after that: alive,
     # and deaf to the next run.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -74,7 +75,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
         ctx = RankContext(comm, reporter, inputs)
-        metrics = threads.told(ctx, chosen.load()(ctx, chosen.check(values)))
+        metrics = threads.add_census(ctx, chosen.load()(ctx, chosen.check(values)))
         comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end

@@ -47,16 +47,16 @@ class Origins:
         self._loaded: list[_Mapping] = []
         self._begins: list[int] = []
 
-    def of(self, tids: Iterable[int]) -> dict[int, Origin]:
+    def find(self, tids: Iterable[int]) -> dict[int, Origin]:
         """The known origins of threads. After a library was loaded, it takes some ten milliseconds to read the
-        addresses anew."""
+        addresses again."""
         if not _GET_ROBUST_LIST:
             return {}
         try:
             memory = os.open(MEMORY, os.O_RDONLY)
         except OSError:
             return {}
-        found, fresh = {}, False
+        origins, fresh = {}, False
         try:
             for tid in tids:
                 origin = self._origin(memory, tid)
@@ -64,37 +64,37 @@ class Origins:
                     self._load()
                     origin, fresh = self._origin(memory, tid), True
                 if origin is not None:
-                    found[tid] = origin
+                    origins[tid] = origin
         finally:
             os.close(memory)
-        return found
+        return origins
 
     def _origin(self, memory: int, tid: int) -> Origin | None:
         head, length = ctypes.c_void_p(), ctypes.c_size_t()
-        asked = ctypes.c_long(_GET_ROBUST_LIST), ctypes.c_long(tid), ctypes.byref(head), ctypes.byref(length)
-        failed = _libc.syscall(*asked)
+        arguments = ctypes.c_long(_GET_ROBUST_LIST), ctypes.c_long(tid), ctypes.byref(head), ctypes.byref(length)
+        failed = _libc.syscall(*arguments)
         if failed or not head.value:
             return None
-        own = _read(memory, head.value - _BEFORE, _LENGTH)
-        words = struct.unpack_from(f"<{len(own) // 8}Q", own)
+        thread_memory = _read(memory, head.value - _BEFORE, _LENGTH)
+        words = struct.unpack_from(f"<{len(thread_memory) // 8}Q", thread_memory)
         if not words or words[0] & 0xFFFFFFFF != tid:
             return None
-        for start, given in pairwise(words):
+        for start, argument in pairwise(words):
             began = self._at(start)
             if began is not None and began.code:
-                return self._named(memory, began.library, given)
+                return self._named(memory, began.library, argument)
         return None
 
-    def _named(self, memory: int, library: str, given: int) -> Origin:
+    def _named(self, memory: int, library: str, argument: int) -> Origin:
         if library.startswith("libstdc++"):
             # std::thread begins there whoever makes it; what it is given is an object whose first word points into the
             # library of its class.
-            (table,) = struct.unpack("<Q", _read(memory, given, 8) or bytes(8))
+            (table,) = struct.unpack("<Q", _read(memory, argument, 8) or bytes(8))
             owner = self._at(table)
             return Origin(owner.library if owner else library, "")
         if "tensorflow" in library:
             # What is given begins with the thread's name, a std::string: its address and its length.
-            text = _read(memory, given, 16)
+            text = _read(memory, argument, 16)
             at, length = struct.unpack("<QQ", text) if len(text) == 16 else (0, 0)
             name = _read(memory, at, length) if 0 < length < _LONGEST_NAME else b""
             return Origin(library, name.decode() if name.isascii() and name.decode().isprintable() else "")

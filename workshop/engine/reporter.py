@@ -23,7 +23,7 @@ from typing import Any
 
 import zmq
 
-from workshop.core.memory import Gauge, held
+from workshop.core.memory import Gauge, private_bytes
 from workshop.core.rank_map import ThreadUnits
 
 EVERY = 0.1  # seconds between batches
@@ -35,7 +35,7 @@ EXIT_ORPHANED = 86
 
 @dataclass
 class _Outbox:
-    """What one run has to say, guarded by the reporter's lock."""
+    """The messages of one run, guarded by the reporter's lock."""
 
     run: int
     # Appended to without the lock, which would cost the workload more than the event itself.
@@ -73,7 +73,7 @@ class Reporter:
         if self._outbox is not None:
             self._outbox.progress = (done, total)
 
-    def known(self, metrics: Mapping[str, Any]) -> None:
+    def publish(self, metrics: Mapping[str, Any]) -> None:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "known", "metrics": dict(metrics)}, b""))
 
@@ -184,13 +184,13 @@ class Reporter:
             progress, outbox.progress = outbox.progress, None
             for start in range(0, max(len(events), 1 if progress else 0), BATCH):
                 batch = {"kind": "batch", "events": events[start : start + BATCH], "progress": progress}
-                self._post(line, outbox, batch)
+                self._send_signed(line, outbox, batch)
             # Files and last words go behind the events that were told before them.
             while outbox.files:
                 message, data = outbox.files.popleft()
-                self._post(line, outbox, message, data)
+                self._send_signed(line, outbox, message, data)
 
-    def _post(self, line: zmq.Socket[bytes], outbox: _Outbox, message: dict[str, Any], *frames: bytes) -> None:
+    def _send_signed(self, line: zmq.Socket[bytes], outbox: _Outbox, message: dict[str, Any], *frames: bytes) -> None:
         outbox.sent += 1
         signed = {
             **message,
@@ -206,13 +206,13 @@ class Reporter:
 
 
 def _memory(gauge: Gauge, neighbours: Mapping[int, int]) -> dict[str, Any]:
-    """What the ranks of this host hold, and what the host, or what limits them there, has left, in bytes.
+    """The memory of each rank of this host, and the free memory of the host or its limit, in bytes.
 
     In one look: a rank that fills the memory within a second would not have told its own part of it yet when another
     one tells that there is nothing left, and that other one would be blamed."""
     host = gauge.tightest()
     return {
-        "held": {rank: count for rank, pid in neighbours.items() if (count := held(pid)) is not None},
+        "held": {rank: count for rank, pid in neighbours.items() if (count := private_bytes(pid)) is not None},
         "host": socket.gethostname(),
         "available": host.available,
         "total": host.total,

@@ -73,8 +73,8 @@ def tensorflow() -> Any:
         import tensorflow as tf
 
     threading = tf.config.threading
-    wanted = ((INTRA, threading.set_intra_op_parallelism_threads), (INTER, threading.set_inter_op_parallelism_threads))
-    for variable, put in wanted:
+    setters = ((INTRA, threading.set_intra_op_parallelism_threads), (INTER, threading.set_inter_op_parallelism_threads))
+    for variable, put in setters:
         if (threads := os.environ.get(variable, "")).isdigit():
             try:
                 put(int(threads))

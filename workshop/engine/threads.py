@@ -48,7 +48,7 @@ _LIBRARIES = (
     ("zeromq", r"libzmq"),
     ("python", r"libpython|^python"),
 )
-_KNOWN = [(kind, re.compile(pattern)) for kind, pattern in _LIBRARIES]
+_PATTERNS = [(kind, re.compile(pattern)) for kind, pattern in _LIBRARIES]
 INTER, INTRA = "inter-op", "intra-op"  # TensorFlow's pools
 Key = tuple[int, int]  # tid and start of a thread
 
@@ -62,7 +62,7 @@ def of_thread(task: KernelThread, origin: Origin | None, main: int) -> str:
         return "reporter"
     if origin is None:
         return _of_name(task.name)
-    kind = next((kind for kind, pattern in _KNOWN if pattern.search(origin.library)), "other")
+    kind = next((kind for kind, pattern in _PATTERNS if pattern.search(origin.library)), "other")
     return _of_tensorflow(origin.name or task.name) if kind == "tensorflow" else kind
 
 
@@ -77,7 +77,7 @@ def _of_tensorflow(name: str) -> str:
 
 
 class Did(NamedTuple):
-    """What a thread has done, in seconds."""
+    """A thread's work and waiting, in seconds."""
 
     worked: float
     waited: float | None  # ready, but for a processor; None where the kernel doesn't tell
@@ -105,20 +105,20 @@ class Census:
     def begin(self) -> None:
         """Count from now on."""
         self._last, self._most, self.seconds = {}, Counter(), 0.0
-        self._first = {(task.tid, task.started): _did(task) for task in self._there()}
+        self._first = {(task.tid, task.started): _did(task) for task in self._tasks()}
         self._began = time.monotonic()
 
-    def look(self, apart: float = 0.0) -> None:
-        """Note what there is, unless that was done less than `apart` seconds ago. A census that was never begun counts
+    def look(self, interval: float = 0.0) -> None:
+        """Count the threads, unless that was done less than `apart` seconds ago. A census that was never begun counts
         from the start of each thread."""
-        if self.looked and time.monotonic() - self._at < apart:
+        if self.looked and time.monotonic() - self._at < interval:
             return
-        there: Counter[str] = Counter()
-        for task in self._there():
+        counts: Counter[str] = Counter()
+        for task in self._tasks():
             key = task.tid, task.started
-            there[self._kinds[key]] += 1
+            counts[self._kinds[key]] += 1
             self._last[key] = _since(self._first.get(key), _did(task))
-        self._most |= there  # the larger count of each kind
+        self._most |= counts  # the larger count of each kind
         self._at = time.monotonic()
         if self._began is not None:
             self.seconds = self._at - self._began
@@ -130,38 +130,38 @@ class Census:
         return {kind: self._of_kind(kind, count, busy) for kind, count in sorted(self._most.items())}
 
     def _of_kind(self, kind: str, count: int, busy: Set[Key]) -> dict[str, Any]:
-        own = {key: did for key, did in self._last.items() if self._kinds[key] == kind}
-        waits = [did.waited for did in own.values() if did.waited is not None]
+        of_kind = {key: did for key, did in self._last.items() if self._kinds[key] == kind}
+        waits = [did.waited for did in of_kind.values() if did.waited is not None]
         return {
             "count": count,
-            "busy": min(len(busy & own.keys()), count),
-            "seconds": round(sum(did.worked for did in own.values()), 4),
+            "busy": min(len(busy & of_kind.keys()), count),
+            "seconds": round(sum(did.worked for did in of_kind.values()), 4),
             "waited": round(sum(waits), 4) if waits else None,
         }
 
-    def _there(self) -> list[KernelThread]:
+    def _tasks(self) -> list[KernelThread]:
         """All threads, once their kinds are known."""
-        there = list(tasks())
-        new = [task for task in there if (task.tid, task.started) not in self._kinds]
+        present = list(tasks())
+        new = [task for task in present if (task.tid, task.started) not in self._kinds]
         if new:
             main = os.getpid()
-            origins = self._origins.of(task.tid for task in new if task.tid != main)
+            origins = self._origins.find(task.tid for task in new if task.tid != main)
             for task in new:
                 self._kinds[task.tid, task.started] = of_thread(task, origins.get(task.tid), main)
-        return there
+        return present
 
 
 def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
     """The threads that worked for at least `least` seconds, and for at least half the average of the threads that
     worked longer. So every thread of a pool counts, and helpers that wake up now and then don't."""
-    found: set[Any] = set()
+    busy: set[Any] = set()
     total = 0.0
     for key in sorted(seconds, key=lambda key: -seconds[key]):
-        if seconds[key] < max(least, HALF * total / max(len(found), 1)) or not seconds[key]:
+        if seconds[key] < max(least, HALF * total / max(len(busy), 1)) or not seconds[key]:
             break
-        found.add(key)
+        busy.add(key)
         total += seconds[key]
-    return found
+    return busy
 
 
 def _did(task: KernelThread) -> Did:
@@ -190,13 +190,13 @@ def count() -> Census:
     return census
 
 
-def told(ctx: RankContext, metrics: Mapping[str, Any]) -> dict[str, Any]:
+def add_census(ctx: RankContext, metrics: Mapping[str, Any]) -> dict[str, Any]:
     """The metrics of a run with `threads`, the census of each rank, and `threads_seconds`, over which they counted:
     where the workload has trained, since it is the loop that begins a census. Collective then, on all ranks alike."""
-    mine = ctx.threads
-    if not mine.looked:
+    census_of_rank = ctx.threads
+    if not census_of_rank.looked:
         return dict(metrics)
-    every = ctx.comm.gather((mine.as_json(), mine.seconds))
+    every = ctx.comm.gather((census_of_rank.as_json(), census_of_rank.seconds))
     if every is None:
         return dict(metrics)
     longest = max(seconds for _, seconds in every)

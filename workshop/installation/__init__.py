@@ -1,2 +1,2 @@
-"""What an installation does behind uv: `compilation` compiles kernels and modules ahead of the first visit, `horovod`
+"""Steps of an installation after uv: `compilation` compiles kernels and modules ahead of the first visit, `horovod`
 builds Horovod, also as a child of `workshop up`."""

@@ -1,6 +1,6 @@
 """Building Horovod in this environment: in the foreground (`install`), or as a child of `workshop up`.
 
-What is done stays in a folder of the environment, so that a build that was interrupted goes on where it stopped. A
+Finished parts stay in a folder of the environment, so that an interrupted build continues where it stopped. A
 wheel that works is kept in the state folder, for the next environment.
 """
 
@@ -27,7 +27,7 @@ from workshop.core.parent_death import guarded, kill_trees
 from workshop.installation.compilation import GENTLY, compile_all, training
 from workshop.mpi import horovod, openmpi, prefix
 from workshop.runtime.managed_processes import ChildProcess, serve
-from workshop.runtime.measurement_lock import measured_now
+from workshop.runtime.measurement_lock import Holder, holder
 
 SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
 BESIDE = 6 * 3600.0  # the same at low priority, beside ranks that may take all cores
@@ -45,13 +45,13 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
     """
     folder, deadline = horovod.folder(), time.monotonic() + seconds
     with _alone(folder / "lock", deadline, "another process that builds it"):
-        wanted = horovod.key()
-        before = horovod.read(folder).get("built", wanted) if horovod.library() else ""
-        if before == wanted and (version := horovod.working()):
-            horovod.tell(folder, built=wanted)
+        build_key = horovod.key()
+        before = horovod.read(folder).get("built", build_key) if horovod.library() else ""
+        if before == build_key and (version := horovod.working()):
+            horovod.tell(folder, built=build_key)
             return version
         # Until the new library has been tried, none counts as built with these settings, also after an interruption.
-        before = before if before != wanted else ""
+        before = before if before != build_key else ""
         horovod.tell(folder, built=before)
         try:
             version = _build(_Steps(folder / "log", deadline, gives_way), folder)
@@ -61,14 +61,14 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
         finally:
             if horovod.library() is None:  # what somebody else installs later is not what was built here before
                 horovod.tell(folder, **{key: text for key, text in horovod.read(folder).items() if key != "built"})
-        horovod.tell(folder, built=wanted)
+        horovod.tell(folder, built=build_key)
         return version
 
 
 @contextmanager
-def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
-    """Hold a lock alone. Raises WorkshopError where its folder can't be written, or somebody (`who`, for the sentence)
-    holds it too long."""
+def _alone(file: Path, deadline: float, who: str, waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Hold a lock alone; `waiting` is called while somebody else has it. Raises WorkshopError where its folder can't
+    be written, or somebody (`who`, for the sentence) holds it too long."""
     folder = file.parent
     with ExitStack() as stack:
         try:
@@ -79,33 +79,38 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
                 f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
                 "environment can build it (workshop horovod install)."
             ) from None
-        if not file_locks.lock(lock, deadline):
+        if not file_locks.lock(lock, deadline, waiting):
             raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
         yield
 
 
 def _build(steps: _Steps, folder: Path) -> str:
     """Build and install the missing version while studies have priority. Returns Horovod's version."""
-    wanted = horovod.settings()
-    kept = config.cache_folder("horovod") / horovod.key()
-    if not list(kept.glob("*.whl")):
-        _compile(steps, folder, wanted, kept)
-    steps.take([*prefix.installer(), *wanted.needs], "what Horovod needs")
-    with _alone(folder / horovod.IN_USE, steps.deadline, "a study") if steps.gives_way else nullcontext():
-        return _put(steps, folder, wanted, kept)
+    settings = horovod.settings()
+    wheel_folder = config.cache_folder("horovod") / horovod.key()
+    if not list(wheel_folder.glob("*.whl")):
+        _compile(steps, folder, settings, wheel_folder)
+    steps.take([*prefix.installer(), *settings.needs], "what Horovod needs")
+
+    def waiting() -> None:
+        steps.waits.write_text("the end of a study, whose runs should all exchange gradients in the same way")
+
+    with _alone(folder / horovod.IN_USE, steps.deadline, "a study", waiting) if steps.gives_way else nullcontext():
+        steps.waits.unlink(missing_ok=True)
+        return _put(steps, folder, settings, wheel_folder)
 
 
-def _put(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) -> str:
+def _put(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: Path) -> str:
     """Install the wheel and try it; returns Horovod's version."""
     # By its name, so that uv takes it for what pyproject.toml asks for, which it doesn't with the wheel's address.
-    wheel = ["--no-deps", "--force-reinstall", "--no-index", "--find-links", str(kept), wanted.requirement]
+    wheel = ["--no-deps", "--force-reinstall", "--no-index", "--find-links", str(wheel_folder), settings.requirement]
     steps.take([*prefix.installer(), *wheel], "Horovod's wheel")
     importlib.invalidate_caches()
     try:
         ranks = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", sys.executable, "-c", CHECK]
         steps.take(ranks, "two ranks", openmpi.environment() | {"TF_CPP_MIN_LOG_LEVEL": "3"})
     except WorkshopError:
-        shutil.rmtree(kept, ignore_errors=True)
+        shutil.rmtree(wheel_folder, ignore_errors=True)
         steps.take([*prefix.installer("uninstall"), "horovod"], "the removal of what doesn't work")
         raise
     version = horovod.built()
@@ -116,7 +121,7 @@ def _put(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) -> s
     return version
 
 
-def _compile(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) -> None:
+def _compile(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: Path) -> None:
     """Make the wheel and put it into the folder `kept`; goes on with what an earlier call has compiled."""
     lacking = [program for program in COMPILERS if shutil.which(program) is None]
     if lacking:
@@ -124,7 +129,7 @@ def _compile(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) 
             f"{', '.join(lacking)} not found; install gcc, g++ and make first (apt-get install gcc g++ make): "
             "Horovod is built with them."
         )
-    for package in wanted.linked:
+    for package in settings.linked:
         try:
             importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
@@ -135,30 +140,30 @@ def _compile(steps: _Steps, folder: Path, wanted: horovod.Settings, kept: Path) 
             shutil.rmtree(folder / name, ignore_errors=True)
     # pip, too: uv's environments have none, and uv can't build a wheel with what lies in a folder.
     if not (tools / "whole").exists():
-        steps.take([*prefix.installer(), "--target", str(tools), "pip", *wanted.build], "its build tools")
+        steps.take([*prefix.installer(), "--target", str(tools), "pip", *settings.build], "its build tools")
         (tools / "whole").touch()
     path = os.pathsep.join([str(tools / "bin"), str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
-    variables = {**wanted.variables, "PYTHONPATH": str(tools), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    variables = {**settings.variables, "PYTHONPATH": str(tools), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     pip, options = [sys.executable, "-m", "pip"], ["--no-deps", "--no-build-isolation", "--no-cache-dir"]
     if not source.is_dir():
         fetched = folder / "fetched"
         shutil.rmtree(fetched, ignore_errors=True)
-        download = [*pip, "download", *options, "--no-binary", ":all:", "--dest", str(fetched), wanted.requirement]
+        download = [*pip, "download", *options, "--no-binary", ":all:", "--dest", str(fetched), settings.requirement]
         steps.take(download, "the download of its source", variables)
         with tarfile.open(next(fetched.glob("*.tar.gz"))) as packed:
             packed.extractall(fetched, filter="data")
         source.parent.mkdir(parents=True, exist_ok=True)
-        next(found for found in fetched.iterdir() if found.is_dir()).rename(source)
+        next(unpacked for unpacked in fetched.iterdir() if unpacked.is_dir()).rename(source)
         shutil.rmtree(fetched, ignore_errors=True)
     wheels = folder / "wheels"
     shutil.rmtree(wheels, ignore_errors=True)
     # Verbose, for make's percentages, which tell how far it is.
     steps.take([*pip, "wheel", "-v", *options, "--wheel-dir", str(wheels), str(source)], "Horovod", variables)
-    kept.mkdir(parents=True, exist_ok=True)
+    wheel_folder.mkdir(parents=True, exist_ok=True)
     wheel = next(wheels.glob("*.whl"))
-    half = kept / f".{wheel.name}"
+    half = wheel_folder / f".{wheel.name}"
     shutil.move(wheel, half)
-    half.replace(kept / wheel.name)
+    half.replace(wheel_folder / wheel.name)
     shutil.rmtree(wheels, ignore_errors=True)
 
 
@@ -168,9 +173,11 @@ class _Steps:
 
     def __init__(self, log: Path, deadline: float | None = None, gives_way: bool = False) -> None:
         self.log = log
+        self.waits = log.with_name(horovod.WAITS)
         self.deadline = time.monotonic() + SECONDS if deadline is None else deadline
         self.gives_way = gives_way
         log.write_text("")
+        self.waits.unlink(missing_ok=True)  # an earlier build may have been killed while it stood still
 
     def take(self, command: Sequence[str], what: str, variables: Mapping[str, str] | None = None) -> None:
         """Run a program to its end. Raises WorkshopError with its last words; leaves no process behind."""
@@ -193,29 +200,35 @@ class _Steps:
                 if process.poll() is None:
                     process.terminate()
                     process.wait()
+                self.waits.unlink(missing_ok=True)
         if code != 0:
-            said = self.log.read_bytes()[began:].decode(errors="replace")
-            raise WorkshopError(f"Horovod can't be built: {what} failed ({_reason(said)}); all is in {self.log}.")
+            output = self.log.read_bytes()[began:].decode(errors="replace")
+            if any(words in output for words in prefix.UNREACHED):
+                raise WorkshopError(f"Horovod can't be built: {prefix.fault(output)}")
+            raise WorkshopError(f"Horovod can't be built: {what} failed ({_reason(output)}); all is in {self.log}.")
 
     def _wait(self, process: subprocess.Popen[bytes], what: str) -> int:
-        resting = False
+        resting: Holder | None = None
         while time.monotonic() < self.deadline:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(LOOK)
-            rested, resting = resting, self.gives_way and measured_now()
+            rested, resting = resting, holder() if self.gives_way else None
             if resting:  # said at every look: a program may begin after the first
                 kill_trees(process.pid, signal.SIGSTOP)
+                if resting != rested:
+                    self.waits.write_text(f"{resting}, which measures on this machine")
             elif rested:
                 kill_trees(process.pid, signal.SIGCONT)
+                self.waits.unlink(missing_ok=True)
         raise WorkshopError(
             f"Horovod was not built within its time limit, {what} were not done; see {self.log}, and try again "
             "(workshop horovod install)."
         )
 
 
-def _reason(said: str) -> str:
+def _reason(output: str) -> str:
     """The line of an output that says best why it ended: the first that a compiler calls an error, else the last."""
-    lines = [" ".join(line.split()) for line in said.splitlines() if line.strip()]
+    lines = [" ".join(line.split()) for line in output.splitlines() if line.strip()]
     marked = [line for line in lines if "error:" in line.lower() and "subprocess" not in line]
     return (marked or lines[-1:] or ["it said nothing"])[0][:300]
 
@@ -236,17 +249,21 @@ class HorovodBuild(ChildProcess):
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self._process is not None, "started before"
+        waits = ""
         while not ending.is_set():
+            before, waits = waits, horovod.waits(horovod.folder())
+            if waits != before:
+                self.say(str(horovod.build()))
             with suppress(subprocess.TimeoutExpired):
                 if self._process.wait(LOOK) == 0:
                     return
                 raise WorkshopError(str(horovod.build()))
 
     def done(self) -> str | None:
-        found = horovod.build()
-        if found.state == "built":
+        build = horovod.build()
+        if build.state == "built":
             return "Training exchanges gradients with Horovod from now on."
-        return f"{found} The next `workshop up` tries it again."
+        return f"{build} The next `workshop up` tries it again."
 
 
 def main() -> None:

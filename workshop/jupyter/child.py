@@ -27,11 +27,11 @@ PORT, PORTS = 8888, 100  # the first port that is tried, and how many are
 READY = 60.0  # seconds
 
 
-def free_port(taken: int | None = None) -> int:
+def free_port(reserved: int | None = None) -> int:
     """The first free port from Jupyter's usual one on but `taken`, so that a browser mostly finds it where it was.
     Raises BadInput."""
     for port in range(PORT, PORT + PORTS):
-        if port == taken:
+        if port == reserved:
             continue
         with contextlib.suppress(OSError), socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -55,13 +55,13 @@ class JupyterLab(ChildProcess):
     seconds = keeper.longest()  # its keeper ends everything that it has started
 
     @classmethod
-    def asked_for(cls, port: str | None, say: Callable[[str], None], taken: int | None = None) -> JupyterLab:
-        """On the port that somebody asked for, or on a free one; the port `taken` is about to be somebody else's.
+    def asked_for(cls, port: str | None, say: Callable[[str], None], reserved: int | None = None) -> JupyterLab:
+        """JupyterLab on the given port, or on a free one; another server is about to take the port `reserved`.
         Raises BadInput."""
         if port is None:
-            return cls(free_port(taken), say)
+            return cls(free_port(reserved), say)
         number = check_port(HOST, port, "--lab-port")
-        if number == taken:
+        if number == reserved:
             raise BadInput(f"Port {number} is the dashboard's; choose another with --lab-port.")
         return cls(number, say)
 
@@ -113,8 +113,11 @@ class JupyterLab(ChildProcess):
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self._process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
-                    found = process.net_connections("tcp")
-                    if any(one.status == psutil.CONN_LISTEN and one.laddr.port == self.port for one in found):
+                    connections = process.net_connections("tcp")
+                    if any(
+                        connection.status == psutil.CONN_LISTEN and connection.laddr.port == self.port
+                        for connection in connections
+                    ):
                         return True
         return False
 

@@ -1,4 +1,4 @@
-"""What JupyterLab's page asks its server: which labs there are, where the dashboard is, and to be let in there.
+"""Requests of JupyterLab's page to its server: the labs, the dashboard's address, and a ticket for the dashboard.
 
 The page gets in with a ticket, which is worth one visit within half a minute, so that no lasting secret is in any
 address. A learner's JupyterLab gets none: learners come in with the class code.
@@ -50,8 +50,8 @@ class Course(APIHandler):
     @web.authenticated
     async def get(self) -> None:
         root = Path(self.serverapp.root_dir) if self.serverapp else Path()
-        found = await IOLoop.current().run_in_executor(None, lambda: list(labs(root)))
-        self.finish(json.dumps({"dashboard": os.environ.get(DASHBOARD), "labs": found}))
+        lab_list = await IOLoop.current().run_in_executor(None, lambda: list(labs(root)))
+        self.finish(json.dumps({"dashboard": os.environ.get(DASHBOARD), "labs": lab_list}))
 
 
 class Enter(APIHandler):

@@ -38,7 +38,7 @@ def configure(
     servers: int = SERVERS,
     environment: Mapping[str, str] | None = None,
 ) -> None:
-    """Fill in JupyterHub's configuration `c`. What the site says afterwards holds.
+    """Fill in JupyterHub's configuration `c`. Later settings of the site replace these.
 
     `database` is the store's URL, that of the session which everybody shares (default: that of this process); learners'
     servers must reach it. `dashboard` is its address as a learner's browser sees it, without a token. `memory` (like

@@ -19,7 +19,7 @@ from workshop.core.parent_death import end_with_parent
 
 TAG = "WORKSHOP_JUPYTER"  # everything that JupyterLab has started carries it; its value is `workshop up`'s number
 PATIENCE = 8.0  # seconds that JupyterLab has to end its kernels
-ASKED = 3.0  # seconds that those have to end by themselves which outlive it
+GRACE = 3.0  # seconds that those have to end by themselves which outlive it
 LOOKS = 2.0  # seconds for looking at all processes of a busy machine
 
 
@@ -27,14 +27,14 @@ def end_started(value: str) -> None:
     """End what carries the tag, apart from sessions and the process that asks."""
     from workshop.core import processes
 
-    processes.end_all(TAG, value, ASKED, but=(processes.TAG,))
+    processes.end_all(TAG, value, GRACE, but=(processes.TAG,))
 
 
 def longest() -> float:
     """The longest time in seconds that a keeper takes to end, whatever JupyterLab has started."""
     from workshop.core import processes
 
-    return PATIENCE + ASKED + processes.KILLED + LOOKS
+    return PATIENCE + GRACE + processes.KILLED + LOOKS
 
 
 def main() -> int:
@@ -45,11 +45,11 @@ def main() -> int:
     command = [sys.executable, "-m", "workshop.jupyter.server", "--port", str(options.port)]
 
     server: subprocess.Popen[bytes] | None = None
-    asked = False
+    end_requested = False
 
     def ask(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
-        asked = True
+        nonlocal end_requested
+        end_requested = True
         if server is not None:
             server.terminate()
 
@@ -61,7 +61,7 @@ def main() -> int:
         assert server.stdin is not None, "piped"
         with contextlib.suppress(BrokenPipeError), server.stdin:
             server.stdin.write(token)
-        while not asked:
+        while not end_requested:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 return server.wait(0.2)
         server.terminate()  # once more, for one that was asked before it was there

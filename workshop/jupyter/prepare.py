@@ -1,4 +1,4 @@
-"""What JupyterLab finds when it starts: its settings, a learner's own copies of the notebooks, and a layout.
+"""Files that JupyterLab needs when it starts: its settings, a learner's own copies of the notebooks, and a layout.
 
 The layout shows lab 0 beside the dashboard. It is written once; from then on it is the learner's."""
 
@@ -25,9 +25,9 @@ def prepare(say: Callable[[str], None]) -> None:
     """
     root = config.learners_folder()
     try:
-        there = settings.folders()
+        folders = settings.folders()
         root.mkdir(parents=True, exist_ok=True)
-        settings.write(there, root)
+        settings.write(folders, root)
     except OSError as error:
         raise BadInput(f"JupyterLab's folders can't be made ({error.filename}: {error.strerror}).") from None
     try:
@@ -37,7 +37,7 @@ def prepare(say: Callable[[str], None]) -> None:
     except BadInput as error:
         say(f"JupyterLab starts without the labs' notebooks. {error}")
     with suppress(OSError):  # what is opened first is a convenience
-        give(there.workspaces, root, FIRST)
+        give(folders.workspaces, root, FIRST)
 
 
 # What JupyterLab calls the file of the workspace at /lab.

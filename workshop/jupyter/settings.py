@@ -31,7 +31,7 @@ LAUNCHER = "workshop.jupyter.panel.Engines"  # of those engines, as ipyparallel 
 
 @dataclass(frozen=True)
 class Folders:
-    """What JupyterLab keeps, all below one folder."""
+    """JupyterLab's folders, all below one folder."""
 
     base: Path
 
@@ -84,19 +84,19 @@ def programs() -> str:
     return str(Path(sys.prefix) / "bin")
 
 
-def write(there: Folders, root: Path) -> None:
+def write(folders: Folders, root: Path) -> None:
     """Write all settings for a JupyterLab that shows the folder `root`."""
-    _write(there.configuration / "jupyter_server_config.json", server(there, root))
-    labs = there.configuration / "labconfig"
+    _write(folders.configuration / "jupyter_server_config.json", server(folders, root))
+    labs = folders.configuration / "labconfig"
     _write(labs / "default_setting_overrides.json", OVERRIDES)
     _write(labs / "page_config.json", {"disabledExtensions": dict.fromkeys(LEFT_OUT, True)})
-    profile = there.ipython / "profile_default"
+    profile = folders.ipython / "profile_default"
     _write(profile / "ipcluster_config.json", clusters())
     _write(profile / "ipython_kernel_config.json", {"IPKernelApp": {"extensions": [AHEAD]}})
-    there.shell.write_text(SHELL.format(programs=shlex.quote(programs())))
+    folders.shell.write_text(SHELL.format(programs=shlex.quote(programs())))
 
 
-def server(there: Folders, root: Path) -> dict[str, Any]:
+def server(folders: Folders, root: Path) -> dict[str, Any]:
     """The server's settings, without the token."""
     return {
         "ServerApp": {
@@ -109,7 +109,7 @@ def server(there: Folders, root: Path) -> dict[str, Any]:
             "disable_check_xsrf": False,
             "allow_root": os.geteuid() == 0,
             "log_level": "WARN",
-            "terminado_settings": {"shell_command": shell(there)},
+            "terminado_settings": {"shell_command": shell(folders)},
             "jpserver_extensions": {
                 "workshop.jupyter": True,
                 "jupyterlab": True,
@@ -152,8 +152,7 @@ OVERRIDES: Mapping[str, Any] = {
 
 
 def clusters() -> dict[str, Any]:
-    """What a cluster of the ipyparallel panel (or `ipp.Cluster()` in a notebook) is unless one says otherwise: ranks of
-    our Open MPI."""
+    """The default for a cluster of the ipyparallel panel (or `ipp.Cluster()` in a notebook): ranks of our Open MPI."""
     placement = Placement(ranks=ENGINES)
     return {
         "Cluster": {
@@ -176,12 +175,12 @@ PATH={programs}:$PATH
 """
 
 
-def shell(there: Folders) -> list[str]:
-    """What runs in a terminal. Jupyter would take a login shell, whose profile forgets the PATH."""
-    wanted = os.environ.get("SHELL") or ""
-    if os.path.basename(wanted) in ("", "bash") and (bash := shutil.which(wanted or "bash")):
-        return [bash, "--rcfile", str(there.shell), "-i"]
-    return [wanted if shutil.which(wanted) else "sh"]
+def shell(folders: Folders) -> list[str]:
+    """The command of a terminal. Jupyter would take a login shell, whose profile forgets the PATH."""
+    preferred = os.environ.get("SHELL") or ""
+    if os.path.basename(preferred) in ("", "bash") and (bash := shutil.which(preferred or "bash")):
+        return [bash, "--rcfile", str(folders.shell), "-i"]
+    return [preferred if shutil.which(preferred) else "sh"]
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `of`.
+"""One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `module_of`.
 
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
 commands and `words` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart;
@@ -18,7 +18,7 @@ from workshop.extension import MPI, Extension, Software
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 
 
-def of(name: str) -> Any:
+def module_of(name: str) -> Any:
     """The module of an MPI. Raises BadInput for one that nobody has brought, or that can't be imported.
 
     `mpich.py` is a short one. All of them have
@@ -29,8 +29,8 @@ def of(name: str) -> Any:
     - `over_ssh` and `in_slurm`: the variables by which the launcher reaches other hosts, and a job's nodes;
     - `check`, which refuses a placement before anything starts. `SHARES` says whether ranks may share cores and slots
       even if nobody allows it;
-    - `refuses` and `refusal`, `death` and `left`: the reason why ranks did not start, or have ended, as the launcher
-      prints it.
+    - `refuses` and `refusal`, `death` and `early_exit`: the reason why ranks did not start, or have ended, as the
+      launcher prints it.
     """
     module = registry.mpi(name).module
     try:

@@ -1,4 +1,4 @@
-"""What to change in a placement that Open MPI's mapper refuses. Which of the changes it takes, the mapper says."""
+"""Changes to a placement that Open MPI's mapper refuses. The mapper decides which of the changes it accepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PlacementChange:
 
     words: str  # "4 ranks (--ranks 4)"
     placement: Placement
-    kind: str  # the first setting that differs; of several changes of one kind the first that is taken is the best
+    kind: str  # the first setting that differs; among changes of the same kind, the first accepted one is the best
 
 
 def sentence(changes: Sequence[PlacementChange]) -> str | None:
@@ -36,23 +36,23 @@ def sentence(changes: Sequence[PlacementChange]) -> str | None:
 
 def changes(placement: Placement, described: MachineDescription) -> list[PlacementChange]:
     """Changes of one or two settings that may make a placement fit a machine, the mildest first."""
-    found: list[PlacementChange] = []
-    for said, values in _ideas(placement, described):
+    proposals: list[PlacementChange] = []
+    for description, values in _ideas(placement, described):
         try:
             changed = Placement.parse(placement.as_json() | dict(values))
         except BadInput:
             continue
-        if changed != placement and all(changed != other.placement for other in found):
-            found.append(PlacementChange(said, changed, next(iter(values))))
-    return found
+        if changed != placement and all(changed != other.placement for other in proposals):
+            proposals.append(PlacementChange(description, changed, next(iter(values))))
+    return proposals
 
 
 def _ideas(placement: Placement, described: MachineDescription) -> Iterator[tuple[str, Mapping[str, Any]]]:
     room = _Room(placement, described)
-    each, by, own, bound = placement.per_resource, placement.map_by, placement.cores_per_rank, placement.bind_to
+    each, by, cores_each, bound = placement.per_resource, placement.map_by, placement.cores_per_rank, placement.bind_to
     yield from _binding(placement)
     fits = room.cores_each()
-    if 0 < fits < own:
+    if 0 < fits < cores_each:
         yield f"{words.count(fits, 'core')} for each rank (--cores-per-rank {fits})", {"cores_per_rank": fits}
     if each is not None:
         least = -(-placement.ranks // max(room.places, 1))
@@ -66,18 +66,18 @@ def _ideas(placement: Placement, described: MachineDescription) -> Iterator[tupl
             yield words.ranks(number), {"ranks": number}
     most = room.ranks()
     if 0 < most < placement.ranks:
-        whole = most - most % (each or 1) or most
-        yield words.ranks(whole), {"ranks": whole}
+        rank_count = most - most % (each or 1) or most
+        yield words.ranks(rank_count), {"ranks": rank_count}
     slots = room.slots_needed()
     if placement.hosts and slots:
         hosts = [{"name": host.name, "slots": max(slots, host.slots)} for host in placement.hosts]
-        told = ",".join(f"{host['name']}:{host['slots']}" for host in hosts)
-        yield f"{words.count(slots, 'slot')} on each host (--hosts {told})", {"hosts": hosts}
-    if by not in ("auto", "slot") and (own > 1 or each is not None):
+        host_list = ",".join(f"{host['name']}:{host['slots']}" for host in hosts)
+        yield f"{words.count(slots, 'slot')} on each host (--hosts {host_list})", {"hosts": hosts}
+    if by not in ("auto", "slot") and (cores_each > 1 or each is not None):
         without = ", without --per-resource" if each is not None else ""
         free = {"map_by": "slot", "per_resource": None}
         yield f"to deal the ranks out over slots (--map-by slot{without})", free
-    if own > 1:
+    if cores_each > 1:
         yield "1 core for each rank (--cores-per-rank 1)", {"cores_per_rank": 1}
     for fewer in (most // 2, 1):
         if 0 < fewer < placement.ranks:
@@ -128,9 +128,9 @@ class _Room:
         self.cores = described.count("core")
         self.places = self.hosts * (1 if placement.map_by == "node" else len(self.shares))
 
-    def on_a_host(self, own: int) -> int:
+    def on_a_host(self, cores_each: int) -> int:
         """Ranks of so many cores that find room on one host, apart from slots."""
-        fitting = [share // own for share in self.shares]
+        fitting = [share // cores_each for share in self.shares]
         each = self.placement.per_resource
         if each is None:
             return sum(fitting)
@@ -143,14 +143,14 @@ class _Room:
 
     def ranks(self) -> int:
         """Ranks that find room on all hosts."""
-        own = self.placement.cores_per_rank
-        return sum(min(self.on_a_host(own), slots) for slots in self.slots())
+        cores_each = self.placement.cores_per_rank
+        return sum(min(self.on_a_host(cores_each), slots) for slots in self.slots())
 
     def cores_each(self) -> int:
         """The most cores for each rank with which all ranks find room; 0: there are none."""
-        for own in range(self.placement.cores_per_rank - 1, 0, -1):
-            if sum(min(self.on_a_host(own), slots) for slots in self.slots()) >= self.placement.ranks:
-                return own
+        for cores in range(self.placement.cores_per_rank - 1, 0, -1):
+            if sum(min(self.on_a_host(cores), slots) for slots in self.slots()) >= self.placement.ranks:
+                return cores
         return 0
 
     def slots_needed(self) -> int:

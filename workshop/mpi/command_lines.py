@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
-from workshop.mpi import of, openmpi
+from workshop.mpi import module_of, openmpi
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
@@ -33,13 +33,13 @@ def commands(placement: Placement, described: MachineDescription) -> dict[str, s
 
 
 def titles() -> dict[str, str]:
-    """What each tool is called, by its name."""
-    return {name: one.title for name, one in mpis().items()} | TITLES
+    """The title of each tool, by its name."""
+    return {name: mpi_class.title for name, mpi_class in mpis().items()} | TITLES
 
 
 def _usable(name: str) -> bool:
     try:
-        of(name)
+        module_of(name)
     except BadInput:  # somebody else's MPI, whose module can't be imported
         return False
     return True
@@ -76,14 +76,14 @@ def _folded(line: str, width: int) -> list[str]:
     return lines
 
 
-def _chunks(found: Sequence[str]) -> list[str]:
+def _chunks(arguments: Sequence[str]) -> list[str]:
     """Options together with their values; last the program with all its words."""
     chunks: list[list[str]] = []
     belong, options = 0, False
-    for place, word in enumerate(found):
+    for place, word in enumerate(arguments):
         options = options or word.startswith("-")
         if options and belong == 0 and not word.startswith("-"):
-            return [" ".join(chunk) for chunk in chunks] + [" ".join(found[place:])]
+            return [" ".join(chunk) for chunk in chunks] + [" ".join(arguments[place:])]
         if chunks and belong > 0 and not word.startswith("-"):
             chunks[-1].append(word)
             belong -= 1
@@ -96,20 +96,20 @@ def _chunks(found: Sequence[str]) -> list[str]:
 def _text(tool: str, placement: Placement, described: MachineDescription) -> str:
     remarks = _remarks(tool, placement, described)
     try:
-        said = _words(tool, placement, described.cores, described)
+        arguments = _words(tool, placement, described.cores, described)
     except BadInput as error:
         plain = placement.model_copy(update={"map_by": "auto", "per_resource": None, "bind_to": "none"})
         remarks += [f"# {error}", "# Without mapping and binding it would be:"]
         try:
-            said = _words(tool, plain, described.cores, described)
+            arguments = _words(tool, plain, described.cores, described)
         except BadInput as further:
             alone = plain.model_copy(update={"hosts": ()})
             remarks[-1:] = [f"# {further}", "# On this host alone, without mapping and binding, it would be:"]
-            said = _words(tool, alone, described.cores, described)
+            arguments = _words(tool, alone, described.cores, described)
     if tool == "sbatch":
-        head, *body = said
+        head, *body = arguments
         return "\n".join([head, *remarks, *body[:-1], f"{body[-1]} {shlex.join(PROGRAM)}"]) + "\n"
-    return "\n".join([*remarks, " ".join([*map(quoted, said), *PROGRAM])])
+    return "\n".join([*remarks, " ".join([*map(quoted, arguments), *PROGRAM])])
 
 
 def quoted(word: str) -> str:
@@ -127,13 +127,13 @@ def _words(tool: str, placement: Placement, cores: int, described: MachineDescri
         return _horovodrun(placement, cores)
     if tool == "sbatch":
         return _script(placement, cores, described)
-    return [*_started(tool, placement, cores, described), *of(tool).assignments(variables)]
+    return [*_started(tool, placement, cores, described), *module_of(tool).assignments(variables)]
 
 
 def _started(name: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """An MPI's command without variables. Raises BadInput."""
     machine = described.machine if described is not None else None
-    options = of(name).arguments(placement, cores, machine)
+    options = module_of(name).arguments(placement, cores, machine)
     return [mpi(name).command, "-n", str(placement.ranks), *options]
 
 
@@ -167,8 +167,8 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     variables = placement.rank_environment()
     lines += [f"export {quoted(f'{name}={value}')}" for name, value in variables.items()]
     command = _started(placement.mpi, placement, cores, described)
-    if not of(placement.mpi).FORWARDS:
-        command += of(placement.mpi).exports(variables)
+    if not module_of(placement.mpi).FORWARDS:
+        command += module_of(placement.mpi).exports(variables)
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
@@ -179,13 +179,15 @@ def _without_hosts(options: list[str]) -> list[str]:
 
 
 def _remarks(tool: str, placement: Placement, described: MachineDescription) -> list[str]:
-    """What a command leaves out or does differently, as comment lines."""
+    """Comment lines on parts of a placement that a command leaves out or does differently."""
     remarks = []
     if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
-        told = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
-        remarks.append(f"# Slurm has no words for a number of ranks of each node's own ({told}); this is the most.")
+        host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
+        remarks.append(
+            f"# Slurm has no words for a number of ranks of each node's own ({host_list}); this is the most."
+        )
     if tool == "horovodrun" and placement.mpi != "openmpi":
         remarks.append("# This starts ranks with Open MPI, which Horovod is linked to, whatever the placement's MPI.")
-    if tool in mpis() and placement.oversubscribe and of(tool).SHARES:
+    if tool in mpis() and placement.oversubscribe and module_of(tool).SHARES:
         remarks.append(f"# {mpi(tool).title} shares cores and slots without being asked.")
     return remarks

@@ -37,6 +37,7 @@ except (OSError, AttributeError) as error:
 """
 UNTIL_THEN = "Until then, training exchanges gradients with MPI, and all else can be used."
 IN_USE = "in-use"  # the file that is locked by those who want nothing to change
+WAITS = "waits"  # the file that says for whom a build stands still
 TAIL = 1 << 16  # bytes at the end of the log in which the compiler's progress is looked for
 
 
@@ -53,7 +54,7 @@ class Settings:
 
 
 def settings(file: Path | None = None) -> Settings:
-    """What pyproject.toml says of Horovod."""
+    """The settings for Horovod in pyproject.toml."""
     project = tomllib.loads((file or config.project_file()).read_text())
     uv = project["tool"]["uv"]
     extra = uv["extra-build-dependencies"]["horovod"]
@@ -73,7 +74,9 @@ def library() -> Path | None:
     """Horovod's compiled library for TensorFlow, found without importing either."""
     spec = importlib.util.find_spec("horovod")
     folders = list(spec.submodule_search_locations or []) if spec else []
-    return next((found for folder in folders for found in Path(folder).glob("tensorflow/mpi_lib*.so")), None)
+    return next(
+        (library_file for folder in folders for library_file in Path(folder).glob("tensorflow/mpi_lib*.so")), None
+    )
 
 
 def built() -> str | None:
@@ -111,14 +114,20 @@ def working() -> str | None:
 
 
 def key(file: Path | None = None) -> str:
-    """What a build depends on, as one word: another one means that it has to be built anew."""
-    wanted = settings(file)
+    """A hash of everything that a build depends on. Another hash means that Horovod has to be built again."""
+    build_settings = settings(file)
     linked = []
-    for name in wanted.linked:
+    for name in build_settings.linked:
         with suppress(importlib.metadata.PackageNotFoundError):
             linked.append(f"{name}=={importlib.metadata.version(name)}")
-    said = [wanted.requirement, wanted.build, linked, sorted(wanted.variables.items()), sys.version_info[:2]]
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:16]
+    ingredients = [
+        build_settings.requirement,
+        build_settings.build,
+        linked,
+        sorted(build_settings.variables.items()),
+        sys.version_info[:2],
+    ]
+    return hashlib.sha256(json.dumps(ingredients).encode()).hexdigest()[:16]
 
 
 def folder() -> Path:
@@ -129,25 +138,26 @@ def folder() -> Path:
 @dataclass(frozen=True)
 class Build:
     """How far Horovod is in this environment: `pending` was not begun or interrupted, `failed` says why in `reason`.
-    `percent` is how much is compiled, where the compiler has told that."""
+    `percent` is how much is compiled, where the compiler has told that; `waits` says for whom it stands still."""
 
     state: Literal["built", "running", "failed", "pending"]
     reason: str = ""
     percent: int | None = None
+    waits: str = ""
 
     @property
-    def why_not(self) -> str | None:
+    def obstacle(self) -> str | None:
         """Why there is no Horovod, in half a sentence; None where it is built."""
         return {
             "built": None,
-            "running": "it is still being compiled",
+            "running": "its compilation waits for a measurement" if self.waits else "it is still being compiled",
             "failed": "it could not be compiled here (workshop doctor says why)",
             "pending": "it is not built on this machine",
         }[self.state]
 
     @property
     def advice(self) -> str:
-        """What somebody does who needs it, as the beginning of a sentence."""
+        """Advice for a user who needs Horovod, as the beginning of a sentence."""
         return {
             "running": "wait until it is compiled (workshop doctor says how far it is)",
             "failed": "mend that and build it again (workshop horovod install)",
@@ -157,15 +167,18 @@ class Build:
     def brief(self) -> str:
         """The same for learners, without paths of the machine's owner."""
         return (
-            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.why_not}."
+            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.obstacle}."
         )
 
     def __str__(self) -> str:
         done = f", {self.percent} % so far" if self.percent is not None else ""
         begin = "`workshop up` compiles it in the background" if config.in_checkout() else "Build it"
+        going = f"Horovod is being compiled{done}"
+        if self.waits:
+            going = f"The compilation of Horovod{done and f' ({self.percent} % so far)'} waits for {self.waits}"
         return {
             "built": "Horovod is built for TensorFlow and MPI.",
-            "running": f"Horovod is being compiled{done}. {UNTIL_THEN}",
+            "running": f"{going}. {UNTIL_THEN}",
             "failed": f"Horovod could not be compiled. {self.reason} Training exchanges gradients with MPI.",
             "pending": f"Horovod is not compiled yet. {begin} (or: workshop horovod install). {UNTIL_THEN}",
         }[self.state]
@@ -173,17 +186,17 @@ class Build:
 
 def build() -> Build:
     """The state of Horovod in this environment; quick, and imports nothing of Horovod."""
-    told = read(folder())
+    notes = read(folder())
     if library() is not None:
-        wanted = key()
-        if "built" not in told:
-            _note(wanted)
-        if told.get("built", wanted) == wanted:
+        build_key = key()
+        if "built" not in notes:
+            _note(build_key)
+        if notes.get("built", build_key) == build_key:
             return Build("built")
-    if held(folder()):
-        return Build("running", percent=percent(folder() / "log"))
-    if "failed" in told:
-        return Build("failed", str(told["failed"]))
+    if is_building(folder()):
+        return Build("running", percent=percent(folder() / "log"), waits=waits(folder()))
+    if "failed" in notes:
+        return Build("failed", str(notes["failed"]))
     return Build("pending")
 
 
@@ -191,19 +204,26 @@ def read(folder: Path) -> dict[str, Any]:
     """The notes on the installed library and on the newest build: `built`, the key of the installed library ("" where
     it is unknown or can't be used), and `failed`, the reason why the newest build ended. Empty without notes."""
     with suppress(OSError, ValueError):
-        found = json.loads((folder / "end.json").read_text())
-        return found if isinstance(found, dict) else {}
+        notes = json.loads((folder / "end.json").read_text())
+        return notes if isinstance(notes, dict) else {}
     return {}
 
 
-def tell(folder: Path, **told: str) -> None:
+def waits(folder: Path) -> str:
+    """For whom the build that goes on stands still; "" where it doesn't."""
+    with suppress(OSError):
+        return (folder / WAITS).read_text()
+    return ""
+
+
+def tell(folder: Path, **notes: str) -> None:
     """Keep what `read` gives; its caller holds the folder's lock."""
     half = folder / "end.json.half"
-    half.write_text(json.dumps(told))
+    half.write_text(json.dumps(notes))
     half.replace(folder / "end.json")
 
 
-def _note(wanted: str) -> None:
+def _note(build_key: str) -> None:
     """Note that another installer, like uv, has installed a library with these settings, so that other settings need a
     new build. Waits for nobody: a build that goes on writes its own note."""
     with suppress(OSError):  # where nobody can write it
@@ -211,10 +231,10 @@ def _note(wanted: str) -> None:
         with open(folder() / "lock", "a") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if "built" not in read(folder()):
-                tell(folder(), built=wanted)
+                tell(folder(), built=build_key)
 
 
-def held(folder: Path) -> bool:
+def is_building(folder: Path) -> bool:
     """Whether somebody builds in that folder now: the kernel takes the lock back from a process that dies."""
     with suppress(OSError), open(folder / "lock") as lock:
         try:
@@ -238,8 +258,8 @@ def unchanged() -> Iterator[None]:
 
 def percent(log: Path) -> int | None:
     """How much is compiled by what make has told last; None where it has told nothing yet."""
-    with suppress(OSError), open(log, "rb") as said:
-        said.seek(max(os.fstat(said.fileno()).st_size - TAIL, 0))
-        found = re.findall(rb"^\s*\[ *(\d{1,3})%\]", said.read(), re.M)
-        return int(found[-1]) if found else None
+    with suppress(OSError), open(log, "rb") as log_file:
+        log_file.seek(max(os.fstat(log_file.fileno()).st_size - TAIL, 0))
+        percentages = re.findall(rb"^\s*\[ *(\d{1,3})%\]", log_file.read(), re.M)
+        return int(percentages[-1]) if percentages else None
     return None

@@ -13,35 +13,36 @@ from workshop.core.placement import Placement
 from workshop.mpi import prefix
 from workshop.mpi.openmpi import Death
 
-# With this signal the others of a job are ended, so that the rank that died by itself is told from them. Linux sends
-# it to nobody, and whoever gets it ends.
+# This signal ends the other ranks of a job, so that they differ from the rank that died by itself. Linux never sends
+# it, and it ends a process.
 CLEANED_UP = 16
 FORWARDS = True
 SHARES = True
 
 _INTEL = re.compile(r"RANK (\d+) PID (\d+) RUNNING AT (\S+)\s+=\s+KILLED BY SIGNAL: (\d+)")
 _MPICH = re.compile(r"PID (\d+) RUNNING AT (\S+).*?TERMINATED WITH THE EXIT STRING: [^\n]*\(signal (\d+)\)", re.S)
-_SAID = re.compile(r"^\[(?:mpiexec|proxy:\S*)@\S+\] (?:\w+ \([^)]*:\d+\): )?(?P<words>.*\S)", re.M)
+_MESSAGE = re.compile(r"^\[(?:mpiexec|proxy:\S*)@\S+\] (?:\w+ \([^)]*:\d+\): )?(?P<words>.*\S)", re.M)
 
 
 def folder(name: str, title: str) -> Path:
     """Where `workshop mpi install` has put an MPI. Raises BadInput where it hasn't."""
-    found = prefix.installed().get(name)
-    if found is None:
+    installed_folder = prefix.installed().get(name)
+    if installed_folder is None:
         raise BadInput(f"{title} is not installed; `workshop mpi install {name}` does that.")
-    return found
+    return installed_folder
 
 
 def scarce(placement: Placement, cores: int) -> bool:
-    """Whether ranks of this machine can't have the cores that they ask for; `auto` leaves them unbound then."""
+    """Whether ranks of this machine can't have the cores that they ask for; `auto` leaves them unbound then, if each
+    asks for one."""
     return not placement.hosts and placement.ranks * placement.cores_per_rank > cores
 
 
 def binding(placement: Placement, cores: int) -> str:
-    """What ranks are bound to, with what `auto` means on a machine of so many cores."""
+    """The binding of ranks, with the meaning of `auto` on a machine of so many cores."""
     if placement.bind_to != "auto":
         return placement.bind_to
-    if scarce(placement, cores) and placement.per_resource is None:
+    if scarce(placement, cores) and placement.per_resource is None and placement.cores_per_rank == 1:
         return "none"
     return "hwthread" if placement.map_by == "hwthread" else "core"
 
@@ -64,11 +65,11 @@ def check(placement: Placement, cores: int, title: str, machine: Mapping[str, An
             "or the MPI Open MPI."
         )
     ranks = max((host.slots for host in placement.hosts), default=placement.ranks)
-    there = count(by, machine)
-    if ranks > there:
+    resources = count(by, machine)
+    if ranks > resources:
         raise BadInput(
             f"{title} has no words for at most one rank per {by}: of {ranks} ranks on a host some would share one, "
-            f"since it has {there}; take as many ranks, or leave per_resource out."
+            f"since it has {resources}; take as many ranks, or leave per_resource out."
         )
 
 
@@ -118,26 +119,26 @@ def death(output: str) -> Death | None:
     Intel MPI lists all ranks, also those that it ended itself. MPICH names a single process, which may be one that it
     ended itself; then `rank` is None.
     """
-    for found in _INTEL.finditer(output):
-        if int(found[4]) != CLEANED_UP:
-            return Death(int(found[1]), int(found[2]), found[3], int(found[4]))
-    if (one := _MPICH.search(output)) and "RANK" not in one[0]:
-        return Death(None, int(one[1]), one[2], int(one[3]))
+    for match in _INTEL.finditer(output):
+        if int(match[4]) != CLEANED_UP:
+            return Death(int(match[1]), int(match[2]), match[3], int(match[4]))
+    if (mpich := _MPICH.search(output)) and "RANK" not in mpich[0]:
+        return Death(None, int(mpich[1]), mpich[2], int(mpich[3]))
     return None
 
 
-def left(output: str) -> tuple[int, int] | None:
+def early_exit(output: str) -> tuple[int, int] | None:
     """Which rank ended first by itself: Hydra doesn't say."""
     return None
 
 
 def refuses(output: str) -> bool:
     """Whether Hydra gave a reason of its own for its end; what ranks printed is none."""
-    return _SAID.search(output) is not None
+    return _MESSAGE.search(output) is not None
 
 
 def refusal(output: str) -> str:
     """Hydra's own words on why it refused: the first that it said, from which all others follow; the output's end
     where it said none."""
-    found = _SAID.search(output)
-    return found["words"] if found else output.strip()[-2000:]
+    match = _MESSAGE.search(output)
+    return match["words"] if match else output.strip()[-2000:]

@@ -9,11 +9,28 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, exports, left, refusal, refuses
+from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, early_exit, exports, refusal, refuses
 
 __all__ = [
-    "FORWARDS", "NAME", "REFUSED", "SHARES", "alone", "arguments", "assignments", "check", "death", "environment",
-    "exports", "in_slurm", "install", "launcher", "left", "over_ssh", "refusal", "refuses", "version",
+    "FORWARDS",
+    "NAME",
+    "REFUSED",
+    "SHARES",
+    "alone",
+    "arguments",
+    "assignments",
+    "check",
+    "death",
+    "early_exit",
+    "environment",
+    "exports",
+    "in_slurm",
+    "install",
+    "launcher",
+    "over_ssh",
+    "refusal",
+    "refuses",
+    "version",
 ]  # fmt: skip
 
 NAME = "Intel MPI"
@@ -39,12 +56,12 @@ def install() -> Path:
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
     """mpiexec's options for a placement, without the number of ranks. Raises BadInput for what it has no words for.
 
-    `cores` is what the machine has; it decides what `auto` means. `machine` is each host's, None: this one. What the
-    placement itself sets of I_MPI_PIN… stands alone.
+    `cores` is what the machine has; it decides what `auto` means. `machine` is each host's, None: this one. Where the
+    placement itself sets I_MPI_PIN…, those settings stand alone.
     """
     hydra.check(placement, cores, NAME, machine)
-    own = any(name.startswith("I_MPI_PIN") for name in placement.environment)
-    pins = {} if own else _pinning(placement, cores, machine)
+    pinned_by_user = any(name.startswith("I_MPI_PIN") for name in placement.environment)
+    pins = {} if pinned_by_user else _pinning(placement, cores, machine)
     options = [word for name, value in pins.items() for word in ("-genv", name, value)]
     if placement.hosts:
         options += ["-hosts", ",".join(host.name for host in placement.hosts), *_per_host(placement)]
@@ -70,6 +87,11 @@ def _pinning(placement: Placement, cores: int, machine: Mapping[str, Any] | None
         )
     domain = DOMAINS[bound]
     if placement.cores_per_rank > 1:  # its size, in hardware threads
+        if placement.cores_per_rank > cores and not placement.hosts:
+            raise BadInput(
+                f"{NAME} can't give each rank {placement.cores_per_rank} cores of a machine that has {cores}; "
+                f"cores_per_rank should be at most {cores}."
+            )
         threads = hydra.count("hwthread", machine) // max(hydra.count("core", machine), 1)
         domain = str(placement.cores_per_rank * max(threads, 1))
     return {"I_MPI_PIN_DOMAIN": domain, "I_MPI_PIN_ORDER": order}
@@ -81,8 +103,10 @@ def _per_host(placement: Placement) -> list[str]:
         return hydra.per_host(placement)
     slots = {host.slots for host in placement.hosts}
     if len(slots) > 1:
-        told = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
-        raise BadInput(f"{NAME} takes the same number of ranks on every host, these are {told}; give all the same.")
+        host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
+        raise BadInput(
+            f"{NAME} takes the same number of ranks on every host, these are {host_list}; give all the same."
+        )
     return ["-ppn", str(slots.pop())]
 
 

@@ -14,24 +14,24 @@ from workshop.mpi import prefix
 
 def installed() -> list[str]:
     """The names of the MPIs that are on this machine, in their order."""
-    found = []
+    names = []
     for name in registry.mpis():
         with contextlib.suppress(BadInput):
-            mpi.of(name).launcher()
-            found.append(name)
-    return found
+            mpi.module_of(name).launcher()
+            names.append(name)
+    return names
 
 
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:
     """Every MPI by name: its `title`, its `version`, `where` its launcher is (None: not installed), whether it `starts`
     two ranks (None: not tried), and a `note` on problems."""
-    return {name: _about(name, one.title, check) for name, one in registry.mpis().items()}
+    return {name: _about(name, mpi_class.title, check) for name, mpi_class in registry.mpis().items()}
 
 
 def _about(name: str, title: str, check: bool) -> dict[str, Any]:
     about: dict[str, Any] = {"title": title, "version": None, "where": None, "starts": None, "note": ""}
     try:
-        module = mpi.of(name)
+        module = mpi.module_of(name)
         launcher = module.launcher()
     except BadInput as absent:
         return about | {"note": str(absent)}

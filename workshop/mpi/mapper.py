@@ -33,6 +33,10 @@ MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell 
 # Of the surroundings these would tell mpirun of other hosts and other machines than those that are asked about.
 _FOREIGN = ("HWLOC_", "SLURM_", "PBS_", "LSB_", "PRTE_", "PMIX_", "OMPI_", "HYDRA_", "I_MPI_HYDRA_")
 _UNUSABLE = "hwloc, which Open MPI reads machines with, can't use this one; export it anew with lstopo."
+_PLACELESS = (
+    "No prediction: Open MPI takes this placement, but prints no place for its ranks; it names places by packages, "
+    "and this machine's description has none."
+)
 _NOBODY = "240.0.{}.{}"  # addresses that nobody has: names would be looked up, and cut off at their first dot
 
 
@@ -50,7 +54,7 @@ class Prediction:
     advice: str | None = None
     note: str | None = None
     changes: tuple[PlacementChange, ...] = ()
-    own_words: bool = True  # whether the MPI itself says why it refuses; else it is said for it
+    own_words: bool = True  # whether the refusal is in the MPI's own words
 
 
 def predict(placement: Placement, described: MachineDescription, seconds: float = SECONDS) -> Prediction:
@@ -59,14 +63,16 @@ def predict(placement: Placement, described: MachineDescription, seconds: float 
     Raises BadInput where there is no such MPI and where hwloc can't use the machine, WorkshopError where a mapper
     doesn't answer within so many seconds: with a thousand ranks on as many cores it takes long.
     """
-    known = registry.mpi(placement.mpi)
-    if known.mapper:
-        answer: Prediction = load(known.mapper)(placement, described, Deadline(seconds))
+    mpi_class = registry.mpi(placement.mpi)
+    if mpi_class.mapper:
+        answer: Prediction = load(mpi_class.mapper)(placement, described, Deadline(seconds))
         return answer
     machine = _hosts(placement, described)
     try:
-        note = f"No prediction: nobody can ask the mapper of {known.title}."
-        return Prediction(machine=machine, note=load(known.rules)(placement, described) if known.rules else note)
+        note = f"No prediction: nobody can ask the mapper of {mpi_class.title}."
+        return Prediction(
+            machine=machine, note=load(mpi_class.rules)(placement, described) if mpi_class.rules else note
+        )
     except BadInput as error:
         return Prediction(machine=machine, refused=str(error), own_words=False)
 
@@ -82,15 +88,18 @@ def ask_openmpi(placement: Placement, described: MachineDescription, limit: Dead
     machine = _hosts(placement, described)
     answer = _map_of_openmpi(placement, described, limit)
     if answer.refused is None:
-        alike = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
-        return Prediction(_read(answer.output, described, machine), machine, note=alike)
-    taken: dict[str, PlacementChange] = {}
+        rank_map = _read(answer.output, described, machine)
+        if not all(report["units"] for report in rank_map["ranks"]):
+            return Prediction(machine=machine, note=_PLACELESS)
+        note = "Hosts are taken to be like this machine." if described.real and placement.hosts else None
+        return Prediction(rank_map, machine, note=note)
+    accepted: dict[str, PlacementChange] = {}
     for change in advice.changes(placement, described):
-        if len(taken) == advice.MOST or limit.left() <= 0:
+        if len(accepted) == advice.MOST or limit.remaining() <= 0:
             break
-        if change.kind not in taken and _takes(change.placement, described, limit):
-            taken[change.kind] = change
-    changes = tuple(taken.values())
+        if change.kind not in accepted and _takes(change.placement, described, limit):
+            accepted[change.kind] = change
+    changes = tuple(accepted.values())
     return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
 
 
@@ -101,7 +110,7 @@ class Deadline:
         self.seconds = seconds
         self._end = time.monotonic() + seconds
 
-    def left(self) -> float:
+    def remaining(self) -> float:
         return self._end - time.monotonic()
 
 
@@ -136,32 +145,32 @@ def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: 
         *arguments,
         "true",
     ]
-    asked = _run(command, described, openmpi.environment(), "Open MPI's", limit, local=not placement.hosts)
-    output = asked.stdout
-    said = f"{asked.stdout}\n{asked.stderr}"
+    completed = _run(command, described, openmpi.environment(), "Open MPI's", limit, local=not placement.hosts)
+    output = completed.stdout
+    printed = f"{completed.stdout}\n{completed.stderr}"
     for alias in reversed(names):  # 240.0.0.10 before 240.0.0.1
-        output, said = output.replace(alias, names[alias]), said.replace(alias, names[alias])
+        output, printed = output.replace(alias, names[alias]), printed.replace(alias, names[alias])
     if not placement.hosts and not described.real:
         here = socket.gethostname()
         output = output.replace(f"Data for node: {here}\t", f"Data for node: {INVENTED}\t")
-    if asked.returncode == 0:
+    if completed.returncode == 0:
         return _MapperOutput(output, openmpi.miscounted(output, placement))
-    if described.xml is not None and (asked.returncode < 0 or "topology discovery failed" in said):
+    if described.xml is not None and (completed.returncode < 0 or "topology discovery failed" in printed):
         raise BadInput(_UNUSABLE)
-    if asked.returncode < 0:
-        raise WorkshopError(f"Open MPI's mapper was ended by signal {-asked.returncode}.")
-    return _MapperOutput("", openmpi.refusal(said) or f"exit code {asked.returncode}")
+    if completed.returncode < 0:
+        raise WorkshopError(f"Open MPI's mapper was ended by signal {-completed.returncode}.")
+    return _MapperOutput("", openmpi.refusal(printed) or f"exit code {completed.returncode}")
 
 
 def _read(output: str, described: MachineDescription, machine: Mapping[str, Any]) -> dict[str, Any]:
     """The rank map in mpirun's words. Raises WorkshopError where they can't be read."""
     try:
-        found = reports.read(output, machine).rank_map
+        rank_map = reports.read(output, machine).rank_map
     except BadInput as error:
         if described.xml is not None:  # which may contradict itself
             raise BadInput(_UNUSABLE) from error
         raise WorkshopError(f"Open MPI's map can't be read: {error}") from error
-    return _within_reach(found, described)
+    return _within_reach(rank_map, described)
 
 
 def _within_reach(rank_map: dict[str, Any], described: MachineDescription) -> dict[str, Any]:
@@ -200,18 +209,18 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
         )
         return Prediction(machine=machine, note=note)
     maps: dict[int, dict[str, Any]] = {}
-    for count in sorted({len(mine) for mine in ranks} - {0}):
+    for count in sorted({len(host_ranks) for host_ranks in ranks} - {0}):
         command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
         variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        asked = _run(command, described, variables, "MPICH's", limit, local=False)
-        if asked.returncode != 0:
-            return Prediction(machine=machine, refused=mpich.refusal(asked.stdout + asked.stderr))
-        maps[count] = _of_one_host(asked.stdout, count, described)
+        completed = _run(command, described, variables, "MPICH's", limit, local=False)
+        if completed.returncode != 0:
+            return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
+        maps[count] = _of_one_host(completed.stdout, count, described)
     names = [host.name for host in placement.hosts] or [machine["host"]]
     seated = [
         report | {"rank": rank, "host": name}
-        for name, mine in zip(names, ranks, strict=True)
-        for rank, report in zip(mine, maps[len(mine)]["ranks"] if mine else [], strict=True)
+        for name, host_ranks in zip(names, ranks, strict=True)
+        for rank, report in zip(host_ranks, maps[len(host_ranks)]["ranks"] if host_ranks else [], strict=True)
     ]
     rank_map = {"measured": False, "ranks": sorted(seated, key=lambda report: report["rank"])}
     return Prediction(_within_reach(rank_map, described), machine)
@@ -219,12 +228,12 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
 
 def _on_one_host(options: list[str]) -> list[str]:
     """Hydra's options, without the options that assign ranks to hosts."""
-    apart = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
-    return [word for at, word in enumerate(options) if at not in apart]
+    skipped = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
+    return [word for at, word in enumerate(options) if at not in skipped]
 
 
 def _of_one_host(output: str, count: int, described: MachineDescription) -> dict[str, Any]:
-    """What Hydra says of its bindings; of ranks that it doesn't bind it says nothing."""
+    """Hydra's output on its bindings. It has no line for a rank that isn't bound."""
     if "binding:" not in output:
         everywhere = {
             "units": sorted(row["unit"] for row in described.units),
@@ -252,9 +261,9 @@ def _run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""
     with _believing(described) as belief:
-        known = os.environ if described.real and local else _plain()
+        base_environment = os.environ if described.real and local else _plain()
         try:
-            return openmpi.asked_twice(command, {**known, **belief, **variables}, limit.left)
+            return openmpi.asked_twice(command, {**base_environment, **belief, **variables}, limit.remaining)
         except subprocess.TimeoutExpired:
             raise WorkshopError(
                 f"{whose} mapper has not answered within {limit.seconds:g} s; ask about fewer ranks or cores."

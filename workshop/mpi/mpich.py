@@ -11,11 +11,28 @@ from typing import Any
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, exports, left, refusal, refuses
+from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, early_exit, exports, refusal, refuses
 
 __all__ = [
-    "FORWARDS", "NAME", "REFUSED", "SHARES", "alone", "arguments", "assignments", "check", "death", "environment",
-    "exports", "in_slurm", "install", "launcher", "left", "over_ssh", "refusal", "refuses", "version",
+    "FORWARDS",
+    "NAME",
+    "REFUSED",
+    "SHARES",
+    "alone",
+    "arguments",
+    "assignments",
+    "check",
+    "death",
+    "early_exit",
+    "environment",
+    "exports",
+    "in_slurm",
+    "install",
+    "launcher",
+    "over_ssh",
+    "refusal",
+    "refuses",
+    "version",
 ]  # fmt: skip
 
 NAME = "MPICH"
@@ -42,8 +59,8 @@ def install() -> Path:
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
     """mpiexec's options for a placement, without the number of ranks. Raises BadInput for what it has no words for.
 
-    `cores` is what the machine has; it decides what `auto` means. Ranks that find no place of their own begin anew at
-    the first one. `machine` is each host's, None: this one.
+    `cores` is what the machine has; it decides what `auto` means. Ranks beyond the last place begin again at the first
+    one. `machine` is each host's, None: this one.
     """
     hydra.check(placement, cores, NAME, machine)
     bound = hydra.binding(placement, cores)
@@ -78,8 +95,8 @@ def in_slurm() -> dict[str, str]:
 
 
 def alone() -> dict[str, str]:
-    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
-    transports stays."""
+    """Variables for ranks that are all on this machine: they use shared memory alone. The user's own settings of
+    transports stay."""
     return {} if "UCX_TLS" in os.environ else {"UCX_TLS": "self,sm"}
 
 
@@ -93,9 +110,9 @@ def check(placement: Placement, cores: int) -> None:
     if placement.hosts:
         return
     try:
-        asked = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED)
+        completed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED)
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"MPICH's mapper has not answered within {MAPPED:.0f} s.") from None
-    if asked.returncode != 0:
-        words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
+    if completed.returncode != 0:
+        words = refusal(completed.stdout + completed.stderr) or f"exit code {completed.returncode}"
         raise BadInput(f"{REFUSED}\n{words}")

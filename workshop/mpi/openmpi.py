@@ -48,7 +48,7 @@ GOING = ".workshop-removes-"  # begins the names of folders that are being remov
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
-_LEFT = re.compile(r"exited with non-zero status.*?Process name: \[[^\]]*,(\d+)\]\s+Exit code:\s+(\d+)", re.S)
+_EXITED = re.compile(r"exited with non-zero status.*?Process name: \[[^\]]*,(\d+)\]\s+Exit code:\s+(\d+)", re.S)
 _RULE = re.compile(r"^-{20,}\s*$", re.M)
 
 
@@ -78,28 +78,28 @@ def clear_way() -> None:
         with contextlib.suppress(OSError):
             if not half.is_symlink() and half.stat().st_uid == os.geteuid():
                 shutil.rmtree(half, ignore_errors=True)
-    for left in base.glob("ompi.*"):
-        number = left.name.removeprefix("ompi.")
+    for leftover in base.glob("ompi.*"):
+        number = leftover.name.removeprefix("ompi.")
         with contextlib.suppress(OSError):  # another one was faster
             if (
                 re.fullmatch(r"[0-9]{1,9}", number)
-                and not left.is_symlink()
-                and left.stat().st_uid == os.geteuid()
-                and any(any(left.glob(f"pmix.{host}.*{end}")) for end in (number, f"-{number}@*"))  # of this host
+                and not leftover.is_symlink()
+                and leftover.stat().st_uid == os.geteuid()
+                and any(any(leftover.glob(f"pmix.{host}.*{end}")) for end in (number, f"-{number}@*"))  # of this host
                 and not psutil.pid_exists(int(number))
             ):
                 # At once, so that no mpirun begins in a folder that is half removed.
-                gone = left.rename(base / f"{GOING}{left.name}.{uuid.uuid4().hex}")
+                gone = leftover.rename(base / f"{GOING}{leftover.name}.{uuid.uuid4().hex}")
                 shutil.rmtree(gone, ignore_errors=True)
 
 
 def remove_left(number: int) -> None:
     """Remove the files of the mpirun with that process number from this host's temporary folder, unless the process
     lives."""
-    left = Path(tempfile.gettempdir()) / f"ompi.{number}"
+    leftover = Path(tempfile.gettempdir()) / f"ompi.{number}"
     with contextlib.suppress(OSError):
-        if not (psutil.pid_exists(number) or left.is_symlink()) and left.stat().st_uid == os.geteuid():
-            shutil.rmtree(left, ignore_errors=True)
+        if not (psutil.pid_exists(number) or leftover.is_symlink()) and leftover.stat().st_uid == os.geteuid():
+            shutil.rmtree(leftover, ignore_errors=True)
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
@@ -124,8 +124,8 @@ def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | Non
     modifiers = []
     binding: str = placement.bind_to
     if binding == "auto":
-        own = "hwthread" if placement.map_by == "hwthread" else "core"
-        binding = "none" if scarce and dealt else own
+        unit_kind = "hwthread" if placement.map_by == "hwthread" else "core"
+        binding = "none" if scarce and dealt and placement.cores_per_rank == 1 else unit_kind
     if binding == "hwthread":
         modifiers.append("HWTCPUS")  # without it, cores alone count as places for ranks
     if placement.cores_per_rank > 1 and binding != "none":
@@ -177,8 +177,8 @@ def environment(placement: Placement | None = None) -> dict[str, str]:
 
 
 def alone() -> dict[str, str]:
-    """Variables for ranks that are all on this machine: they use shared memory alone. What somebody has said of
-    transports stays."""
+    """Variables for ranks that are all on this machine: they use shared memory alone. The user's own settings of
+    transports stay."""
     return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
 
 
@@ -195,12 +195,12 @@ def check(placement: Placement, cores: int) -> None:
     command = [launcher(), *asking, *arguments(placement, cores), "true"]
     deadline = time.monotonic() + MAPPED
     try:
-        asked = asked_twice(command, os.environ | environment(), lambda: deadline - time.monotonic())
+        completed = asked_twice(command, os.environ | environment(), lambda: deadline - time.monotonic())
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
-    words = miscounted(asked.stdout, placement)
-    if asked.returncode != 0:
-        words = refusal(asked.stdout + asked.stderr) or f"exit code {asked.returncode}"
+    words = miscounted(completed.stdout, placement)
+    if completed.returncode != 0:
+        words = refusal(completed.stdout + completed.stderr) or f"exit code {completed.returncode}"
     if words is not None:
         raise BadInput(f"{REFUSED}\n{words}")
 
@@ -211,7 +211,7 @@ def passing(words: str) -> bool:
 
 
 def asked_twice(
-    command: Sequence[str], variables: Mapping[str, str], left: Callable[[], float]
+    command: Sequence[str], variables: Mapping[str, str], seconds_left: Callable[[], float]
 ) -> subprocess.CompletedProcess[str]:
     """Run an mpirun that launches nothing; once more where it did not come up, or has not answered in half of
     the `left()` seconds. Raises TimeoutExpired where it doesn't answer then, either."""
@@ -228,10 +228,10 @@ def asked_twice(
         )
 
     with contextlib.suppress(subprocess.TimeoutExpired):
-        asked = ask(left() / 2)
-        if not passing(asked.stdout + asked.stderr):
-            return asked
-    return ask(left())
+        completed = ask(seconds_left() / 2)
+        if not passing(completed.stdout + completed.stderr):
+            return completed
+    return ask(seconds_left())
 
 
 def miscounted(output: str, placement: Placement) -> str | None:
@@ -240,15 +240,15 @@ def miscounted(output: str, placement: Placement) -> str | None:
     With ppr, version 5.0.11 fills every resource, also beyond the number of ranks. Then the start fails with a message
     that explains nothing.
     """
-    found = output.count("Data for proc:")
-    if found == placement.ranks:
+    rank_count = output.count("Data for proc:")
+    if rank_count == placement.ranks:
         return None
     each, by = placement.per_resource, placement.map_by
     return (
-        f"Its mapper has made {found} ranks of {placement.ranks}: it puts {each} ranks on every {by} that gets any, "
-        f"so the number of ranks should be a multiple of {each}."
+        f"Its mapper has made {rank_count} ranks of {placement.ranks}: it puts {each} ranks on every {by} that gets "
+        f"any, so the number of ranks should be a multiple of {each}."
         if each
-        else f"Its mapper has made {found} ranks of {placement.ranks}."
+        else f"Its mapper has made {rank_count} ranks of {placement.ranks}."
     )
 
 
@@ -256,7 +256,7 @@ def miscounted(output: str, placement: Placement) -> str | None:
 class Death:
     """A rank that was ended by a signal, as its launcher tells it."""
 
-    rank: int | None  # None where only a process is told, and perhaps not that of the first
+    rank: int | None  # None where the output names only a process, which may not be the first one
     pid: int
     host: str
     signal: int
@@ -264,14 +264,14 @@ class Death:
 
 def death(output: str) -> Death | None:
     """Which rank died first, if mpirun's output says that one did."""
-    found = _DIED.search(output)
-    return Death(int(found[1]), int(found[2]), found[3], int(found[4])) if found else None
+    match = _DIED.search(output)
+    return Death(int(match[1]), int(match[2]), match[3], int(match[4])) if match else None
 
 
-def left(output: str) -> tuple[int, int] | None:
+def early_exit(output: str) -> tuple[int, int] | None:
     """Which rank ended first by itself, if mpirun's output says that one did: its number and exit code."""
-    found = _LEFT.search(output)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _EXITED.search(output)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def refuses(output: str) -> bool:

@@ -17,6 +17,12 @@ from workshop.core.errors import WorkshopError
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
 SECONDS = 900  # for a download on a slow line
 ANEW = {"PIP_IGNORE_INSTALLED": "1"}  # for pip, what the environment has counts as installed in a prefix, too
+# What pip and uv say where they reach nobody.
+UNREACHED = (
+    "client error (Connect)", "Connection refused", "ConnectTimeout", "dns error", "error sending request",
+    "Failed to establish a new connection", "name resolution", "NameResolutionError", "Network is unreachable",
+    "from versions: none", "network connectivity is disabled", "NewConnectionError", "ProxyError",
+)  # fmt: skip
 CHECK = "from mpi4py import MPI; assert MPI.COMM_WORLD.size == 2; MPI.COMM_WORLD.Barrier()"
 
 
@@ -38,7 +44,10 @@ def installed() -> dict[str, Path]:
 def version(folder: Path) -> str | None:
     """The version of the MPI in a prefix; None where its package doesn't tell."""
     names = {pin.partition("==")[0].replace("-", "_") for pin in PACKAGES.values()}
-    described = [found.name.partition("-") for found in folder.glob("lib*/python*/site-packages/*.dist-info")]
+    described = [
+        name_and_version.name.partition("-")
+        for name_and_version in folder.glob("lib*/python*/site-packages/*.dist-info")
+    ]
     return next((rest.removesuffix(".dist-info") for name, _, rest in described if name in names), None)
 
 
@@ -48,10 +57,10 @@ def install(name: str) -> Path:
     Raises WorkshopError where it can't be installed or doesn't start ranks.
     """
     folder = _folder(name)
-    there = folder.is_dir()
+    existed = folder.is_dir()
     install_packages(folder, [PACKAGES[name]])
     words = starts([launcher(folder)], environment(folder))
-    if words is not None and there:  # sessions may use it, and the machine may only be busy
+    if words is not None and existed:  # sessions may use it, and the machine may only be busy
         raise WorkshopError(
             f"{name} is in {folder}, but doesn't start two ranks now; delete that folder to have it installed anew. "
             f"It says: {words}"
@@ -77,10 +86,7 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
             command, capture_output=True, text=True, timeout=SECONDS, check=False, env=os.environ | ANEW
         )
         if done.returncode != 0:
-            words = " ".join((done.stderr or done.stdout).split())
-            raise WorkshopError(
-                f"{' '.join(packages)} could not be installed into {folder}; the installer says: {words}"
-            )
+            raise WorkshopError(f"{' '.join(packages)} can't be installed: {fault(done.stderr or done.stdout)}")
         try:
             partial.rename(folder)
         except OSError:
@@ -104,15 +110,22 @@ def installer(action: str = "install") -> list[str]:
     To be followed by options and packages; `action` is install or uninstall.
     """
     if importlib.util.find_spec("pip"):
-        asked = [] if action == "install" else ["--yes"]
-        return [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", action, *asked]
-    found = uv()
-    if found is None:
+        options = [] if action == "install" else ["--yes"]
+        return [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", action, *options]
+    uv_path = uv()
+    if uv_path is None:
         raise WorkshopError(
             "Neither pip nor uv is in this environment, and one of them is needed to install packages; "
             f"run `{sys.executable} -m ensurepip` first."
         )
-    return [found, "pip", action, "--quiet", "--python", sys.executable]
+    return [uv_path, "pip", action, "--quiet", "--python", sys.executable]
+
+
+def fault(output: str) -> str:
+    """Why an installer failed, as the end of a sentence: the network, or the end of what it says."""
+    if any(words in output for words in UNREACHED):
+        return "the network is missing; connect this machine, then try again."
+    return f"the installer says: {' '.join(output.split())[-600:]}"
 
 
 def uv() -> str | None:

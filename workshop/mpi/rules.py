@@ -35,9 +35,9 @@ def dealt_out(placement: Placement) -> list[list[int]]:
     dealt: list[list[int]] = [[] for _ in slots]
     rank = 0
     while rank < placement.ranks:
-        for mine, slot in zip(dealt, slots, strict=True):
+        for host_ranks, slot in zip(dealt, slots, strict=True):
             last = min(rank + slot, placement.ranks)
-            mine += range(rank, last)
+            host_ranks += range(rank, last)
             rank = last
     return dealt
 
@@ -53,9 +53,9 @@ def intel_mpi(placement: Placement, described: MachineDescription) -> str:
     pinning = pins(placement, described)
     hosts = [host.name for host in placement.hosts]
     where = [
-        f"{words.numbered('rank', mine)} on {name}"
-        for name, mine in zip(hosts, dealt_out(placement), strict=False)
-        if mine
+        f"{words.numbered('rank', host_ranks)} on {name}"
+        for name, host_ranks in zip(hosts, dealt_out(placement), strict=False)
+        if host_ranks
     ]
     dealt = f"{words.listed(where)}; " if where else ""
     return f"{why} By its documented rules: {dealt}{_pinned(pinning)}."
@@ -69,7 +69,7 @@ def pins(placement: Placement, described: MachineDescription) -> Mapping[str, st
 
 
 def _pinned(pinning: Mapping[str, str]) -> str:
-    """What the variables mean for a rank."""
+    """The meaning of the variables for a rank."""
     if pinning.get("I_MPI_PIN", "1").lower() in ("0", "no", "off", "disable"):
         return "ranks are not pinned (I_MPI_PIN=0), each may run on the whole host"
     if listed := pinning.get("I_MPI_PIN_PROCESSOR_LIST"):

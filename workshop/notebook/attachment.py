@@ -23,7 +23,7 @@ RANKS = 2  # of a private session
 ENDS = 4.0  # seconds for a private session's end: Jupyter gives a kernel five
 NEXT = "`workshop.attach()` without a name takes the newest that is up, or starts one of your own"
 
-_held: Session | None = None  # what this notebook is attached to
+_attached: Session | None = None  # what this notebook is attached to
 
 
 def attach(name: str | None = None, *, private: bool = False) -> Session:
@@ -33,25 +33,25 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     With `private`, always a private one. Raises BadInput where no session of that name is up, and for a learner's name
     that can't be a nickname; WorkshopError where a private one doesn't start.
     """
-    global _held
+    global _attached
     if name is not None and private:
         raise BadInput("attach takes the name of a session or private=True, not both.")
-    if _held is not None and _is_meant(_held, name, private):
-        return _held
+    if _attached is not None and _is_meant(_attached, name, private):
+        return _attached
     learner.name()  # one that can't be is refused before anything starts
     store = store_access.store()
-    found = None if private else _named(store, name) if name is not None else _newest(store)
-    record = found or _start(store, "You asked for" if private else "No session is up, so this starts")
+    record_found = None if private else _named(store, name) if name is not None else _newest(store)
+    record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
-    _held = Session(store, record)
-    _magics(_held)
-    return _held
+    _attached = Session(store, record)
+    _magics(_attached)
+    return _attached
 
 
-def _is_meant(held: Session, name: str | None, private: bool) -> bool:
+def _is_meant(attached: Session, name: str | None, private: bool) -> bool:
     """Whether the session that is held is still up, and the one that is asked for."""
     try:
-        record = held.record
+        record = attached.record
     except WorkshopError:  # another state folder, or a database that is gone
         return False
     return record.up and (name is None or record.name == name) and (record.private or not private)
@@ -63,29 +63,31 @@ def _newest(store: Store) -> SessionRecord | None:
 
 
 def _named(store: Store, name: str) -> SessionRecord:
-    known = {session.name: session for session in store.sessions()}
-    if name not in known:
-        up = ", ".join(session.name for session in known.values() if session.up and not session.private)
+    by_name = {session.name: session for session in store.sessions()}
+    if name not in by_name:
+        up = ", ".join(session.name for session in by_name.values() if session.up and not session.private)
         raise BadInput(f"There is no session {name!r}; {f'up are {up}, and' if up else 'none is up;'} {NEXT}.")
-    if not known[name].up:
-        raise BadInput(f"Session {name} is {known[name].state}; {NEXT}.")
-    return known[name]
+    if not by_name[name].up:
+        raise BadInput(f"Session {name} is {by_name[name].state}; {NEXT}.")
+    return by_name[name]
 
 
 def _start(store: Store, why: str) -> SessionRecord:
     """A private session, which ends with this process however that ends."""
-    said = f"{why} a private one of {RANKS} ranks. It ends with this notebook."
-    shown = StatusLine()
-    shown.last(f"{said} It takes a few seconds.", html.box(html.line(said) + html.muted("It takes a few seconds.")))
+    message = f"{why} a private one of {RANKS} ranks. It ends with this notebook."
+    status = StatusLine()
+    status.last(
+        f"{message} It takes a few seconds.", html.box(html.line(message) + html.muted("It takes a few seconds."))
+    )
     name = lifecycle.private_name("notebook")
     session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)
     atexit.register(_end, conductor)
     try:
         ready = lifecycle.wait_ready(store, session, conductor)
     except BaseException:
-        shown.last("The private session did not start.", html.box(html.line("The private session did not start.")))
+        status.last("The private session did not start.", html.box(html.line("The private session did not start.")))
         raise
-    shown.last(said, html.box(html.line(said)))
+    status.last(message, html.box(html.line(message)))
     return ready
 
 

@@ -1,4 +1,4 @@
-"""A sentence in a box: what a check or a guess came to."""
+"""A sentence in a box: the result of a check or a guess."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workshop.report import html
 GOOD, NEARLY, CALM = "good", "nearly", "calm"  # looks of `report.html.box`
 
 
-class Said(display.Shown):
+class Message(display.NotebookDisplay):
     """A heading and a sentence, with a bar of a look. `inside` is HTML in place of the heading, which is for words
     alone then. `show` shows it at once, since a cell may say several."""
 

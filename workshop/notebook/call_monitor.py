@@ -15,7 +15,7 @@ import ipyparallel as ipp
 
 from workshop.core.words import count
 from workshop.engine import cells
-from workshop.mpi.reports.seats import ranges
+from workshop.mpi.reports.bindings import ranges
 from workshop.notebook.output import PATIENT, Output
 from workshop.runtime.engine_client import Ranks
 
@@ -57,8 +57,8 @@ class Stop:
 
 @dataclass(frozen=True)
 class CellError:
-    """What ended a cell on a rank. `where` has the line, its code, the function that it is in ("": none), and whether
-    that is of an earlier cell; None where no line of a cell is to blame."""
+    """The error that ended a cell on a rank. `where` has the line, its code, its function ("": none), and whether an
+    earlier cell has it; None where no line of a cell is to blame."""
 
     type: str
     message: str
@@ -95,7 +95,7 @@ class CallResult:
 
     results: list[RankResult]
     why: Why = ""
-    own: frozenset[int] = frozenset()
+    own_ends: frozenset[int] = frozenset()
     deaf: frozenset[int] = frozenset()
     where: Mapping[int, Mapping[str, Any] | None] = field(default_factory=dict)
 
@@ -103,8 +103,8 @@ class CallResult:
 def place(where: Mapping[str, Any], quote: str = "") -> str:
     """A line of a cell in words: line 3: code."""
     inside = f"in {where['function']}, " if where.get("earlier") and where["function"] else ""
-    of = " of an earlier cell" if where.get("earlier") else ""
-    return f"{inside}line {where['line']}{of}: {quote}{where['code']}{quote}"
+    whose = " of an earlier cell" if where.get("earlier") else ""
+    return f"{inside}line {where['line']}{whose}: {quote}{where['code']}{quote}"
 
 
 def these(ranks: Sequence[int], capital: bool = False) -> str:
@@ -143,8 +143,8 @@ class CallMonitor:
     def until_ended(self, stop: Callable[[], bool]) -> CallResult:
         """Returns when all ranks have ended, or won't. Raises WorkshopError where their session is gone."""
         why: Why = ""
-        asked, checked = 0.0, self._began
-        own: frozenset[int] = frozenset()
+        stop_sent_at, checked = 0.0, self._began
+        ended_before: frozenset[int] = frozenset()
         where: dict[int, Mapping[str, Any] | None] = {}
         while True:
             self._look()
@@ -156,10 +156,10 @@ class CallMonitor:
             if self._dead and now - self._last > DEAF:
                 break
             if not why and (why := self._reason(now, stop())):
-                asked, own = now, frozenset(self._ended)
+                stop_sent_at, ended_before = now, frozenset(self._ended)
                 where = {rank: self._output.ranks[rank].where for rank in self._running}
                 self._interrupt()
-            elif why in ("stopped", "late", "left") and now - asked > DEAF:
+            elif why in ("stopped", "late", "left") and now - stop_sent_at > DEAF:
                 break
             if now - checked > CHECK:
                 checked = now
@@ -170,7 +170,7 @@ class CallMonitor:
         deaf = frozenset(self._running)
         if not deaf and not self._dead:
             self._last_words()
-        return CallResult([self._ended[rank] for rank in sorted(self._ended)], why, own, deaf, where)
+        return CallResult([self._ended[rank] for rank in sorted(self._ended)], why, ended_before, deaf, where)
 
     @property
     def _running(self) -> list[int]:
@@ -186,10 +186,10 @@ class CallMonitor:
 
     def _take(self) -> None:
         for rank, result in enumerate(self._results):
-            told = result.metadata["outputs"]  # its own: the client drops what it knows of a call that has ended
-            while self._taken[rank] < len(told):
-                content = told[self._taken[rank]]
-                told[self._taken[rank]] = None
+            outputs = result.metadata["outputs"]  # its own: the client drops what it knows of a call that has ended
+            while self._taken[rank] < len(outputs):
+                content = outputs[self._taken[rank]]
+                outputs[self._taken[rank]] = None
                 self._taken[rank] += 1
                 self._output.ranks[rank].take(content)
 
@@ -198,7 +198,7 @@ class CallMonitor:
             return "stopped"
         if now - self._began > self._seconds:
             return "late"
-        failed = any(one.error is not None for one in self._ended.values())
+        failed = any(result.error is not None for result in self._ended.values())
         return "left" if failed and now - self._last > WAITED else ""
 
     def _interrupt(self) -> None:
@@ -214,21 +214,27 @@ class CallMonitor:
         self._output.status = text
 
     def _result(self, rank: int) -> RankResult:
-        told: Any
+        error_fields: Any
         try:
-            told = self._results[rank].get(0)
+            error_fields = self._results[rank].get(0)
         except ipp.error.RemoteError as error:
-            told = {"type": error.ename, "message": error.evalue, "where": None, "traceback": ""}
+            error_fields = {"type": error.ename, "message": error.evalue, "where": None, "traceback": ""}
             self._dead = self._dead or error.ename == "EngineError"
         except ipp.error.EngineError:
-            told = {"type": "EngineError", "message": "its process has ended", "where": None, "traceback": ""}
+            error_fields = {"type": "EngineError", "message": "its process has ended", "where": None, "traceback": ""}
             self._dead = True
         except Exception as error:  # a value that can't be brought here
-            told = {"type": type(error).__name__, "message": str(error), "where": None, "traceback": ""}
+            error_fields = {"type": type(error).__name__, "message": str(error), "where": None, "traceback": ""}
         value = None
-        if isinstance(told, Mapping) and "value" in told:
-            told, value = told["error"], told["value"]
-        error = None if told is None else CellError(told["type"], told["message"], told["where"], told["traceback"])
+        if isinstance(error_fields, Mapping) and "value" in error_fields:
+            error_fields, value = error_fields["error"], error_fields["value"]
+        error = (
+            None
+            if error_fields is None
+            else CellError(
+                error_fields["type"], error_fields["message"], error_fields["where"], error_fields["traceback"]
+            )
+        )
         return RankResult(rank, error is None, error, "", value)
 
     def _last_words(self) -> None:
@@ -246,24 +252,24 @@ class CallMonitor:
             self._ended[rank] = replace(ended, output=printed)
 
 
-def told(watched: CallResult, size: int, seconds: float) -> list[str]:
-    """What to say of a cell that didn't end well, line by line; nothing where all is well, or where a rank died."""
+def describe_end(watched: CallResult, size: int, seconds: float) -> list[str]:
+    """The lines on a cell that failed; empty where all is well, or where a rank died."""
     if watched.why == "died":
         return []
     if not watched.why:
         return errors(watched.results)
-    own = [one for one in watched.results if one.rank in watched.own]
-    lines = errors(own)
+    own_results = [result for result in watched.results if result.rank in watched.own_ends]
+    lines = errors(own_results)
     groups: dict[str, list[int]] = {}
     for rank in range(size):
-        if rank not in watched.own:
+        if rank not in watched.own_ends:
             at = watched.where.get(rank)
             groups.setdefault(f"in {place(at, '`')}" if at else "", []).append(rank)
     if watched.why == "left":
         how = "waited for others that no longer come" if watched.deaf else f"had not ended {WAITED:g} s later"
         lines += [f"{these(ranks, capital=True)} {how}{', ' if at else ''}{at}." for at, ranks in groups.items()]
         return lines
-    finished = [one.rank for one in own if one.ok]
+    finished = [result.rank for result in own_results if result.ok]
     were = [f"{these(finished)} had finished"] if finished else []
     for at, ranks in groups.items():
         were.append(f"{these(ranks)} {'was' if len(ranks) == 1 else 'were'} {at or 'still running'}")

@@ -40,23 +40,23 @@ def pieces(cards: Iterable[Card], snapshot: Snapshot | None = None) -> Iterator[
 def figures(cards: Iterable[Card]) -> dict[str, go.Figure]:
     """The figures of cards by the cards' names, under the cards' titles; further ones of a card have a number behind
     it."""
-    found: dict[str, go.Figure] = {}
+    by_name: dict[str, go.Figure] = {}
     for card in cards:
-        drawn = [part["figure"] for part in card.parts if part["kind"] == "figure"]
-        for number, one in enumerate(drawn, 1):
-            found.setdefault(card.name if number == 1 else f"{card.name}-{number}", titled(one, card.title))
-    return found
+        plots = [part["figure"] for part in card.parts if part["kind"] == "figure"]
+        for number, plot in enumerate(plots, 1):
+            by_name.setdefault(card.name if number == 1 else f"{card.name}-{number}", titled(plot, card.title))
+    return by_name
 
 
-def titled(drawn: go.Figure, title: str) -> go.Figure:
+def titled(plot: go.Figure, title: str) -> go.Figure:
     """A figure with a title above it, as it stands alone; its plot stays as large as it was."""
-    one = go.Figure(drawn)
-    if not title or one.layout.title.text:
-        return one
-    above, height = one.layout.margin.t or 0, one.layout.height
+    copy = go.Figure(plot)
+    if not title or copy.layout.title.text:
+        return copy
+    above, height = copy.layout.margin.t or 0, copy.layout.height
     place = {"x": 0, "xref": "paper", "y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 6}}
-    one.update_layout(title={"text": escape(title), "font": {"size": 15}, **place}, margin_t=above + TITLE)
-    return one if height is None else one.update_layout(height=height + TITLE)
+    copy.update_layout(title={"text": escape(title), "font": {"size": 15}, **place}, margin_t=above + TITLE)
+    return copy if height is None else copy.update_layout(height=height + TITLE)
 
 
 class _Source:
@@ -67,18 +67,18 @@ class _Source:
 
     def __call__(self, url: str) -> str | None:
         """Empty for a picture that is too large, None for one that isn't there."""
-        held = url if url.startswith("data:image/") else self._read(url)
-        if held is None or len(held) > self._left:
-            return held and ""
-        self._left -= len(held)
-        return held
+        address = url if url.startswith("data:image/") else self._read(url)
+        if address is None or len(address) > self._left:
+            return address and ""
+        self._left -= len(address)
+        return address
 
     def _read(self, url: str) -> str | None:
-        found = _ARTIFACT.match(url)
-        kept = self._snapshot.artifacts.get(unquote(found[1])) if self._snapshot is not None and found else None
-        if self._snapshot is None or kept is None or not kept.media_type.startswith("image/"):
+        match = _ARTIFACT.match(url)
+        artifact = self._snapshot.artifacts.get(unquote(match[1])) if self._snapshot is not None and match else None
+        if self._snapshot is None or artifact is None or not artifact.media_type.startswith("image/"):
             return None
-        return picture_address(self._snapshot.read(kept.name), kept.media_type)
+        return picture_address(self._snapshot.read(artifact.name), artifact.media_type)
 
 
 LARGEST = 300_000  # characters of one
@@ -89,8 +89,8 @@ MOST_PIXELS = 40_000_000  # that are read to make a smaller one
 def picture_address(data: bytes, kind: str) -> str:
     """A picture itself as an address (`data:...`), of a large one a smaller copy; empty for one that is too large for
     that, or can't be read."""
-    whole = _address(data, kind)
-    return whole if len(whole) <= LARGEST else _smaller(data)
+    address = _address(data, kind)
+    return address if len(address) <= LARGEST else _smaller(data)
 
 
 def _smaller(data: bytes) -> str:
@@ -103,9 +103,9 @@ def _smaller(data: bytes) -> str:
         image = ImageOps.exif_transpose(opened).convert("RGB")
         for side in SIDES:
             image.thumbnail((side, side))
-            made = io.BytesIO()
-            image.save(made, "JPEG", quality=85)
-            if len(small := _address(made.getvalue(), "image/jpeg")) <= LARGEST:
+            buffer = io.BytesIO()
+            image.save(buffer, "JPEG", quality=85)
+            if len(small := _address(buffer.getvalue(), "image/jpeg")) <= LARGEST:
                 return small
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
         pass

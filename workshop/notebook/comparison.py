@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
 from workshop.notebook import cards, store_access
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import Shown
+from workshop.notebook.display import CardsDisplay, FiguresDisplay
 from workshop.notebook.results import ShownVerdict
 from workshop.notebook.shown import RunShown, ended
-from workshop.report import comparison, html, terminal
+from workshop.report import comparison, terminal
+from workshop.report.cards import Card, figure, fold, line, table, words
 from workshop.report.comparison import Row
 from workshop.report.snapshot import Snapshot
 from workshop.runtime import client
@@ -29,11 +29,13 @@ MOST = 8  # runs: as many colours as can be told apart
 
 def compare(*runs: RunShown | int | str) -> ComparisonShown:
     """Compare two to eight runs, each a run of this notebook or a number. Raises BadInput for other values."""
-    given = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
-    if not 2 <= len(given) <= MOST:
-        raise BadInput(f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(given)} were given.")
-    store = next((run.store for run in given if isinstance(run, RunShown)), None) or store_access.store()
-    return ComparisonShown(store, [_record(store, run) for run in given])
+    arguments = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
+    if not 2 <= len(arguments) <= MOST:
+        raise BadInput(
+            f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(arguments)} were given."
+        )
+    store = next((run.store for run in arguments if isinstance(run, RunShown)), None) or store_access.store()
+    return ComparisonShown(store, [_record(store, run) for run in arguments])
 
 
 def _record(store: Store, run: Any) -> RunRecord:
@@ -46,7 +48,7 @@ def _record(store: Store, run: Any) -> RunRecord:
     return client.read(store, run)
 
 
-class ComparisonShown(Shown):
+class ComparisonShown(CardsDisplay, FiguresDisplay):
     def __init__(self, store: Store, runs: Sequence[RunRecord]) -> None:
         self._store = store
         self.runs = tuple(runs)
@@ -58,7 +60,7 @@ class ComparisonShown(Shown):
 
     @property
     def results(self) -> list[Row]:
-        """What the runs came to, as words, those first in which they differ."""
+        """The results of the runs in words; the results that differ come first."""
         return [row for rows in self._results for row in rows]
 
     @cached_property
@@ -74,40 +76,29 @@ class ComparisonShown(Shown):
         return DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
 
     @property
-    def figures(self) -> list[str]:
-        """The names that `figure` takes: the curves that the runs have told."""
-        return comparison.curves(Snapshot(self._store, run) for run in self.runs)
+    def name(self) -> str:
+        return "The comparison"
 
-    def figure(self, name: str | None = None) -> go.Figure:
-        """A curve of all runs in one plot; without a name the most important one. Raises BadInput."""
-        known = self.figures
-        chosen = name if name is not None else next(iter(known), None)
-        if chosen is None or chosen not in known:
-            what = "have told no curves" if not known else f"have no curve {chosen!r}; there are {', '.join(known)}"
-            raise BadInput(f"These runs {what}.")
-        return self._curve(chosen)
+    @property
+    def figures_by_name(self) -> dict[str, go.Figure]:
+        """The curves that the runs have told, all runs in one plot each."""
+        names = comparison.curves(Snapshot(self._store, run) for run in self.runs)
+        return {name: self._curve(name) for name in names}
 
-    def words(self) -> str:
-        heads = ["", *self._labels]
-        parts = [terminal.columns(heads, self._facts)]
-        parts.append(terminal.columns(heads, self.settings) if self.settings else NOTHING)
-        if self.results:
-            parts.append(terminal.columns(heads, self.results))
-        return "\n\n".join(parts)
-
-    def pieces(self) -> Iterable[Piece]:
+    def cards(self) -> list[Card]:
         heads = ["", *self._labels]
         different, same = self._results
-        yield html.table(heads, self._facts)
-        yield html.line("Set differently", tone="label")
-        yield html.table(heads, self.settings) if self.settings else html.line(NOTHING)
+        all_cards = [
+            Card("facts", "", (table(heads, self._facts),)),
+            Card("set", "Set differently", (table(heads, self.settings) if self.settings else words(line(NOTHING)),)),
+        ]
         if different:
-            yield html.line("What came out", tone="label")
-            yield html.table(heads, different)
+            all_cards.append(Card("results", "What came out", (table(heads, different),)))
         if same:
-            yield html.fold(f"The same in all: {len(same)}", html.table(heads, same))
-        if names := self.figures:
-            yield self._curve(names[0])
+            title = f"The same in all: {len(same)}"
+            all_cards.append(Card("same", "", (fold(title, terminal.columns(heads, same)),)))
+        curves = [figure(plot) for plot in list(self.figures_by_name.values())[:1]]
+        return [*all_cards, Card("curve", "", tuple(curves))]
 
     @property
     def _labels(self) -> list[str]:
@@ -118,13 +109,13 @@ class ComparisonShown(Shown):
 
     @property
     def _facts(self) -> list[Row]:
-        said = [ShownVerdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
-        return [("status", *map(ended, self.runs)), ("verdict", *said)]
+        verdicts = [ShownVerdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
+        return [("status", *map(ended, self.runs)), ("verdict", *verdicts)]
 
     def _curve(self, name: str) -> go.Figure:
         snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
-        drawn = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
-        return cards.titled(drawn, name[:1].upper() + name[1:])
+        plot = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
+        return cards.titled(plot, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."

@@ -7,7 +7,8 @@ import os
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import plotly.graph_objects as go
@@ -16,7 +17,11 @@ from IPython import get_ipython
 from IPython.display import display, update_display
 from plotly.io.base_renderers import MimetypeRenderer
 
+from workshop.core.errors import BadInput
 from workshop.notebook.cards import Piece
+from workshop.notebook.cards import pieces as pieces_of
+from workshop.report import terminal
+from workshop.report.cards import Card
 from workshop.report.figures import theme
 from workshop.report.html import alone
 
@@ -25,7 +30,7 @@ RENDERER = "workshop"
 EVERY = 0.4  # seconds between two updates of a live line
 
 
-class Shown(ABC):
+class NotebookDisplay(ABC):
     """Something that shows itself: as words where there are only words, and in a notebook as HTML with figures."""
 
     @abstractmethod
@@ -34,7 +39,7 @@ class Shown(ABC):
 
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
-        """What a notebook shows, from above."""
+        """The parts that a notebook shows, from top to bottom."""
 
     _cell: Any = None  # in which it has shown itself by being made
 
@@ -50,24 +55,68 @@ class Shown(ABC):
             show(self.words(), self.pieces())
 
 
+class CardsDisplay(NotebookDisplay):
+    """Something that shows itself as cards."""
+
+    @abstractmethod
+    def cards(self) -> Sequence[Card]:
+        """The cards; figures are left out of the words."""
+
+    def words(self) -> str:
+        return terminal.plain_text(self.cards())
+
+    def pieces(self) -> Iterable[Piece]:
+        return pieces_of(self.cards())
+
+
+class FiguresDisplay(NotebookDisplay):
+    """Something with figures by name."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of it for sentences."""
+
+    @property
+    @abstractmethod
+    def figures_by_name(self) -> Mapping[str, go.Figure]: ...
+
+    @property
+    def figures(self) -> list[str]:
+        """The names that `figure` takes; the first one is what it shows by default."""
+        return list(self.figures_by_name)
+
+    def figure(self, name: str | None = None) -> go.Figure:
+        """A figure of its page, as Plotly has it; without a name the first one. Raises BadInput."""
+        by_name = self.figures_by_name
+        if not by_name:
+            raise BadInput(f"{self.name} has nothing that can be drawn.")
+        chosen = next(iter(by_name)) if name is None else name
+        if chosen not in by_name:
+            near = get_close_matches(str(chosen), list(by_name), 1, 0.5)
+            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(by_name)}."
+            raise BadInput(f"{self.name} has no figure {chosen!r}; {right}")
+        return go.Figure(by_name[chosen])
+
+
 def show(words: str, pieces: Iterable[Piece]) -> None:
     """Show pieces one below the other; where HTML can't be shown, the first one reads `words`, others nothing."""
     if get_ipython() is None:
         if words:
             print(words)
         return
-    made: list[str] = []
+    parts: list[str] = []
 
     def flush() -> None:
         nonlocal words
-        if made or words:
-            display({"text/html": alone("".join(made)) if made else "<span></span>", "text/plain": words}, raw=True)
-            made.clear()
+        if parts or words:
+            display({"text/html": alone("".join(parts)) if parts else "<span></span>", "text/plain": words}, raw=True)
+            parts.clear()
             words = ""
 
     for piece in pieces:
         if isinstance(piece, str):
-            made.append(piece)
+            parts.append(piece)
         else:
             flush()
             display(figure_bundle(piece), raw=True)
@@ -102,7 +151,7 @@ class StatusLine:
 
 
 def _cell() -> Any:
-    """What tells one cell's execution from the next; None where there is no notebook."""
+    """The number of a cell's execution; None outside of a notebook."""
     shell = get_ipython()
     return None if shell is None else shell.execution_count
 

@@ -1,4 +1,4 @@
-"""Widgets to answer a question in a notebook, for each type of question. They get only what a browser may see."""
+"""Widgets to answer a question in a notebook, for each form of a question. They get only what a browser may see."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Field:
             each.disabled = True
 
 
-def field(shown: Mapping[str, Any]) -> Field:
-    """The widgets for a question as it is shown (`quiz.question_view.shown`)."""
-    match shown["type"]:
-        case "single" | "poll":
-            return _choices(shown["options"], one=True)
-        case "multiple":
-            return _choices(shown["options"], one=False)
+def field(view: Mapping[str, Any]) -> Field:
+    """The widgets for a question as it is shown (`view` of `quiz.types.base.Question`)."""
+    match view["form"]:
+        case "choice":
+            return _choices(view["options"], single=True)
+        case "choices":
+            return _choices(view["options"], single=False)
         case "order":
-            return _order(shown["items"])
+            return _order(view["items"])
         case "match":
-            return _match(shown["lefts"], shown["rights"])
-        case "place":
-            return _place(shown["fields"])
+            return _match(view["lefts"], view["rights"])
+        case "fields":
+            return _place(view["fields"])
         case "text":
             return _typed("your answer, in a few words")
-    whole = shown.get("whole")
-    return _typed("the number of a rank, from 0" if whole else "a number", shown.get("unit", ""))
+    whole_number = view.get("whole")
+    return _typed("the number of a rank, from 0" if whole_number else "a number", view.get("unit", ""))
 
 
-def _choices(options: list[dict[str, str]], one: bool) -> Field:
+def _choices(options: list[dict[str, str]], single: bool) -> Field:
     buttons = {option["key"]: _letter(option["key"]) for option in options}
 
     def chosen() -> list[str]:
@@ -58,17 +58,17 @@ def _choices(options: list[dict[str, str]], one: bool) -> Field:
             for button in buttons.values():
                 button.value = button is change["owner"]
 
-    if one:
+    if single:
         for button in buttons.values():
             button.observe(only, "value")
     rows = [_beside(buttons[option["key"]], html=option["html"]) for option in options]
 
     def read() -> Any:
-        return (chosen() or [None])[0] if one else chosen() or None
+        return (chosen() or [None])[0] if single else chosen() or None
 
     def write(raw: Any) -> None:
         for key, button in buttons.items():
-            button.value = key in ([raw] if one else raw)
+            button.value = key in ([raw] if single else raw)
 
     return Field(VBox(rows), read, write, tuple(buttons.values()))
 
@@ -121,9 +121,9 @@ _ARROWS = (("↑", "Move up"), ("↓", "Move down"))
 
 def _match(lefts: list[dict[str, str]], rights: list[dict[str, str]]) -> Field:
     letters = [("choose", ""), *((right["key"].upper(), right["key"]) for right in rights)]
-    chosen = {left["key"]: Dropdown(options=letters, value="", layout=_fixed("7em")) for left in lefts}
+    chosen = {item["key"]: Dropdown(options=letters, value="", layout=_fixed("7em")) for item in lefts}
     listed = [HTML(f"<b>{right['key'].upper()}</b>&ensp;{_inline(right['html'])}") for right in rights]
-    rows = [_beside(chosen[left["key"]], html=left["html"]) for left in lefts]
+    rows = [_beside(chosen[item["key"]], html=item["html"]) for item in lefts]
 
     def read() -> Any:
         raw = {key: dropdown.value for key, dropdown in chosen.items()}
@@ -157,23 +157,27 @@ def _typed(placeholder: str, unit: str = "") -> Field:
 
 
 def _place(fields: list[dict[str, Any]]) -> Field:
-    inputs = {one["name"]: _input(one) for one in fields}
+    inputs = {spec["name"]: _input(spec) for spec in fields}
     rows = [
-        HBox([HTML(f"{escape(one['label'])}<br><small>{escape(one['help'] or '')}</small>", layout=HALF), shown])
-        for one, shown in zip(fields, inputs.values(), strict=True)
+        HBox([HTML(f"{escape(spec['label'])}<br><small>{escape(spec['help'] or '')}</small>", layout=HALF), widget])
+        for spec, widget in zip(fields, inputs.values(), strict=True)
     ]
 
     def write(raw: Any) -> None:
         for name, value in raw.items():
             inputs[name].value = value if not isinstance(inputs[name], Text) else "" if value is None else str(value)
 
-    return Field(VBox(rows), lambda: {name: one.value for name, one in inputs.items()}, write, tuple(inputs.values()))
+    return Field(
+        VBox(rows), lambda: {name: widget.value for name, widget in inputs.items()}, write, tuple(inputs.values())
+    )
 
 
-def _input(one: Mapping[str, Any]) -> Widget:
-    if one["kind"] == "choice":
-        return Dropdown(options=one["choices"], value=one["value"])
-    if one["kind"] == "yesno":
-        return Checkbox(value=bool(one["value"]), description="yes", indent=False)
+def _input(spec: Mapping[str, Any]) -> Widget:
+    if spec["kind"] == "choice":
+        return Dropdown(options=spec["choices"], value=spec["value"])
+    if spec["kind"] == "yesno":
+        return Checkbox(value=bool(spec["value"]), description="yes", indent=False)
     # What isn't a whole number is refused where the answer is read, with a sentence.
-    return Text(value="" if one["value"] is None else str(one["value"]), placeholder=f"{one['least']} to {one['most']}")
+    return Text(
+        value="" if spec["value"] is None else str(spec["value"]), placeholder=f"{spec['least']} to {spec['most']}"
+    )

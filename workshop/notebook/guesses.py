@@ -1,4 +1,4 @@
-"""What somebody guessed, and what came out: read from a notebook's values, and said in words."""
+"""Guesses and measured values: read from a notebook's values, and shown in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
-from workshop.notebook.boxes import CALM, GOOD, Said
+from workshop.notebook.boxes import CALM, GOOD, Message
 from workshop.notebook.request import plain
 from workshop.report import html
 
@@ -21,42 +21,48 @@ def read(id: str, value: Any) -> Any:
     """A guess or a measured value as the store keeps it; None where there is none. Raises BadInput."""
     if value is MISSING or value is None or value is ...:
         return None
-    found = plain(value)
-    if hasattr(found, "tolist"):
-        found = found.tolist()
-    if isinstance(found, float) and not math.isfinite(found):
-        raise BadInput(f"{id} is {found}, which is no number to compare with; look at how it was worked out.")
-    if isinstance(found, str | bool | int | float | list | tuple | dict):
-        return list(found) if isinstance(found, tuple) else found
-    raise BadInput(f"{id} is a {type(found).__name__}; a guess is a number or a word, as in lab.predict({id!r}, 1.5).")
+    plain_value = plain(value)
+    if hasattr(plain_value, "tolist"):
+        plain_value = plain_value.tolist()
+    if isinstance(plain_value, float) and not math.isfinite(plain_value):
+        raise BadInput(f"{id} is {plain_value}, which is no number to compare with; look at how it was worked out.")
+    if isinstance(plain_value, str | bool | int | float | list | tuple | dict):
+        return list(plain_value) if isinstance(plain_value, tuple) else plain_value
+    raise BadInput(
+        f"{id} is a {type(plain_value).__name__}; a guess is a number or a word, as in lab.predict({id!r}, 1.5)."
+    )
 
 
-def predicted(id: str, guess: Any, kept: Mapping[str, Any]) -> Said:
+def predicted(id: str, guess: Any, entry: Mapping[str, Any]) -> Message:
     """The words for a guess, or for somebody who asks for it. `kept` is the store's present entry."""
-    if "measured" in kept:
-        said = f"Measured: {shown(kept['measured'])}."
-        if "guess" not in kept:
-            return Said(f"{id} was measured already", f"{said} A guess counts only before that.")
-        stays = "" if guess is None or guess == kept["guess"] else " It was measured already, so that guess stays."
-        return Said(f"Your guess for {id} was {shown(kept['guess'])}", f"{said}{stays}")
-    if "guess" not in kept:
-        return Said(f"No guess for {id} yet", f"Give a value, as in lab.predict({id!r}, 1.5), before you run on.")
-    return Said(f"Your guess for {id} is {shown(kept['guess'])}", "It is kept, and shown beside what is measured.")
+    if "measured" in entry:
+        sentence = f"Measured: {in_words(entry['measured'])}."
+        if "guess" not in entry:
+            return Message(f"{id} was measured already", f"{sentence} A guess counts only before that.")
+        stays = "" if guess is None or guess == entry["guess"] else " It was measured already, so that guess stays."
+        return Message(f"Your guess for {id} was {in_words(entry['guess'])}", f"{sentence}{stays}")
+    if "guess" not in entry:
+        return Message(f"No guess for {id} yet", f"Give a value, as in lab.predict({id!r}, 1.5), before you run on.")
+    return Message(
+        f"Your guess for {id} is {in_words(entry['guess'])}", "It is kept, and shown beside what is measured."
+    )
 
 
-def compared(id: str, kept: Mapping[str, Any]) -> Said:
+def compared(id: str, entry: Mapping[str, Any]) -> Message:
     """The measured value beside the guess."""
-    measured = kept["measured"]
-    if "guess" not in kept:
-        said = f"You made no guess; the next time, lab.predict({id!r}, ...) comes first."
-        return Said(f"{id}: measured {shown(measured)}", said)
-    guess = kept["guess"]
+    measured = entry["measured"]
+    if "guess" not in entry:
+        sentence = f"You made no guess; the next time, lab.predict({id!r}, ...) comes first."
+        return Message(f"{id}: measured {in_words(measured)}", sentence)
+    guess = entry["guess"]
     how, close = _distance(guess, measured)
-    tiles = html.tiles([(f"{id}: you guessed", shown(guess)), ("Measured", shown(measured))])
-    return Said(f"{id}: you guessed {shown(guess)}, measured {shown(measured)}", how, GOOD if close else CALM, tiles)
+    tiles = html.tiles([(f"{id}: you guessed", in_words(guess)), ("Measured", in_words(measured))])
+    return Message(
+        f"{id}: you guessed {in_words(guess)}, measured {in_words(measured)}", how, GOOD if close else CALM, tiles
+    )
 
 
-def shown(value: Any) -> str:
+def in_words(value: Any) -> str:
     """A value in few words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -65,9 +71,9 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         return say.short(value)
     if isinstance(value, list):
-        return say.listed(shown(one) for one in value)
+        return say.listed(in_words(each) for each in value)
     if isinstance(value, dict):
-        return say.listed(f"{key}: {shown(one)}" for key, one in value.items())
+        return say.listed(f"{key}: {in_words(each)}" for key, each in value.items())
     return str(value)
 
 
@@ -84,7 +90,7 @@ def _distance(guess: Any, measured: Any) -> tuple[str, bool]:
     if abs(off) <= CLOSE * abs(measured):
         return "That is close.", True
     if measured * guess <= 0:
-        return f"Your guess was too {way} by {shown(float(abs(off)))}.", False
+        return f"Your guess was too {way} by {in_words(float(abs(off)))}.", False
     times = max(abs(guess / measured), abs(measured / guess))
     if times >= FAR:
         return f"Your guess was too {way}, by a factor of {say.short(times)}.", False

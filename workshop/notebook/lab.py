@@ -19,9 +19,9 @@ from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import guesses, store_access
-from workshop.notebook.boxes import CALM, GOOD, NEARLY, Said
+from workshop.notebook.boxes import CALM, GOOD, NEARLY, Message
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Shown
+from workshop.notebook.display import NotebookDisplay
 from workshop.notebook.request import unknown
 from workshop.report import html
 from workshop.store.records import LabProgress
@@ -39,11 +39,11 @@ def lab(name: str) -> NotebookLab:
     """The lab with that folder name, like "kmeans"; shows its goals and your progress. Raises BadInput for an unknown
     lab."""
     folder = catalogue.find(name)
-    found = description.read(folder)
-    return NotebookLab(folder, found, store_access.store())
+    lab_description = description.read(folder)
+    return NotebookLab(folder, lab_description, store_access.store())
 
 
-class NotebookLab(Shown):
+class NotebookLab(NotebookDisplay):
     """A lab of the course, as its notebook has it. Progress is kept in the store, under the learner's name."""
 
     def __init__(self, folder: Path, described: description.LabDescription, store: Store) -> None:
@@ -52,25 +52,25 @@ class NotebookLab(Shown):
         self._folder, self._store = folder, store
         self._learner = learner.name()
         self._known = notebook_checks.predicted(folder)
-        before = {(one.kind, one.item): one for one in store.progress(self._learner, self.name)}
+        before = {(entry.kind, entry.item): entry for entry in store.progress(self._learner, self.name)}
         self._notes = list(_notes(self._learner, self.name, before))
         store.keep_opened(self._learner, self.name)
 
     def predict(self, id: str, value: Any = MISSING) -> None:
         """Keep a guess before it is seen, or show the one that was kept. Once it was measured, the guess stays."""
         self._check_prediction(id)
-        kept = self._prediction(id)
+        entry = self._prediction(id)
         guess = guesses.read(id, value)
-        if guess is not None and "measured" not in kept and kept.get("guess") != guess:
-            kept = self._keep_prediction(id, guess=guess)
-        guesses.predicted(id, guess, kept).show()
+        if guess is not None and "measured" not in entry and entry.get("guess") != guess:
+            entry = self._keep_prediction(id, guess=guess)
+        guesses.predicted(id, guess, entry).show()
 
     def measured(self, id: str, value: Any) -> None:
         """Keep what came out, and show it beside the guess."""
         self._check_prediction(id)
-        if (found := guesses.read(id, value)) is None:
+        if (value_read := guesses.read(id, value)) is None:
             raise BadInput(f"Nothing was measured for {id}: give the value that came out.")
-        guesses.compared(id, self._keep_prediction(id, measured=found)).show()
+        guesses.compared(id, self._keep_prediction(id, measured=value_read)).show()
 
     def check(self, id: str, answer: Any = MISSING) -> None:
         """Check an exercise: right, or a hint. Without an answer, it takes the name of the exercise from this notebook,
@@ -85,19 +85,19 @@ class NotebookLab(Shown):
         if exercise.ranks:
             if answer is not MISSING:
                 raise BadInput(f'{id} is written in a %%ranks cell: check it there, with lab.check("{id}") alone.')
-            found = self._on_ranks(exercise)
+            outcome = self._on_ranks(exercise)
         else:
             shell = get_ipython()
             if answer is MISSING and shell is not None:
                 answer = shell.user_ns.get(id, MISSING)
-            found = exercise_checks.run(exercise, answer)
-        self._tell(id, found)
+            outcome = exercise_checks.run(exercise, answer)
+        self._tell(id, outcome)
 
     def words(self) -> str:
         described = self.described
         lines = [f"Lab {described.number}: {described.title}, about {described.minutes} minutes", *self._notes]
         lines += [f"- {goal}" for goal in described.goals]
-        lines += [f"Exercise {id}: {said}" for id, said, _ in self._standing()]
+        lines += [f"Exercise {id}: {state}" for id, state, _ in self._states()]
         return "\n".join(lines)
 
     def pieces(self) -> Iterable[Piece]:
@@ -108,49 +108,51 @@ class NotebookLab(Shown):
             html.line(f"About {described.minutes} minutes. At its end you can:"),
             _LIST.format(goals),
         ]
-        if standing := list(self._standing()):
+        if states := list(self._states()):
             marks = "".join(
-                f'<li><code>{escape(id)}</code> <span class="ws-dot ws-{look}">&#9632;</span> {escape(said)}</li>'
-                for id, said, look in standing
+                f'<li><code>{escape(id)}</code> <span class="ws-dot ws-{look}">&#9632;</span> {escape(state)}</li>'
+                for id, state, look in states
             )
             parts.append(html.line("Exercises:") + _LIST.format(marks))
         parts += [html.line(note, tone="note") for note in self._notes]
         yield html.box("".join(parts))
 
-    def _standing(self) -> Iterable[tuple[str, str, str]]:
+    def _states(self) -> Iterable[tuple[str, str, str]]:
         """Each exercise with its state and its look."""
-        kept = {one.item: one for one in self._store.progress(self._learner, self.name) if one.kind == "exercise"}
+        entries = {
+            entry.item: entry for entry in self._store.progress(self._learner, self.name) if entry.kind == "exercise"
+        }
         for id in self.described.exercises:
-            one = kept.get(id)
-            if one is None:
+            entry = entries.get(id)
+            if entry is None:
                 yield id, "to do", CALM
-            elif one.right_at is not None:
+            elif entry.right_at is not None:
                 yield id, "right", GOOD
             else:
-                yield id, f"not right yet, after {say.count(one.tries, 'check')}", NEARLY
+                yield id, f"not right yet, after {say.count(entry.tries, 'check')}", NEARLY
 
     def _check_prediction(self, id: str) -> None:
         if not isinstance(id, str) or id not in self._known:
-            known = self._known or ("none",)
-            raise unknown(f"{id!r:.60}".strip("'"), known, f"a prediction of lab {self.name}")
+            names = self._known or ("none",)
+            raise unknown(f"{id!r:.60}".strip("'"), names, f"a prediction of lab {self.name}")
 
     def _prediction(self, id: str) -> dict[str, Any]:
         rows = self._store.progress(self._learner, self.name)
-        return next((dict(one.value or {}) for one in rows if (one.kind, one.item) == ("prediction", id)), {})
+        return next((dict(entry.value or {}) for entry in rows if (entry.kind, entry.item) == ("prediction", id)), {})
 
     def _keep_prediction(self, id: str, **values: Any) -> dict[str, Any]:
         return dict(self._store.keep_prediction(self._learner, self.name, id, **values).value or {})
 
-    def _tell(self, id: str, found: CheckOutcome) -> None:
-        """Keep what came of a check, and show it."""
-        kept = self._store.keep_check(self._learner, self.name, id, found.kind, found.said)
-        if not found.right:
-            state, look = ("empty", CALM) if found.kind == "empty" else ("not right yet", NEARLY)
-            Said(f"{id} is {state}", found.said, look).show()
+    def _tell(self, id: str, outcome: CheckOutcome) -> None:
+        """Store the result of a check, and show it."""
+        entry = self._store.keep_check(self._learner, self.name, id, outcome.kind, outcome.sentence)
+        if not outcome.right:
+            state, look = ("empty", CALM) if outcome.kind == "empty" else ("not right yet", NEARLY)
+            Message(f"{id} is {state}", outcome.sentence, look).show()
             return
-        left = [other for other, said, _ in self._standing() if said != "right"]
-        more = f"Left in this lab: {say.listed(left)}." if left else "All exercises of this lab are right."
-        Said(f"{id} is right", f"{_after(kept)}{more}", GOOD).show()
+        remaining = [other for other, state, _ in self._states() if state != "right"]
+        more = f"Left in this lab: {say.listed(remaining)}." if remaining else "All exercises of this lab are right."
+        Message(f"{id} is right", f"{_after(entry)}{more}", GOOD).show()
 
     def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
         from workshop.notebook.attachment import attach
@@ -158,33 +160,33 @@ class NotebookLab(Shown):
 
         cells = attach().ranks
         text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")
-        with tempfile.TemporaryDirectory(prefix="workshop-check-") as told:
-            arguments = (self.name, text, exercise.id, exercise_checks.SECONDS, told)
+        with tempfile.TemporaryDirectory(prefix="workshop-check-") as folder:
+            arguments = (self.name, text, exercise.id, exercise_checks.SECONDS, folder)
             try:
                 answers = cells.call(rank_checks.check, *arguments, seconds=exercise_checks.SECONDS + GRACE)
             except RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
-                first = rank_checks.what_was_told(Path(told))
+                first = rank_checks.what_was_told(Path(folder))
                 if first is None:
                     return CheckOutcome("late", str(failed))
                 rank, outcome = first
-                return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.said} {failed}")
-        kind, said = answers[0]
-        return CheckOutcome(kind, said)
+                return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.sentence} {failed}")
+        kind, sentence = answers[0]
+        return CheckOutcome(kind, sentence)
 
 
-def _after(kept: LabProgress) -> str:
-    return f"After {kept.tries} checks. " if kept.tries > 1 else ""
+def _after(entry: LabProgress) -> str:
+    return f"After {entry.tries} checks. " if entry.tries > 1 else ""
 
 
 def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress]) -> Iterable[str]:
-    """What somebody should know who opens a lab again, or twice."""
-    mine = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
+    """Notes for a learner who opens a lab again, or in two notebooks."""
+    notebook_name = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
     path = config.home() / "open" / f"{'-'.join(part.encode().hex() for part in (whose, name))}.lock"
     if path in _open:
         return
-    other = _taken(path, mine)
+    other = _mark_open(path, notebook_name)
     if other is not None:
         yield f"This lab is open in {other}, too: both keep the same progress, and each has ranks of its own."
     elif ("notebook", "") in before:
@@ -194,7 +196,7 @@ def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress])
         )
 
 
-def _taken(path: Path, mine: str) -> str | None:
+def _mark_open(path: Path, notebook_name: str) -> str | None:
     """Mark this lab as open in this kernel until the kernel ends. Returns the other notebook's name where the lab is
     open there."""
     try:
@@ -212,5 +214,5 @@ def _taken(path: Path, mine: str) -> str | None:
     _open[path] = handle
     with suppress(OSError):  # of a full disk: others hear that another notebook has it, not which one
         os.truncate(handle, 0)
-        os.write(handle, mine.encode()[:200])
+        os.write(handle, notebook_name.encode()[:200])
     return None

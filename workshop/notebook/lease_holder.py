@@ -14,7 +14,7 @@ from workshop.notebook import own_ranks
 from workshop.notebook.output import Output
 from workshop.runtime import lease
 from workshop.runtime.engine_client import Ranks
-from workshop.runtime.lease import Held
+from workshop.runtime.lease import HeldRanks
 from workshop.store.records import SessionRecord
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ class RanksFailed(WorkshopError):
     """A cell did not end well on all ranks; says on which ones, and why."""
 
 
-class Grip:
-    """Held ranks, and the ones that were up last."""
+class RanksHolding:
+    """HeldRanks ranks, and the ones that were up last."""
 
-    def __init__(self, held: Held, check: Callable[[], object]) -> None:
-        self.held = held
+    def __init__(self, held_ranks: HeldRanks, check: Callable[[], object]) -> None:
+        self.held_ranks = held_ranks
         self.check = check  # raises WorkshopError where they are gone with their session
         self.ranks: Ranks | None = None
         self.bound: Ranks | None = None  # those on which `rank`, `size` and `comm` are bound
@@ -42,12 +42,12 @@ class Grip:
     def look(self, output: Output, stop: Callable[[], bool]) -> Ranks:
         """The ranks that are up now; says when they are new since the last cell. Raises RanksFailed where somebody
         stops waiting for new ones, which start all the same."""
-        why = self.held.why_gone(0.0) if self.ranks is not None else ""
+        why = self.held_ranks.why_gone(0.0) if self.ranks is not None else ""
         if self.ranks is not None and not self.ranks.alive:
             output.status = "Waiting for new ranks…"
             output.draw(now=True)
         try:
-            now = self.held.up(stop)
+            now = self.held_ranks.up(stop)
             output.status = ""
         except WorkshopError:
             if stop():
@@ -65,43 +65,43 @@ class LeaseHolder:
     """At most one set of ranks of each kind."""
 
     def __init__(self, session: Session) -> None:
-        self.mine: Grip | None = None
+        self.mine: RanksHolding | None = None
         self._session = session
         self._holder = f"{learner.name()}'s notebook"
-        self._own = own_ranks.Own(session.store, own_ranks.placement(session.placement), self._holder)
-        self._shared: Grip | None = None
+        self._own = own_ranks.OwnRanks(session.store, own_ranks.placement(session.placement), self._holder)
+        self._shared: RanksHolding | None = None
 
     @property
     def shared_name(self) -> str:
         """The session that everybody shares."""
         return self._session.name
 
-    def ranks(self, output: Output, shared: bool, stop: Callable[[], bool]) -> tuple[Grip, Ranks]:
+    def ranks(self, output: Output, shared: bool, stop: Callable[[], bool]) -> tuple[RanksHolding, Ranks]:
         """The ranks for a cell, which `output` tells of; started, or waited for, where there are none yet."""
         if shared:
-            grip = self.lend(output, stop)
+            holding = self.lend(output, stop)
             name = self._session.name
             output.note(f"On the ranks of session {name}, whose queue waits until session.release().")
-            return grip, grip.look(output, stop)
+            return holding, holding.look(output, stop)
         if self._shared is not None:
             self.release()
             output.note(f"The ranks of session {self._session.name} were given back; this cell runs on your own.")
         for last in (False, True):
-            grip = self._start(output, stop)
+            holding = self._start(output, stop)
             try:
-                return grip, grip.look(output, stop)
+                return holding, holding.look(output, stop)
             except WorkshopError:  # they went just now
                 if last or stop():
                     raise
         raise AssertionError("the loop returns or raises")
 
-    def _start(self, output: Output, stop: Callable[[], bool]) -> Grip:
+    def _start(self, output: Output, stop: Callable[[], bool]) -> RanksHolding:
         """This notebook's own ranks; started where there are none, or none any longer."""
         try:
-            held, lost = self._own.held, ""
+            held_ranks, lost = self._own.ranks, ""
         except lease.Gone as gone:
-            held, lost = None, str(gone)
-        if held is not None and self.mine is not None:
+            held_ranks, lost = None, str(gone)
+        if held_ranks is not None and self.mine is not None:
             return self.mine
         before = "Your ranks are gone, and the names on them. " if lost else ""
         many = f"{count(self._own.placement.ranks, 'rank')} of this notebook's own"
@@ -113,22 +113,22 @@ class LeaseHolder:
             output.draw()
 
         try:
-            held = self._own.start(say, stop)
+            held_ranks = self._own.start(say, stop)
         except WorkshopError:
             if stop():
                 raise RanksFailed("You stopped the cell while its ranks were starting.") from None
             raise
         output.status = ""
         output.note(f"{before}Started {many} in {time.monotonic() - began:.1f} s.", instead=True)
-        self.mine = Grip(held, self._own.check)
+        self.mine = RanksHolding(held_ranks, self._own.check)
         return self.mine
 
-    def lend(self, output: Output, stop: Callable[[], bool]) -> Grip:
+    def lend(self, output: Output, stop: Callable[[], bool]) -> RanksHolding:
         """The shared session's ranks: the ones that this notebook has already, or newly leased ones."""
         before = ""
         if self._shared is not None:
             try:
-                self._shared.held.check()
+                self._shared.held_ranks.check()
                 return self._shared
             except lease.Gone as gone:
                 before = str(gone).partition(";")[0]
@@ -142,7 +142,7 @@ class LeaseHolder:
             output.draw()
 
         try:
-            held = lease.take(
+            held_ranks = lease.take(
                 self._session.store,
                 self._session.record,
                 self._holder,
@@ -159,15 +159,15 @@ class LeaseHolder:
                 raise RanksFailed(f"You stopped waiting for the ranks of session {name}.") from None
             raise
         atexit.register(self.release)
-        self._shared = Grip(held, held.check)
+        self._shared = RanksHolding(held_ranks, held_ranks.check)
         return self._shared
 
     def release(self) -> None:
         """Give shared ranks back, if we have them."""
-        grip, self._shared = self._shared, None
-        if grip is not None:
+        shared, self._shared = self._shared, None
+        if shared is not None:
             atexit.unregister(self.release)
-            grip.held.release()
+            shared.held_ranks.release()
 
     def close(self) -> None:
         """End this notebook's own ranks, and give shared ones back."""

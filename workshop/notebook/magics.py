@@ -64,7 +64,7 @@ class CellMagics(Magics):
         """Run this cell on all ranks, at the same time.
 
         `rank`, `size` and `comm` (mpi4py) are there in each cell, and names that one cell makes are there in the next.
-        What ranks print is shown by rank while the cell runs; the value of the last line is shown, too. The stop button
+        The output of each rank is shown while the cell runs; the value of the last line is shown, too. The stop button
         ends the cell. Where ranks then wait for each other for ever they are replaced, and the names on them are gone.
 
         The ranks are this notebook's own, and are started by the first such cell. With --shared they are those of the
@@ -106,24 +106,24 @@ class CellMagics(Magics):
 
     @line_magic
     def autopx(self, line: str) -> Any:
-        """ipyparallel's %autopx: all cells on the ranks, until it is said again."""
+        """ipyparallel's %autopx: all cells run on the ranks, until the magic is used again."""
         with self._on_ranks() as parallel:
             return parallel.autopx(line)
 
     @contextmanager
     def _on_ranks(self) -> Iterator[ParallelMagics]:
         """ipyparallel's magics on the ranks that are up now. Ranks that an interrupt leaves stuck are replaced."""
-        of = ranks.cells(self._session)
+        cells = ranks.cells(self._session)
         output = Output()
         with Stop() as stop:
             try:
-                view = of.view(output, stop)
+                view = cells.view(output, stop)
             finally:
                 output.finish()
         try:
             yield self._on(view)
         except KeyboardInterrupt:
-            raise ranks.RanksFailed("\n".join(["You stopped the cell.", *of.interrupt()])) from None
+            raise ranks.RanksFailed("\n".join(["You stopped the cell.", *cells.interrupt()])) from None
         except UsageError as error:
             raise BadInput(f"%%px: {error}.") from None
 
@@ -143,19 +143,19 @@ class CellMagics(Magics):
         return self._parallel
 
 
-def _parsed(of: Callable[..., Any], line: str) -> Any:
+def _parsed(function: Callable[..., Any], line: str) -> Any:
     """The options of a cell. Raises BadInput."""
     try:
-        return parse_argstring(of, line)
+        return parse_argstring(function, line)
     except UsageError as error:
         raise BadInput(f"%%ranks: {error}; its line may have --seconds N and --shared, the code is below it.") from None
 
 
-def _seconds(given: str) -> float:
+def _seconds(text: str) -> float:
     try:
-        return ranks.checked(float(given))
+        return ranks.checked(float(text))
     except ValueError:
-        raise BadInput(f"--seconds is {given!r}: it should be a number of seconds, like --seconds 30.") from None
+        raise BadInput(f"--seconds is {text!r}: it should be a number of seconds, like --seconds 30.") from None
 
 
 def _numbered(cell: str) -> str:

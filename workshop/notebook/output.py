@@ -1,5 +1,5 @@
-"""What ranks print and show, as a notebook shows it: a block for each rank, in rank order, drawn anew while the cell
-runs; figures and tables come below, labelled. Where nothing can be drawn anew (a terminal), text is printed at the end.
+"""The output of ranks in a notebook: a block for each rank, in rank order, redrawn while the cell runs; figures and
+tables come below, labelled. Where nothing can be redrawn (a terminal), text is printed at the end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def without_escapes(text: str) -> str:
 
 def as_html(text: str) -> str:
     """A text as HTML, escaped, with its terminal's colours."""
-    coloured = Text.from_ansi(_NO_COLOURS.sub(lambda found: found[1] or "", text))
+    coloured = Text.from_ansi(_NO_COLOURS.sub(lambda match: match[1] or "", text))
     return "".join(
         f'<span style="{rules}">{escape(words)}</span>' if style and (rules := _rules(style)) else escape(words)
         for words, style, _ in coloured.render(_CONSOLE)
@@ -50,7 +50,10 @@ def as_html(text: str) -> str:
 
 def _rules(style: Style) -> str:
     """A style as CSS. Where a terminal would use its own colour, the page's stays."""
-    colour, ground = (one if one and not one.is_default else None for one in (style.color, style.bgcolor))
+    colour, ground = (
+        colour_of_style if colour_of_style and not colour_of_style.is_default else None
+        for colour_of_style in (style.color, style.bgcolor)
+    )
     return (style.without_color + Style(color=colour, bgcolor=ground)).get_html_style(_THEME)
 
 
@@ -73,7 +76,7 @@ _NOTE = '<div style="opacity:.65;margin:2px 0">{}</div>'
 
 
 class OutputTail:
-    """The last lines of an output. A carriage return begins a line anew, as progress bars need it."""
+    """The last lines of an output. A carriage return restarts the line, as progress bars need it."""
 
     def __init__(self) -> None:
         self.left_out = 0  # lines before those that are kept
@@ -108,7 +111,7 @@ class OutputTail:
 
 
 @dataclass
-class _Shown:
+class _DisplayOutput:
     """A figure or table of a rank."""
 
     data: Mapping[str, Any]
@@ -118,11 +121,11 @@ class _Shown:
 
 @dataclass
 class OfRank:
-    """What one rank has told."""
+    """The output of one rank."""
 
     tail: OutputTail = field(default_factory=OutputTail)
     printed: list[str] = field(default_factory=list)
-    shown: list[_Shown] = field(default_factory=list)
+    displays: list[_DisplayOutput] = field(default_factory=list)
     where: Mapping[str, Any] | None = None  # the line in which it stays
     _clear: bool = False  # at the next output
 
@@ -152,22 +155,22 @@ class OfRank:
     def _cleared(self) -> None:
         if self._clear:
             self.tail.clear()
-            self.shown.clear()
+            self.displays.clear()
             self._clear = False
 
     def _show(self, data: Mapping[str, Any], content: Mapping[str, Any]) -> None:
         more = content.get("transient") or {}
-        shown = _Shown(data, content.get("metadata") or {}, more.get("display_id"))
-        same = [n for n, one in enumerate(self.shown) if one.id is not None and one.id == shown.id]
+        new_output = _DisplayOutput(data, content.get("metadata") or {}, more.get("display_id"))
+        same = [n for n, output in enumerate(self.displays) if output.id is not None and output.id == new_output.id]
         if more.get("update"):
             for place in same:
-                self.shown[place] = shown
+                self.displays[place] = new_output
         else:
-            self.shown.append(shown)
+            self.displays.append(new_output)
 
 
 class Output:
-    """What a cell shows. Nothing appears where `show` is False; `note` is a line above the ranks' blocks."""
+    """The output of a cell. Nothing appears where `show` is False; `note` is a line above the ranks' blocks."""
 
     def __init__(self, show: bool = True) -> None:
         self.ranks: list[OfRank] = []
@@ -192,14 +195,14 @@ class Output:
         self.draw(now=True)
 
     def draw(self, now: bool = False) -> None:
-        """Draw anew where something has changed, not too often."""
+        """Redraw where something has changed, not too often."""
         if not self._show or not _can_redraw() or (not now and time.monotonic() < self._next):
             return
-        drawn = self.html(), self.plain()
-        if drawn != self._drawn and (self._id is not None or drawn != ("", "")):
-            self._publish({"text/html": drawn[0], "text/plain": drawn[1]})
-            self._drawn = drawn
-        self._next = time.monotonic() + max(OFTEN, len(drawn[0]) / PACE)
+        contents = self.html(), self.plain()
+        if contents != self._drawn and (self._id is not None or contents != ("", "")):
+            self._publish({"text/html": contents[0], "text/plain": contents[1]})
+            self._drawn = contents
+        self._next = time.monotonic() + max(OFTEN, len(contents[0]) / PACE)
 
     def finish(self) -> None:
         """Draw for the last time, and show figures and tables below."""
@@ -211,19 +214,19 @@ class Output:
         self.draw(now=True)
         from IPython.display import publish_display_data
 
-        for rank, told in enumerate(self.ranks):
-            if told.shown:
+        for rank, rank_output in enumerate(self.ranks):
+            if rank_output.displays:
                 label = f"rank {rank}"
                 publish_display_data({"text/html": _NOTE.format(label), "text/plain": f"{label}:"})
-            for shown in told.shown:
-                publish_display_data(dict(shown.data), dict(shown.metadata))
+            for output in rank_output.displays:
+                publish_display_data(dict(output.data), dict(output.metadata))
 
     def html(self) -> str:
         """All that is to be seen, escaped."""
         parts = [_NOTE.format(escape(note)) for note in self._notes]
-        for rank, told in enumerate(self.ranks):
-            if text := told.tail.text:
-                before = f"{_left_out(told.tail)}\n" if told.tail.left_out else ""
+        for rank, rank_output in enumerate(self.ranks):
+            if text := rank_output.tail.text:
+                before = f"{_left_out(rank_output.tail)}\n" if rank_output.tail.left_out else ""
                 block = f'<span style="opacity:.65">{before}</span>{as_html(text)}' if before else as_html(text)
                 parts.append(_BLOCK.format(line=_LINE, label=f"rank {rank}", text=block))
         if self.status:
@@ -233,10 +236,10 @@ class Output:
     def plain(self, notes: bool = True) -> str:
         """The same as text: each line with its rank."""
         lines = list(self._notes) if notes else []
-        for rank, told in enumerate(self.ranks):
-            if text := told.tail.text:
-                if told.tail.left_out:
-                    lines.append(f"rank {rank} | {_left_out(told.tail)}")
+        for rank, rank_output in enumerate(self.ranks):
+            if text := rank_output.tail.text:
+                if rank_output.tail.left_out:
+                    lines.append(f"rank {rank} | {_left_out(rank_output.tail)}")
                 lines += [f"rank {rank} | {line}" for line in without_escapes(text).split("\n")]
         return "\n".join([*lines, *([self.status] if self.status else [])])
 

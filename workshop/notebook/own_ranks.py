@@ -12,7 +12,7 @@ from contextlib import suppress
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import lease, lifecycle
-from workshop.runtime.lease import Held
+from workshop.runtime.lease import HeldRanks
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -20,25 +20,25 @@ LEAST = 2  # ranks that a notebook has where its session has as many, on whateve
 ENDS = 4.0  # seconds for their end: Jupyter gives a kernel five
 
 
-def placement(of: Placement) -> Placement:
-    """As many ranks as that placement has, but no more than this machine has cores; of the same MPI."""
+def placement(other: Placement) -> Placement:
+    """A placement with as many ranks as the other, but no more than this machine has cores, and with the same MPI."""
     cores = len(os.sched_getaffinity(0))
-    return Placement(ranks=min(of.ranks, max(cores, LEAST)), mpi=of.mpi)
+    return Placement(ranks=min(other.ranks, max(cores, LEAST)), mpi=other.mpi)
 
 
-class Own:
+class OwnRanks:
     """At most one private session at a time."""
 
     def __init__(self, store: Store, where: Placement, holder: str) -> None:
         self.placement = where
         self._store = store
         self._holder = holder
-        self._held: Held | None = None
+        self._held: HeldRanks | None = None
         self._session: SessionRecord | None = None
         self._conductor: subprocess.Popen[bytes] | None = None
 
     @property
-    def held(self) -> Held | None:
+    def ranks(self) -> HeldRanks | None:
         """The ranks that are there; None where there are none yet. Raises WorkshopError where they are gone."""
         if self._held is not None:
             self.check()
@@ -50,7 +50,7 @@ class Own:
             raise lease.Gone("The session of this notebook's ranks has died; run the cell again to get new ones.")
         self._held.check()
 
-    def start(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> Held:
+    def start(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> HeldRanks:
         """Start ranks, after ending earlier ones; `say` gets the progress. Raises WorkshopError."""
         self.close()
         name = lifecycle.private_name("cells")
@@ -68,12 +68,12 @@ class Own:
     def close(self) -> None:
         """End them. Where that takes long, their conductor ends them without us."""
         atexit.unregister(self.close)
-        held, self._held = self._held, None
+        held_ranks, self._held = self._held, None
         conductor, self._conductor = self._conductor, None
         if conductor is not None:
             conductor.send_signal(lifecycle.END)  # first, so that it starts no new ranks for whoever comes next
-        if held is not None:
-            held.release()
+        if held_ranks is not None:
+            held_ranks.release()
         if conductor is None:
             return
         with suppress(subprocess.TimeoutExpired):

@@ -16,9 +16,10 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.notebook.fields import field
 from workshop.quiz import pictures
-from workshop.quiz.deck import Base, Picture
+from workshop.quiz.parts import Picture
 from workshop.quiz.rendering import plain
 from workshop.quiz.self_study import SelfStudy
+from workshop.quiz.types import Question
 
 LOOK = 0.5  # seconds between looks at runs that go on
 LONGEST = 3600.0  # seconds after which nobody looks any more
@@ -30,8 +31,8 @@ MISSING = "Give an answer first."
 class QuizWidget(VBox):
     """A deck, question by question. Predictions are measured in `session`; `folder` has the pictures."""
 
-    def __init__(self, mine: SelfStudy, session: int, folder: Path) -> None:
-        self._mine, self._session, self._folder = mine, session, folder
+    def __init__(self, self_study: SelfStudy, session: int, folder: Path) -> None:
+        self._mine, self._session, self._folder = self_study, session, folder
         self._at, self._seen = 0, 0  # which question; how many times one was shown
         self._head, self._body, self._said, self._result = HTML(), VBox(), HTML(), VBox()
         self._back = _button("Back", lambda: self._show(self._at - 1))
@@ -39,53 +40,56 @@ class QuizWidget(VBox):
         self._next = _button("Next", lambda: self._show(self._at + 1))
         row = HBox([self._back, self._go, self._next])
         super().__init__([self._head, self._body, self._said, row, self._result], layout=Layout(max_width="60em"))
-        kept = mine.answers()
-        first = next((at for at, one in enumerate(mine.deck.questions) if one.id not in kept), len(mine.deck.questions))
+        stored = self_study.answers()
+        first = next(
+            (at for at, question in enumerate(self_study.deck.questions) if question.id not in stored),
+            len(self_study.deck.questions),
+        )
         self._show(first)
 
     @property
-    def _questions(self) -> tuple[Base, ...]:
+    def _questions(self) -> tuple[Question, ...]:
         return self._mine.deck.questions
 
     def _show(self, at: int) -> None:
         """Show a question, or the result after the last one."""
         self._at, self._seen = max(0, min(at, len(self._questions))), self._seen + 1
         score = self._mine.score()
-        done = f"{words.short(score.points)} of {words.short(score.of)} points, {score.answered} answered"
+        done = f"{words.short(score.points)} of {words.short(score.total)} points, {score.answered} answered"
         self._head.value = f"<b>{escape(self._mine.deck.title)}</b> · {done}"
         self._back.disabled = self._at == 0
         self._next.disabled = self._at == len(self._questions)
         self._said.value = ""
         if self._at == len(self._questions):
-            self._show_score(score.again)
+            self._show_score(score.revisit)
         else:
             self._show_question(self._look())
 
     def _look(self) -> dict[str, Any]:
         return self._mine.view(self._questions[self._at].id, self._source)
 
-    def _source(self, _: Base, picture: Picture) -> str:
-        return pictures.data_uri(self._folder, picture)
+    def _source(self, _: Question, picture: Picture) -> str:
+        return pictures.load(self._folder, picture).uri
 
-    def _show_question(self, seen: Mapping[str, Any]) -> None:
-        shown = seen["shown"]
-        self._field = field(shown)
-        told = f"<small>Question {self._at + 1} of {len(self._questions)}</small>{shown['html']}{_beside(shown)}"
-        self._body.children = [HTML(told), self._field.root]
-        answered = seen["answer"] is not None
+    def _show_question(self, view: Mapping[str, Any]) -> None:
+        question = view["shown"]
+        self._field = field(question)
+        html = f"<small>Question {self._at + 1} of {len(self._questions)}</small>{question['html']}{_beside(question)}"
+        self._body.children = [HTML(html), self._field.root]
+        answered = view["answer"] is not None
         self._go.layout.display = "none" if answered else None
-        self._go.description = "Keep my prediction" if shown["type"] == "predict" else "Answer"
+        self._go.description = "Keep my prediction" if question["measured"] else "Answer"
         if answered:
-            self._field.write(seen["answer"])
+            self._field.write(view["answer"])
             self._field.lock()
-        self._show_result(seen)
+        self._show_result(view)
 
-    def _show_result(self, seen: Mapping[str, Any]) -> None:
-        """What came of an answer, or how far the runs are that it is checked against."""
-        if seen["measuring"] is not None:
-            self._result.children = self._measuring(seen["measuring"])
-        elif seen["mark"] is not None:
-            self._result.children = [HTML(_outcome(seen))]
+    def _show_result(self, view: Mapping[str, Any]) -> None:
+        """The result of an answer, or the progress of the runs that it is checked against."""
+        if view["measuring"] is not None:
+            self._result.children = self._measuring(view["measuring"])
+        elif view["mark"] is not None:
+            self._result.children = [HTML(_outcome(view))]
         else:
             self._result.children = []
 
@@ -122,19 +126,19 @@ class QuizWidget(VBox):
             return
         self._show(self._at)
 
-    def _follow(self, seen: int) -> None:
+    def _follow(self, number: int) -> None:
         """Look at runs until they have ended, or another question is shown."""
         until = time.monotonic() + LONGEST
         while time.monotonic() < until:
             time.sleep(LOOK)
-            if self._seen != seen:
+            if self._seen != number:
                 return
             try:
                 now = self._look()["measuring"]
             except WorkshopError as error:
                 self._say(str(error))
                 return
-            if self._seen != seen:
+            if self._seen != number:
                 return
             if now is None or now["progress"] is None:
                 self._show(self._at)
@@ -142,14 +146,14 @@ class QuizWidget(VBox):
             self._result.children[0].value = f"<p>{escape(now['words'])}</p>"
             self._result.children[1].value = now["progress"][0]
 
-    def _show_score(self, again: tuple[str, ...]) -> None:
+    def _show_score(self, questions: tuple[str, ...]) -> None:
         """Questions to look at again, and starting over."""
         self._go.layout.display = "none"
         answered = self._mine.answers()
         places = {question.id: at for at, question in enumerate(self._questions)}
         parts: list[Any] = []
         for heading, ids in (
-            ("Look at these again", again),
+            ("Look at these again", questions),
             ("Not answered yet", [id for id in places if id not in answered]),
         ):
             if ids:
@@ -158,10 +162,10 @@ class QuizWidget(VBox):
         self._result.children = [_button("Start over, with other numbers", self._start_over)] if answered else []
 
     def _link(self, id: str, at: int) -> Button:
-        text = plain(self._questions[at].text, self._mine.asked(id).numbers)
-        made = _button(shorten(text, LINE, placeholder=" …"), lambda: self._show(at))
-        made.layout.width = "100%"
-        return made
+        text = plain(self._questions[at].text, self._mine.variant(id).numbers)
+        button = _button(shorten(text, LINE, placeholder=" …"), lambda: self._show(at))
+        button.layout.width = "100%"
+        return button
 
     def _start_over(self) -> None:
         self._mine = self._mine.start_over()
@@ -172,32 +176,32 @@ class QuizWidget(VBox):
 
 
 def _button(words_: str, act: Any, style: str = "") -> Button:
-    made = Button(description=words_, button_style=style, layout=Layout(width="auto"))
-    made.on_click(lambda _: act())
-    return made
+    button = Button(description=words_, button_style=style, layout=Layout(width="auto"))
+    button.on_click(lambda _: act())
+    return button
 
 
 def _framed(colour: str, html: str) -> str:
     return f'<div style="border-left: 4px solid {colour}; padding: 0.2em 0.8em">{html}</div>'
 
 
-def _beside(shown: Mapping[str, Any]) -> str:
+def _beside(question: Mapping[str, Any]) -> str:
     """The parts below a question's text: a picture, the run, the given values."""
     parts = []
-    if shown["picture"]:
-        src, alt = escape(shown["picture"]["src"]), escape(shown["picture"]["alt"])
+    if question["picture"]:
+        src, alt = escape(question["picture"]["src"]), escape(question["picture"]["alt"])
         parts.append(f'<img src="{src}" alt="{alt}" style="max-width: 100%; max-height: 20em; background: white">')
-    if shown.get("runs"):
-        parts.append("What will be run:<ul>" + "".join(f"<li>{escape(run)}</li>" for run in shown["runs"]) + "</ul>")
+    if question.get("runs"):
+        parts.append("What will be run:<ul>" + "".join(f"<li>{escape(run)}</li>" for run in question["runs"]) + "</ul>")
     for label, name in (("Machine", "machine"), ("Given", "given")):
-        if shown.get(name):
-            parts.append(f"<p>{label}: {escape(shown[name])}</p>")
+        if question.get(name):
+            parts.append(f"<p>{label}: {escape(question[name])}</p>")
     return "".join(parts)
 
 
-def _outcome(seen: Mapping[str, Any]) -> str:
+def _outcome(view: Mapping[str, Any]) -> str:
     """The mark with its feedback, the measured value, the right answer and the reason."""
-    mark, solution, truth = seen["mark"], seen["solution"], seen["truth"]
+    mark, solution, truth = view["mark"], view["solution"], view["truth"]
     word, colour = _verdict(mark)
     parts = [_framed(colour, f"<b>{word}</b>" + "".join(mark["feedback"]))]
     if truth:
@@ -205,8 +209,8 @@ def _outcome(seen: Mapping[str, Any]) -> str:
     elif solution["html"] and not mark["right"]:
         parts.append(f"<div>Right is: {solution['html']}</div>")
     parts.append(solution["explanation"])
-    if seen["shown"]["source"]:
-        parts.append(f"<small>Source: {escape(seen['shown']['source'])}</small>")
+    if view["shown"]["source"]:
+        parts.append(f"<small>Source: {escape(view['shown']['source'])}</small>")
     return "".join(parts)
 
 

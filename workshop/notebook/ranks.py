@@ -12,8 +12,17 @@ import ipyparallel as ipp
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import capital, count
 from workshop.engine import cells as rank_side
-from workshop.notebook.call_monitor import DEAF, CallMonitor, CallResult, CellError, RankResult, Stop, errors, told
-from workshop.notebook.lease_holder import GONE, LATER, Grip, LeaseHolder, RanksFailed
+from workshop.notebook.call_monitor import (
+    DEAF,
+    CallMonitor,
+    CallResult,
+    CellError,
+    RankResult,
+    Stop,
+    describe_end,
+    errors,
+)
+from workshop.notebook.lease_holder import GONE, LATER, LeaseHolder, RanksFailed, RanksHolding
 from workshop.notebook.output import Output
 from workshop.runtime.engine_client import Ranks
 
@@ -27,18 +36,18 @@ __all__ = ["SECONDS", "CellError", "Cells", "LeasedRanks", "RankResult", "RanksF
 SECONDS = 300.0  # that a cell may take where nobody says otherwise
 BOUND = 15.0  # seconds within which names are bound on ranks
 LONGEST = 24 * 3600.0
-_kept: dict[int, Cells] = {}  # of the one session that this kernel is attached to
+_cells_by_session: dict[int, Cells] = {}  # of the one session that this kernel is attached to
 
 
 def cells(session: Session) -> Cells:
     """The kernel's one `Cells`. Attaching to another session ends the ranks that were for the first one."""
-    found = _kept.get(session.record.id)
-    if found is None:
-        for other in list(_kept.values()):
+    cells_of_session = _cells_by_session.get(session.record.id)
+    if cells_of_session is None:
+        for other in list(_cells_by_session.values()):
             other.close()
-        _kept.clear()
-        found = _kept[session.record.id] = Cells(session)
-    return found
+        _cells_by_session.clear()
+        cells_of_session = _cells_by_session[session.record.id] = Cells(session)
+    return cells_of_session
 
 
 def lease(session: Session) -> LeasedRanks:
@@ -48,8 +57,8 @@ def lease(session: Session) -> LeasedRanks:
 
 def release(session: Session) -> None:
     """Give shared ranks back, if this notebook has them; its own ranks stay."""
-    if (found := _kept.get(session.record.id)) is not None:
-        found.release()
+    if (cells_of_session := _cells_by_session.get(session.record.id)) is not None:
+        cells_of_session.release()
 
 
 def checked(seconds: float) -> float:
@@ -92,32 +101,34 @@ class Cells:
 
     def view(self, output: Output, stop: Callable[[], bool]) -> DirectView:
         """ipyparallel's view on this notebook's own ranks, in rank order; `rank`, `size` and `comm` are bound there."""
-        grip, ranks = self._holding.ranks(output, False, stop)
-        if grip.bound is not ranks or grip.anew:  # otherwise not: they may still be busy with what nobody waits for
+        holding, ranks = self._holding.ranks(output, False, stop)
+        if (
+            holding.bound is not ranks or holding.anew
+        ):  # otherwise not: they may still be busy with what nobody waits for
             try:
-                ranks.view.apply_async(rank_side.bind, grip.anew).get(BOUND)
+                ranks.view.apply_async(rank_side.bind, holding.anew).get(BOUND)
             except (TimeoutError, ipp.error.IPythonError) as error:
                 raise WorkshopError(
                     f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."
                 ) from None
-            grip.bound, grip.anew = ranks, False
+            holding.bound, holding.anew = ranks, False
         return ranks.view
 
     def interrupt(self) -> list[str]:
         """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
-        grip = self._holding.mine
-        if grip is None or grip.ranks is None:
+        holding = self._holding.mine
+        if holding is None or holding.ranks is None:
             return []
-        grip.anew = True
-        output, client = Output(), grip.ranks.client
+        holding.anew = True
+        output, client = Output(), holding.ranks.client
         with Stop():
             try:
-                grip.ranks.interrupt(grip.ranks.ids)
+                holding.ranks.interrupt(holding.ranks.ids)
                 deadline = time.monotonic() + DEAF
-                while client.outstanding and grip.ranks.alive and time.monotonic() < deadline:
+                while client.outstanding and holding.ranks.alive and time.monotonic() < deadline:
                     time.sleep(0.05)
-                if client.outstanding or not grip.ranks.alive:
-                    return self._replaced(grip, not grip.ranks.alive, output)
+                if client.outstanding or not holding.ranks.alive:
+                    return self._replaced(holding, not holding.ranks.alive, output)
                 return ["The ranks keep their names."]
             finally:
                 output.finish()
@@ -152,17 +163,17 @@ class Cells:
         output = Output(show=show)
         with Stop() as stop:
             try:
-                grip, ranks = self._holding.ranks(output, shared, stop)
+                holding, ranks = self._holding.ranks(output, shared, stop)
                 output.begin(ranks.size)
-                results = [self._client(ranks, id).apply_async(function, *arguments, grip.anew) for id in ranks.ids]
-                grip.bound, grip.anew = ranks, False
-                watched = CallMonitor(ranks, results, output, seconds, grip.check).until_ended(stop)
+                results = [self._client(ranks, id).apply_async(function, *arguments, holding.anew) for id in ranks.ids]
+                holding.bound, holding.anew = ranks, False
+                watched = CallMonitor(ranks, results, output, seconds, holding.check).until_ended(stop)
                 output.status = ""
-                lines = told(watched, ranks.size, seconds)
+                lines = describe_end(watched, ranks.size, seconds)
                 if watched.deaf or watched.why == "died":
-                    lines += self._replaced(grip, watched.why == "died", output)
+                    lines += self._replaced(holding, watched.why == "died", output)
                 elif lines:
-                    grip.anew = True
+                    holding.anew = True
                     if watched.why:
                         lines.append("The ranks keep their names.")
                 return watched, lines
@@ -173,7 +184,7 @@ class Cells:
     def _client(ranks: Ranks, id: int) -> DirectView:
         return ranks.client.direct_view(id)
 
-    def _replaced(self, grip: Grip, died: bool, output: Output) -> list[str]:
+    def _replaced(self, holding: RanksHolding, died: bool, output: Output) -> list[str]:
         """Replace stuck or dead ranks. Returns a sentence on it. From now on, the stop button ends the wait for the new
         ranks."""
         began = time.monotonic()
@@ -183,24 +194,26 @@ class Cells:
             output.draw(now=True)
             try:
                 if died:
-                    why = grip.held.why_gone(give_up=stop) or "the process of a rank has ended"
+                    why = holding.held_ranks.why_gone(give_up=stop) or "the process of a rank has ended"
                     lines = [f"{capital(why).rstrip('.')}."]
                 else:
-                    grip.held.restart("ranks were stuck in a cell", stop)
-                grip.ranks = grip.held.up(stop)
+                    holding.held_ranks.restart("ranks were stuck in a cell", stop)
+                holding.ranks = holding.held_ranks.up(stop)
             except WorkshopError as gone:  # with all of its session, or nobody waits for them
-                said = f"You stopped waiting for new ranks. {LATER}; {GONE.partition(',')[0]}." if stop() else str(gone)
-                return [*lines, said]
-        grip.anew = False
-        all_of = f"All {count(grip.ranks.size, 'rank')} were replaced in {time.monotonic() - began:.1f} s"
+                sentence = (
+                    f"You stopped waiting for new ranks. {LATER}; {GONE.partition(',')[0]}." if stop() else str(gone)
+                )
+                return [*lines, sentence]
+        holding.anew = False
+        all_of = f"All {count(holding.ranks.size, 'rank')} were replaced in {time.monotonic() - began:.1f} s"
         return [*lines, f"{all_of}: {GONE}."]
 
 
 class LeasedRanks:
     """The shared session's ranks while this notebook has them; the end of a `with` block gives them back."""
 
-    def __init__(self, of: Cells) -> None:
-        self._of = of
+    def __init__(self, cells: Cells) -> None:
+        self._of = cells
 
     def run(self, code: str, seconds: float = SECONDS, show: bool = True) -> list[RankResult]:
         """As `Cells.run`; raises RanksFailed also where a rank raised."""

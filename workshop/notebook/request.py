@@ -1,4 +1,4 @@
-"""What a notebook asks for by name, in one call: the settings of a workload and the fields of a placement."""
+"""Names in one call of a notebook: the settings of a workload and the fields of a placement."""
 
 from __future__ import annotations
 
@@ -30,28 +30,28 @@ def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], 
     """The params of a workload and the fields of a placement, out of names of both. Raises BadInput for a name that is
     neither, with the one that it is likely to mean, and for one that could be both."""
     params, fields = {}, {}
-    known = chosen.params.model_fields
+    model_fields = chosen.params.model_fields
     for name, value in names.items():
         field = ALIASES.get(name, name)
-        if name in known and field in FIELDS:
+        if name in model_fields and field in FIELDS:
             raise BadInput(
                 f"{name} is a setting of {chosen.name} and a field of placements; give one or the other on the command "
                 f"line (workshop run {chosen.name})."
             )
-        if name in known:
-            params[name] = param(known[name], value)
+        if name in model_fields:
+            params[name] = param(model_fields[name], value)
         elif field in FIELDS:
             fields[field] = value
         else:
-            raise unknown(name, (*known, *FIELDS), f"a setting of {chosen.name} or of its placement")
+            raise unknown(name, (*model_fields, *FIELDS), f"a setting of {chosen.name} or of its placement")
     return params, placing(fields)
 
 
-def unknown(name: str, known: Iterable[str], what: str) -> BadInput:
+def unknown(name: str, names: Iterable[str], what: str) -> BadInput:
     """The sentence for a name that there isn't: the nearest right one, else all."""
-    there = list(known)
-    near = get_close_matches(name, there, 1, 0.6)
-    right = f"did you mean {near[0]}?" if near else f"there are {', '.join(there)}."
+    choices = list(names)
+    near = get_close_matches(name, choices, 1, 0.6)
+    right = f"did you mean {near[0]}?" if near else f"there are {', '.join(choices)}."
     return BadInput(f"{name} is not {what}; {right}")
 
 
@@ -75,21 +75,21 @@ def on_top(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
     return {**base, **fields, "environment": variables}
 
 
-def hosts(given: Any) -> list[dict[str, Any]]:
+def hosts(value: Any) -> list[dict[str, Any]]:
     """Hosts from words (`hostA:2,hostB:2`) or a list of such, of `Host` or of mappings. Raises BadInput."""
-    if given is None:
+    if value is None:
         return []
-    if isinstance(given, str):
-        return [host.model_dump() for host in hosts_from(given)]
-    if not isinstance(given, Sequence):
-        raise BadInput(f"hosts is {given!r}: it should be like 'hostA:2,hostB:2'.")
-    found: list[dict[str, Any]] = []
-    for one in given:
-        if isinstance(one, Mapping):
-            found.append(dict(one))
+    if isinstance(value, str):
+        return [host.model_dump() for host in hosts_from(value)]
+    if not isinstance(value, Sequence):
+        raise BadInput(f"hosts is {value!r}: it should be like 'hostA:2,hostB:2'.")
+    hosts_found: list[dict[str, Any]] = []
+    for item in value:
+        if isinstance(item, Mapping):
+            hosts_found.append(dict(item))
         else:
-            found += [one.model_dump()] if isinstance(one, Host) else hosts(str(one))
-    return found
+            hosts_found += [item.model_dump()] if isinstance(item, Host) else hosts(str(item))
+    return hosts_found
 
 
 def mapping(word: str) -> dict[str, Any]:
@@ -97,11 +97,11 @@ def mapping(word: str) -> dict[str, Any]:
     Raises BadInput."""
     if ":" not in word:
         return {"map_by": RESOURCES.get(word, word)}
-    found = ParsedOptions("mpirun")
-    read_mapping(found, word, f"map_by {word}")
-    if found.unknown or found.map_by is None:
+    parsed = ParsedOptions("mpirun")
+    read_mapping(parsed, word, f"map_by {word}")
+    if parsed.unknown or parsed.map_by is None:
         raise BadInput(f"map_by is {word}: it should be like package or ppr:1:package:pe=2.")
-    read = {"map_by": found.map_by, "per_resource": found.per_resource, "cores_per_rank": found.cores_per_rank}
+    read = {"map_by": parsed.map_by, "per_resource": parsed.per_resource, "cores_per_rank": parsed.cores_per_rank}
     return {name: value for name, value in read.items() if value is not None}
 
 
@@ -114,7 +114,7 @@ def param(field: FieldInfo, value: Any) -> Any:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if isinstance(value, list | tuple):
-        return ",".join(str(plain(one)) for one in value)
+        return ",".join(str(plain(item)) for item in value)
     return value
 
 
@@ -131,7 +131,7 @@ def plain(value: Any) -> Any:
 
 def in_python(text: str) -> str:
     """Advice for notebooks: the command line's (--ranks 2) becomes (ranks=2)."""
-    return _OPTIONS.sub(lambda found: f"({', '.join(_named(found[1].replace(',', ' ').split()))})", text)
+    return _OPTIONS.sub(lambda match: f"({', '.join(_named(match[1].replace(',', ' ').split()))})", text)
 
 
 def _named(words: list[str]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a run has told, as a notebook reads it: its verdict, its metrics, its files, and what went wrong."""
+"""A run's results for a notebook: its verdict, its metrics, its files, and its error."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from workshop.store.records import RunRecord
 
 
 class ShownVerdict(dict[str, str]):
-    """What a run or a study says in plain words: `verdict`, `why`, `next`."""
+    """The verdict on a run or a study in plain words: `verdict`, `why`, `next`."""
 
-    def __init__(self, said: Mapping[str, str]) -> None:
-        super().__init__({name: in_python(text) for name, text in said.items()})
+    def __init__(self, verdict: Mapping[str, str]) -> None:
+        super().__init__({name: in_python(text) for name, text in verdict.items()})
 
     @property
     def why(self) -> str:
@@ -29,7 +29,7 @@ class ShownVerdict(dict[str, str]):
         return self.get("next", "")
 
     def __str__(self) -> str:
-        return "\n".join(f"{name.capitalize()}: {said}" for name, said in self.items() if said)
+        return "\n".join(f"{name.capitalize()}: {text}" for name, text in self.items() if text)
 
     __repr__ = __str__
 
@@ -43,7 +43,7 @@ class ShownVerdict(dict[str, str]):
 
 
 class RunMetrics(dict[str, Any]):
-    """What a run came to, by name. A name that it didn't tell is one sentence."""
+    """The metrics of a run, by name. An unknown name raises an error of one sentence."""
 
     def __init__(self, run: RunRecord) -> None:
         super().__init__(run.metrics)
@@ -62,20 +62,20 @@ class Files(Mapping[str, bytes]):
     """The files that a run has kept, read when one asks for them."""
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self._sight = snapshot
+        self._snapshot = snapshot
 
     def __getitem__(self, name: str) -> bytes:
-        return self._sight.read(name)
+        return self._snapshot.read(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sight.artifacts)
+        return iter(self._snapshot.artifacts)
 
     def __len__(self) -> int:
-        return len(self._sight.artifacts)
+        return len(self._snapshot.artifacts)
 
     def __repr__(self) -> str:
-        kept = [f"{one.name} ({say.size(one.size)})" for one in self._sight.artifacts.values()]
-        return ", ".join(kept) or "no files"
+        files = [f"{artifact.name} ({say.size(artifact.size)})" for artifact in self._snapshot.artifacts.values()]
+        return ", ".join(files) or "no files"
 
 
 def error_of(run: RunRecord) -> str:
@@ -83,5 +83,5 @@ def error_of(run: RunRecord) -> str:
     if not run.error:
         return ""
     where = "" if run.error.get("rank") is None else f"rank {run.error['rank']} on {run.error['host']}: "
-    said = f"{where}{run.error['type']}: {run.error['message']}".strip().split("\n", 1)[0]
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+    sentence = f"{where}{run.error['type']}: {run.error['message']}".strip().split("\n", 1)[0]
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."

@@ -25,7 +25,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
 
 ENDS = 30.0  # seconds within which a run that was cancelled has ended
-AGAIN = "session = workshop.attach()"
+ATTACH = "session = workshop.attach()"
 NEW = 20_000  # events that are looked through at once for the latest values
 STARTING = "ranks are being started"
 
@@ -56,37 +56,37 @@ def submit(
     return client.submit(store, session, chosen.name, values, placement, identity=identity, measured=measured)
 
 
-def follow(store: Store, run: RunRecord, shown: StatusLine) -> RunRecord:
+def follow(store: Store, run: RunRecord, status: StatusLine) -> RunRecord:
     """Wait for a run's end and show how far it is. Raises Stopped where somebody presses the stop button, which cancels
     the run, and WorkshopError where its session is gone."""
     latest = Latest(store, run)
 
     def look(now: RunRecord) -> None:
         if not now.ended:
-            shown.update(*_going_on(store, now, latest))
+            status.update(*_going_on(store, now, latest))
 
     try:
         return client.wait(store, run.id, look)
     except KeyboardInterrupt:
-        raise stop(store, run, shown) from None
+        raise stop(store, run, status) from None
     except WorkshopError as error:
-        shown.last(f"Run {run.id}: not done", html.box(html.line(f"Run {run.id} is not done.")))
-        raise WorkshopError(f"{error} Or go on elsewhere: `{AGAIN}`.") from None
+        status.last(f"Run {run.id}: not done", html.box(html.line(f"Run {run.id} is not done.")))
+        raise WorkshopError(f"{error} Or go on elsewhere: `{ATTACH}`.") from None
 
 
-def stop(store: Store, run: RunRecord, shown: StatusLine) -> CellStopped:
+def stop(store: Store, run: RunRecord, status_line: StatusLine) -> CellStopped:
     """Cancel a run, and wait until it has ended; returns what to raise."""
-    shown.last(f"Run {run.id}: cancelling", html.box(html.line(f"Run {run.id} is being cancelled.")))
+    status_line.last(f"Run {run.id}: cancelling", html.box(html.line(f"Run {run.id} is being cancelled.")))
     with suppress(BadInput):  # it may have ended just now
         client.cancel(store, run.id)
     try:
         status = client.wait(store, run.id, timeout=ENDS).status
     except WorkshopError as error:
-        said = f"Run {run.id} was asked to end: {error}"
+        sentence = f"Run {run.id} was asked to end: {error}"
     else:
-        said = f"Run {run.id} was stopped: it is {status}. The rest of the cell was not run."
-    shown.last(said, html.box(html.line(said)))
-    return CellStopped(said)
+        sentence = f"Run {run.id} was stopped: it is {status}. The rest of the cell was not run."
+    status_line.last(sentence, html.box(html.line(sentence)))
+    return CellStopped(sentence)
 
 
 def dashboard(path: str) -> str | None:
@@ -104,9 +104,9 @@ class Latest:
     """The newest values of the events that a workload draws; reads only new ones."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:
-        known = workloads().get(run.workload)
+        workload = workloads().get(run.workload)
         self._store, self._run = store, run.id
-        self._names = known.curves if known else ()
+        self._names = workload.curves if workload else ()
         self._after = 0
         self._values: dict[str, float] = {}
 
@@ -120,8 +120,8 @@ class Latest:
                     self._values[event.name] = event.value
             self._after = newest
         order = self._names or sorted(self._values)
-        told = [(name, value_words(name, self._values[name])) for name in order if name in self._values]
-        return [(name, value) for name, value in told if value is not None][:3]
+        values = [(name, value_words(name, self._values[name])) for name in order if name in self._values]
+        return [(name, value) for name, value in values if value is not None][:3]
 
 
 def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
@@ -137,6 +137,6 @@ def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
         words = say.percent(share)
     elif not run.rank_map:
         words = STARTING
-    told = ", ".join(f"{name} {value}" for name, value in latest.look())
-    said = f"{words}{f' · {told}' if told else ''}"
-    return f"{title}: {said}", html.box(f"{html.line(title)}{bar} {escape(said)}")
+    metrics = ", ".join(f"{name} {value}" for name, value in latest.look())
+    state = f"{words}{f' · {metrics}' if metrics else ''}"
+    return f"{title}: {state}", html.box(f"{html.line(title)}{bar} {escape(state)}")

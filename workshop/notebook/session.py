@@ -14,9 +14,9 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.display import NotebookDisplay, StatusLine, show
 from workshop.notebook.request import parted
-from workshop.notebook.run_progress import AGAIN, follow, submit
+from workshop.notebook.run_progress import ATTACH, follow, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
@@ -46,7 +46,7 @@ def cores_of(session: SessionRecord) -> int:
     return len({unit["core"] for unit in units})
 
 
-class Session(Shown):
+class Session(NotebookDisplay):
     """A session that is up, as a notebook holds it."""
 
     def __init__(self, store: Store, record: SessionRecord) -> None:
@@ -75,7 +75,7 @@ class Session(Shown):
         if now.up:
             return now
         how = {"lost": "has died", "failed": "has failed"}.get(now.state, f"is {now.state}")
-        raise WorkshopError(f"Session {now.name} {how}; take another one with `{AGAIN}`.")
+        raise WorkshopError(f"Session {now.name} {how}; take another one with `{ATTACH}`.")
 
     def run(self, workload: str, /, *, measured: bool = False, **names: Any) -> RunShown:
         """Run a workload and wait for its end; shows how far it is, and then the run.
@@ -91,11 +91,11 @@ class Session(Shown):
         whose = learner.identity(self._store)
         run = submit(self._store, session, chosen, params, fields, whose, measured)
         line = StatusLine()
-        shown = RunShown(self._store, follow(self._store, run, line))
-        line.last(shown.words(), shown.head())
-        show("", shown.drawn())
-        shown.shown_here()
-        return shown
+        run_shown = RunShown(self._store, follow(self._store, run, line))
+        line.last(run_shown.words(), run_shown.head())
+        show("", run_shown.preview())
+        run_shown.shown_here()
+        return run_shown
 
     def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
         """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
@@ -109,7 +109,7 @@ class Session(Shown):
         from pandas import DataFrame
 
         whose = learner.identity(self._store)
-        found = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
+        own_runs = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
         rows = [
             {
                 "run": run.id,
@@ -120,7 +120,7 @@ class Session(Shown):
                 "verdict": (run.verdict or {}).get("verdict", ""),
                 "queued": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.queued_at)),
             }
-            for run in found
+            for run in own_runs
         ]
         return DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
 
@@ -135,7 +135,7 @@ class Session(Shown):
     def rank_map(self) -> RankMapShown:
         """Where the ranks that are up run, as they report themselves: figure and table. Raises BadInput where none
         are."""
-        now = self._told(lambda now: now.rank_map is not None)
+        now = self._await_record(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
     def quiz(self, name: str) -> QuizWidget:
@@ -148,14 +148,16 @@ class Session(Shown):
 
         path = reader.find(name)
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
-        mine = replace(self_study.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id)
-        return QuizWidget(mine, self._id, path.parent)
+        quiz_of_learner = replace(
+            self_study.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id
+        )
+        return QuizWidget(quiz_of_learner, self._id, path.parent)
 
     @property
     def cores(self) -> int:
         """How many cores there are for ranks on the session's machine, or on each of its hosts. Raises WorkshopError
         where it hasn't told in time what it is on."""
-        return cores_of(self._told(lambda now: bool(now.machine.get("units"))))
+        return cores_of(self._await_record(lambda now: bool(now.machine.get("units"))))
 
     @property
     def ranks(self) -> Cells:
@@ -178,7 +180,7 @@ class Session(Shown):
 
     def words(self) -> str:
         now = self.record
-        ahead = "" if now.up else f"; take another one with `{AGAIN}`"
+        ahead = "" if now.up else f"; take another one with `{ATTACH}`"
         return (
             f"Session {now.name} is {now.state}: {Placement.parse(now.placement).describe()}\n{self._where(now)}{ahead}"
         )
@@ -190,7 +192,7 @@ class Session(Shown):
         kind = "private, ends with this notebook" if now.private else "shared"
         lines = [html.line(f"Session {now.name}", tone="heading"), html.line(f"{state_words(now)} It is {kind}.")]
         if not now.up:
-            lines = [lines[0], html.line(f"{SESSION[now.state]} Take another one with `{AGAIN}`.", tone="alarm")]
+            lines = [lines[0], html.line(f"{SESSION[now.state]} Take another one with `{ATTACH}`.", tone="alarm")]
         waiting = len(self._store.queue(now.id))
         lines.append(html.line(Placement.parse(now.placement).describe(), "Placement"))
         lines.append(html.line(self._where(now), "Where"))
@@ -202,7 +204,7 @@ class Session(Shown):
             lines.append(f"<div>{html.link(address, 'Its page on the dashboard', target='_blank')}</div>")
         yield html.box("".join(lines), "good" if now.up else "bad")
 
-    def _told(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
+    def _await_record(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:
         """The store's record once it has `what`, or once the session isn't starting any more."""
         now = self.up()
         until = time.monotonic() + RANKS_UP
@@ -213,8 +215,10 @@ class Session(Shown):
 
     def _where(self, now: SessionRecord) -> str:
         """Its hosts, or this machine with its cores."""
-        known = topology.machines(now.machine)
-        hosts = list(dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])) or list(known)
-        cores = sum(len({row["core"] for row in one.get("units") or []}) for one in known.values())
+        machines = topology.machines(now.machine)
+        hosts = list(dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])) or list(
+            machines
+        )
+        cores = sum(len({row["core"] for row in host_machine.get("units") or []}) for host_machine in machines.values())
         name = say.listed(hosts) or socket.gethostname()
         return f"on {name}" + (f", {say.count(cores, 'core')}" if cores else "")

@@ -17,10 +17,10 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.notebook import cards
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Shown
+from workshop.notebook.display import CardsDisplay, FiguresDisplay
 from workshop.notebook.results import Files, RunMetrics, ShownVerdict, error_of
 from workshop.notebook.run_progress import link
-from workshop.report import html, terminal
+from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
 from workshop.report.machine_picture import machine_card
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
 LIMIT = 200_000  # events in a table unless somebody asks for more
 PAGE = 50_000  # events that are read at once
 FEW = 8  # metrics that a run shows by itself
-APART = frozenset(("machine", "predicted"))  # panels that `rank_map` and `workshop.place` show
+SHOWN_ELSEWHERE = frozenset(("machine", "predicted"))  # panels that `rank_map` and `workshop.place` show
 LOOKS = {"completed": "good", "failed": "bad", "interrupted": "bad", "cancelled": "nearly"}
 
 log = logging.getLogger(__name__)
 
 
-class RunShown(Shown):
+class RunShown(FiguresDisplay):
     """A run that has ended, or one that is looked at while it goes on."""
 
     def __init__(self, store: Store, record: RunRecord) -> None:
@@ -54,7 +54,7 @@ class RunShown(Shown):
 
     @property
     def record(self) -> RunRecord:
-        """What the store says of it now."""
+        """The run's present record."""
         if not self._record.ended:
             self._record = client.read(self.store, self._record.id)
         return self._record
@@ -88,28 +88,28 @@ class RunShown(Shown):
 
     @property
     def error(self) -> str | None:
-        """What went wrong, in one sentence; None where nothing did."""
+        """The error in one sentence; None without an error."""
         return error_of(self.record) or None
 
     @property
     def artifacts(self) -> Files:
         """The files that it has kept: `run.artifacts["quantised.png"]` are its bytes."""
-        return Files(self._sight)
+        return Files(self._snapshot)
 
     def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> DataFrame:
-        """What ranks told: rank, name, step, time (seconds since the run's first event) and value, in the order of
-        arrival. Of more than `limit` the first ones, which is said; None: all. Raises BadInput for a name that it
-        didn't tell."""
+        """The events of ranks: rank, name, step, time (seconds since the run's first event) and value, in the order of
+        arrival; at most the first `limit` ones, with a note where there are more (None: all). Raises BadInput for an
+        unknown name."""
         from pandas import DataFrame
 
         names = None if name is None else [self._event(name)]
-        columns: dict[str, list[Any]] = {one: [] for one in ("rank", "name", "step", "time", "value")}
-        began, after, left = self._sight.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)
-        while left > 0 and (found := self.store.events(self.id, names, rank, after, int(min(PAGE, left)))):
+        columns: dict[str, list[Any]] = {column: [] for column in ("rank", "name", "step", "time", "value")}
+        began, after, remaining = self._snapshot.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)
+        while remaining > 0 and (page := self.store.events(self.id, names, rank, after, int(min(PAGE, remaining)))):
             for column, values in columns.items():
-                values += [getattr(event, column) for event in found]
-            after, left = found[-1].id, left - len(found)
-        if left <= 0 and self.store.events(self.id, names, rank, after, 1):
+                values += [getattr(event, column) for event in page]
+            after, remaining = page[-1].id, remaining - len(page)
+        if remaining <= 0 and self.store.events(self.id, names, rank, after, 1):
             total = say.thousands(self.store.last_event_id(self.id))
             print(
                 f"The first {say.thousands(limit or 0)} events; the run told {total} in all. Ask by name or rank for "
@@ -121,23 +121,8 @@ class RunShown(Shown):
         return table
 
     @property
-    def figures(self) -> list[str]:
-        """The names that `figure` takes; the first one is what it shows by default."""
-        return list(self._figures)
-
-    def figure(self, name: str | None = None) -> go.Figure:
-        """A figure of the run's page, as Plotly has it; without a name the first one. Raises BadInput."""
-        known = self._figures
-        if not known:
-            raise BadInput(
-                f"Run {self.id} ({self._record.workload}, {self.status}) has told nothing that can be drawn."
-            )
-        chosen = next(iter(known)) if name is None else name
-        if chosen not in known:
-            near = get_close_matches(str(chosen), list(known), 1, 0.5)
-            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
-            raise BadInput(f"Run {self.id} has no figure {chosen!r}; {right}")
-        return go.Figure(known[chosen])
+    def name(self) -> str:
+        return f"Run {self.id}"
 
     def rank_map(self) -> RankMapShown:
         """Where its ranks ran, as they reported themselves: figure and table."""
@@ -151,8 +136,8 @@ class RunShown(Shown):
             lines.append(f"Error: {self.error}")
         if self.verdict:
             lines.append(str(self.verdict))
-        if shown := self._main():
-            lines.append("; ".join(f"{label} {value}" for label, value in shown))
+        if metrics := self._main():
+            lines.append("; ".join(f"{label} {value}" for label, value in metrics))
         lines += run.notices
         if address := link(run.id):
             lines.append(address)
@@ -162,27 +147,31 @@ class RunShown(Shown):
         """The run as HTML, without its figures."""
         run = self.record
         lines = [f"<div>{html.muted(f'{title(run)}: {ended(run)}')}{self._link()}</div>"]
-        said = self.verdict.lines() if self.verdict else []
+        verdict_lines = self.verdict.lines() if self.verdict else []
         error = [html.line(self.error, "Error", "alarm")] if self.error else []
-        lines += [*said[:1], *error, *said[1:]]
-        if shown := self._main():
-            lines.append(html.tiles(shown))
+        lines += [*verdict_lines[:1], *error, *verdict_lines[1:]]
+        if metrics := self._main():
+            lines.append(html.tiles(metrics))
         lines += [html.line(notice, "Notice", "alarm") for notice in run.notices]
         return html.box("".join(lines), LOOKS.get(run.status, ""))
 
-    def drawn(self) -> Iterable[Piece]:
+    def preview(self) -> Iterable[Piece]:
         """The run's pictures and its first figure."""
-        snapshot = self._sight
-        own = [panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.beside is not None]
-        made = [card for show in own for card in _made(show, snapshot)]
-        pictures = [replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in made]
+        snapshot = self._snapshot
+        own_panels = [
+            panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.comparison is not None
+        ]
+        panel_cards = [card for show in own_panels for card in _panel_cards(show, snapshot)]
+        pictures = [
+            replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in panel_cards
+        ]
         yield from cards.pieces([card for card in pictures if card.parts], snapshot)
-        if self._figures:
+        if self.figures_by_name:
             yield self.figure()
 
     def pieces(self) -> Iterable[Piece]:
         yield self.head()
-        yield from self.drawn()
+        yield from self.preview()
 
     def _link(self) -> str:
         address = link(self.id)
@@ -190,46 +179,51 @@ class RunShown(Shown):
 
     def _main(self) -> list[tuple[str, str]]:
         """A few metrics, the most important ones."""
-        fit = [one for one in metrics_of(self.record) if len(one["value"]) <= LONGEST_VALUE]
-        return [(one["label"], one["value"]) for one in fit[:FEW]]
+        fit = [metric for metric in metrics_of(self.record) if len(metric["value"]) <= LONGEST_VALUE]
+        return [(metric["label"], metric["value"]) for metric in fit[:FEW]]
 
     def _event(self, name: str) -> str:
-        known = self.store.event_names(self.id)
-        if name not in known:
-            near = get_close_matches(str(name), known, 1, 0.5)
-            right = f"did you mean {near[0]!r}?" if near else f"it told {', '.join(known) or 'nothing'}."
+        names_told = self.store.event_names(self.id)
+        if name not in names_told:
+            near = get_close_matches(str(name), names_told, 1, 0.5)
+            right = f"did you mean {near[0]!r}?" if near else f"it told {', '.join(names_told) or 'nothing'}."
             raise BadInput(f"Run {self.id} told no events {name!r}; {right}")
         return name
 
     @property
-    def _sight(self) -> Snapshot:
-        return self._seen if self._record.ended else Snapshot(self.store, self.record)
+    def _snapshot(self) -> Snapshot:
+        return self._last_snapshot if self._record.ended else Snapshot(self.store, self.record)
 
     @cached_property
-    def _seen(self) -> Snapshot:
+    def _last_snapshot(self) -> Snapshot:
         return Snapshot(self.store, self._record)
 
     @property
-    def _figures(self) -> dict[str, go.Figure]:
-        return self._drawn if self._record.ended else figures_of(self._sight)
+    def figures_by_name(self) -> Mapping[str, go.Figure]:
+        return self._last_figures if self._record.ended else figures_of(self._snapshot)
 
     @cached_property
-    def _drawn(self) -> dict[str, go.Figure]:
-        return figures_of(self._seen)
+    def _last_figures(self) -> dict[str, go.Figure]:
+        return figures_of(self._last_snapshot)
 
 
 def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
-    shown = panels(snapshot)
-    drawn = cards.figures(card for one in shown if one.name not in APART for card in _made(one.show, snapshot))
+    panels_shown = panels(snapshot)
+    all_figures = cards.figures(
+        card
+        for panel in panels_shown
+        if panel.name not in SHOWN_ELSEWHERE
+        for card in _panel_cards(panel.show, snapshot)
+    )
     first = ["ways", *curve_names(snapshot.workload, snapshot.totals)]
-    names = [name for name in dict.fromkeys([*first, *drawn]) if name in drawn]
-    return {name: drawn[name] for name in sorted(names, key=lambda name: _is_point(drawn[name]))}
+    names = [name for name in dict.fromkeys([*first, *all_figures]) if name in all_figures]
+    return {name: all_figures[name] for name in sorted(names, key=lambda name: _is_point(all_figures[name]))}
 
 
-def _is_point(drawn: go.Figure) -> bool:
-    return all(trace.type == "scatter" and len(trace.y if trace.y is not None else ()) == 1 for trace in drawn.data)
+def _is_point(plot: go.Figure) -> bool:
+    return all(trace.type == "scatter" and len(trace.y if trace.y is not None else ()) == 1 for trace in plot.data)
 
 
 def title(run: RunRecord) -> str:
@@ -243,7 +237,7 @@ def ended(run: RunRecord) -> str:
     return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
 
 
-def _made(panel: Any, snapshot: Snapshot) -> list[Card]:
+def _panel_cards(panel: Any, snapshot: Snapshot) -> list[Card]:
     """A panel's cards; none, and a note in the log, where it can't read what a workload left."""
     try:
         return list(panel(snapshot))
@@ -255,7 +249,7 @@ def _made(panel: Any, snapshot: Snapshot) -> list[Card]:
 COLUMNS = ("rank", "host", "local_rank", "pid", "units", "cores", "packages", "numa")
 
 
-class RankMapShown(Shown):
+class RankMapShown(CardsDisplay):
     """A measured rank map: each rank has reported itself. Raises BadInput where there is none."""
 
     def __init__(
@@ -281,8 +275,5 @@ class RankMapShown(Shown):
 
         return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
 
-    def words(self) -> str:
-        return terminal.said(self._cards)
-
-    def pieces(self) -> Iterable[Piece]:
-        yield from cards.pieces(self._cards)
+    def cards(self) -> list[Card]:
+        return self._cards

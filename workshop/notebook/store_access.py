@@ -10,9 +10,9 @@ from workshop.store.store import Store
 
 def store() -> Store:
     """The store of this process's state folder, opened once. Raises BadInput where it can't be opened."""
-    return _of(config.database_url())
+    return _open(config.database_url())
 
 
 @cache
-def _of(url: str) -> Store:
+def _open(url: str) -> Store:
     return Store.open(url)

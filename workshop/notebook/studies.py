@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -20,11 +19,11 @@ from workshop.course import learner
 from workshop.extension import load
 from workshop.notebook import cards
 from workshop.notebook.cards import Piece
-from workshop.notebook.display import Shown, StatusLine, show
+from workshop.notebook.display import FiguresDisplay, StatusLine, show
 from workshop.notebook.request import plain
 from workshop.notebook.results import ShownVerdict
 from workshop.notebook.run_progress import CellStopped, dashboard
-from workshop.notebook.study_plan import PlannedStudy, check, missing, number
+from workshop.notebook.study_plan import check, missing, number
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html
@@ -33,7 +32,7 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
-from workshop.study.place import check_place
+from workshop.study.runner import check_place
 from workshop.study.trial_monitor import Progress
 
 if TYPE_CHECKING:
@@ -56,28 +55,28 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     """
     wanted_kind = studies().get(kind)
     if wanted_kind is None or not wanted_kind.plan:
-        there = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
-        elsewhere = wanted_kind.elsewhere if wanted_kind is not None else ""
-        planned = sorted(one.name for one in studies().values() if one.plan)
+        problem = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
+        elsewhere = kinds.kind(kind).elsewhere if wanted_kind is not None else ""
+        planned = sorted(kind_of_study.name for kind_of_study in studies().values() if kind_of_study.plan)
         way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
-        raise BadInput(f"{say.capital(there)}; {way}.")
+        raise BadInput(f"{say.capital(problem)}; {way}.")
     record, store = session.up(), session.store
-    asked = {name: plain(value) for name, value in names.items()}
-    named = asked.pop("workload", None)
+    settings = {name: plain(value) for name, value in names.items()}
+    named = settings.pop("workload", None)
     if workload is not None and named is not None:
         raise BadInput(f"The workload is given twice: {workload} and {named}.")
     chosen = workload_of(workload or named or wanted_kind.workload or missing(kind))
-    minutes = number("minutes", asked.pop("minutes", MINUTES), 0.01, 1440)
+    minutes = number("minutes", settings.pop("minutes", MINUTES), 0.01, 1440)
     whose = learner.identity(store)
-    wanted = load(wanted_kind.plan)(store, record, chosen, asked)
-    check(store, record, chosen, wanted, whose)
-    mine = whose.nickname if whose else ""
-    kept = _stopped(store, kind, chosen.name, wanted, mine)
-    kept_as = (kept or store.create_study(kind, chosen.name, wanted.description(), wanted.trials(), mine)).id
-    return _run(store, record, kept_as, whose, minutes)
+    planned_study = load(wanted_kind.plan)(store, record, chosen, settings)
+    check(store, record, chosen, planned_study, whose)
+    nickname = whose.nickname if whose else ""
+    earlier = runner.same_studies(store, planned_study, RECENT)
+    stopped = (same for same in earlier if (same.submitted_by, same.state) == (nickname, "interrupted"))
+    return _run(store, record, (next(stopped, None) or runner.begin(store, planned_study, nickname)).id, whose, minutes)
 
 
-class StudyShown(Shown):
+class StudyShown(FiguresDisplay):
     """A study and its results so far."""
 
     def __init__(self, store: Store, number: int) -> None:
@@ -110,20 +109,8 @@ class StudyShown(Shown):
         return read_csv(io.StringIO(export.table(self.report)))
 
     @property
-    def figures(self) -> list[str]:
-        """The names that `figure` takes; the first one is what it shows by default."""
-        return list(self._figures)
-
-    def figure(self, name: str | None = None) -> go.Figure:
-        """A figure of the study's page. Raises BadInput."""
-        if not self._figures:
-            raise BadInput(f"Study {self.id} has nothing yet that can be drawn.")
-        chosen = next(iter(self._figures)) if name is None else name
-        if chosen not in self._figures:
-            near = get_close_matches(str(chosen), self.figures, 1, 0.5)
-            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self.figures)}."
-            raise BadInput(f"Study {self.id} has no figure {chosen!r}; {right}")
-        return go.Figure(self._figures[chosen])
+    def name(self) -> str:
+        return f"Study {self.id}"
 
     def words(self) -> str:
         return f"{self._title}\n{self.verdict}"
@@ -134,16 +121,16 @@ class StudyShown(Shown):
 
     def pieces(self) -> Iterable[Piece]:
         yield self.head()
-        yield from self.drawn()
+        yield from self.preview()
 
-    def drawn(self) -> Iterable[Piece]:
-        if self._figures:
+    def preview(self) -> Iterable[Piece]:
+        if self.figures_by_name:
             yield self.figure()
 
     @property
     def _title(self) -> str:
-        now, found = self.record, self.report
-        far = f"{now.done} of {say.count(expected(now, found.trials, found.runs), 'run')}"
+        now, report = self.record, self.report
+        far = f"{now.done} of {say.count(expected(now, report.trials, report.runs), 'run')}"
         failed = f", {now.failed} failed" if now.failed else ""
         return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
@@ -152,7 +139,7 @@ class StudyShown(Shown):
         return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
 
     @cached_property
-    def _figures(self) -> dict[str, go.Figure]:
+    def figures_by_name(self) -> dict[str, go.Figure]:
         return cards.figures(cards_of(self.report))
 
 
@@ -164,44 +151,37 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
 
     try:
         with runner.working_on(store, number) as me:
-            if waiting := runner.wanted(store, number):
+            runner.renew_failed(store, number, every=False)
+            if waiting := runner.trials_to_run(store, number):
                 check_place(number, waiting, runner.read(store, number)[1].values(), session)
                 runner.run_study(store, number, me, session, look, minutes * 60, whose)
             else:
                 runner.finish(store, number, me)
     except KeyboardInterrupt:
         now = store.study(number)
-        said = f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
-        line.last(said, html.box(html.line(said)))
-        raise CellStopped(said) from None
+        sentence = (
+            f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
+        )
+        line.last(sentence, html.box(html.line(sentence)))
+        raise CellStopped(sentence) from None
     except BadInput:
         raise
     except WorkshopError as error:
         raise WorkshopError(f"{error} In another session the same call goes on with study {number}.") from None
-    shown = StudyShown(store, number)
-    line.last(shown.words(), shown.head())
-    show("", shown.drawn())
-    shown.shown_here()
-    return shown
+    study_shown = StudyShown(store, number)
+    line.last(study_shown.words(), study_shown.head())
+    show("", study_shown.preview())
+    study_shown.shown_here()
+    return study_shown
 
 
 def _going_on(number: int, now: Progress) -> tuple[str, str]:
     share = 0.0
     if now.run.progress and now.run.progress[1] > 0:
         share = min(now.run.progress[0] / now.run.progress[1], 1.0)
-    state = "waits" if now.run.status == "queued" else say.percent(share)
-    left = "" if now.seconds_left is None else f", about {say.long(now.seconds_left)} left"
-    said = f"Study {number}: {now.done} of {now.total} runs done{left}"
+    state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
+    remaining = "" if now.seconds_left is None else f", about {say.long(now.seconds_left)} left"
+    sentence = f"Study {number}: {now.done} of {now.total} runs done{remaining}"
     what = f"run {now.run.id} ({now.trial.label}): {state}"
     bar = f'<progress max="{max(now.total, 1)}" value="{now.done + share:.3f}"></progress>'
-    return f"{said}; {what}", html.box(f"{html.line(said)}{bar} {escape(what)}")
-
-
-def _stopped(store: Store, kind: str, workload: str, wanted: PlannedStudy, mine: str) -> StudyRecord | None:
-    """Your own stopped study with the same settings."""
-    description = wanted.description()
-    for known in store.studies(kind=kind, limit=RECENT):
-        theirs = (known.workload, known.submitted_by, known.state)
-        if theirs == (workload, mine, "interrupted") and known.description == description:
-            return known
-    return None
+    return f"{sentence}; {what}", html.box(f"{html.line(sentence)}{bar} {escape(what)}")

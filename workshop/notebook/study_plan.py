@@ -1,10 +1,10 @@
-"""What studies a notebook can ask for, planned as the command line plans them."""
+"""Plans for studies of a notebook, made as the command line makes them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
@@ -13,25 +13,16 @@ from workshop.notebook.request import parted, plain, unknown
 from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
+from workshop.study.trials import Plan
 
 
-class PlannedStudy(Protocol):
-    """A study that was planned."""
-
-    cells: Sequence[Any]
-
-    def description(self) -> Mapping[str, Any]: ...
-
-    def trials(self) -> Sequence[Any]: ...
-
-
-def check(store: Store, session: SessionRecord, chosen: Workload, wanted: PlannedStudy, whose: Identity | None) -> None:
+def check(store: Store, session: SessionRecord, chosen: Workload, planned_study: Plan, whose: Identity | None) -> None:
     """Refuse settings that no run could use. Raises BadInput."""
-    for one in wanted.cells:
-        if one.why:  # a trial that can't be, which says so
+    for cell in planned_study.cells:
+        if cell.why:  # a trial that can't be, which says so
             continue
-        placement = client.placement_in(session, one.placement)
-        params = chosen.check(one.params)
+        placement = client.placement_in(session, cell.placement)
+        params = chosen.check(cell.params)
         if whose is not None:
             client.check_limits(placement, session.limits, chosen.processes(params) if chosen.processes else 0)
         client.inputs_of(store, chosen, params, placement)
@@ -47,16 +38,18 @@ def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
     return tuple(chosen.params.model_fields) if name == "seed" else ()
 
 
-def parted_for(chosen: Workload, asked: Mapping[str, Any], own: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def parted_for(
+    chosen: Workload, settings: Mapping[str, Any], own_names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Params and fields; a name that is neither may be meant for the study."""
-    for name in asked:
+    for name in settings:
         elsewhere = name in chosen.params.model_fields or name in Placement.model_fields
-        if not elsewhere and get_close_matches(name, own, 1, 0.8):
-            raise unknown(name, own, "a setting of the study")
-    return parted(chosen, asked)
+        if not elsewhere and get_close_matches(name, own_names, 1, 0.8):
+            raise unknown(name, own_names, "a setting of the study")
+    return parted(chosen, settings)
 
 
-def whole(name: str, value: Any) -> int:
+def whole_number(name: str, value: Any) -> int:
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadInput(f"{name} is {value!r}: it should be a whole number.")

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from workshop.extension import Extension, Page
 
-_OWN = (
+_BUILT_IN = (
     ("welcome", "Welcome", "home", 100),
     ("session", "Session", "memory", 150),
     ("run", "Run", "play_circle", 250),
@@ -37,5 +37,5 @@ _OWN = (
     ("history", "History", "history", 800),
 )
 EXTENSION = Extension(
-    pages=[Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _OWN]
+    pages=[Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _BUILT_IN]
 )

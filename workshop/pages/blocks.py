@@ -30,11 +30,12 @@ R = TypeVar("R", bound=Numbered)
 
 @contextmanager
 def errors() -> Iterator[None]:
-    """Show a WorkshopError as a sentence on the page, and leave out the rest of the block."""
+    """Show a WorkshopError as a sentence on the page, and leave out the rest of the block. Lines stay lines: an MPI's
+    own words have several."""
     try:
         yield
     except WorkshopError as error:
-        st.error(frame.plain(str(error)))
+        st.error(frame.plain(str(error)).replace("\n", "  \n"))
 
 
 def linked(name: str, find: Callable[[int], T], otherwise: str) -> T | None:
@@ -42,13 +43,13 @@ def linked(name: str, find: Callable[[int], T], otherwise: str) -> T | None:
 
     Where there is no such thing, the page says so in a sentence that ends with `otherwise`.
     """
-    given = st.query_params.get(name)
-    if given is None:
+    text = st.query_params.get(name)
+    if text is None:
         return None
     try:
-        return find(number(given))
+        return find(number(text))
     except (WorkshopError, ValueError):
-        st.warning(f"There is no {name} {frame.plain(given[:40])}; {otherwise}.")
+        st.warning(f"There is no {name} {frame.plain(text[:40])}; {otherwise}.")
         return None
 
 
@@ -67,27 +68,27 @@ def pick(
     `chosen` records are picked to begin with, and stand in the table even if they are not among the others. `columns`
     have the value of each cell, `config` says how Streamlit shows a column.
     """
-    known = {one.id: one for one in (*records, *chosen)}
-    shown, ids = list(known.values()), list(known)
-    begin = [ids.index(one) for one in dict.fromkeys(one.id for one in chosen)]
+    by_id = {record.id: record for record in (*records, *chosen)}
+    offered, ids = list(by_id.values()), list(by_id)
+    begin = [ids.index(record) for record in dict.fromkeys(record.id for record in chosen)]
     event = st.dataframe(
-        {heading: [value(one) for one in shown] for heading, value in columns.items()},
+        {heading: [value(record) for record in offered] for heading, value in columns.items()},
         column_config=config,
         hide_index=True,
-        height=min(ROW * len(shown) + EDGE, height),
+        height=min(ROW * len(offered) + EDGE, height),
         selection_mode="multi-row" if several else "single-row",
         selection_default={"selection": {"rows": begin}},
         on_select="rerun",
         key=key,
     )
-    return [shown[row] for row in event.selection.rows if row < len(shown)]
+    return [offered[row] for row in event.selection.rows if row < len(offered)]
 
 
 def filters(options: Mapping[str, Iterable[str]]) -> list[str | None]:
     """A box for each filter, all in a row; returns what is chosen, None for all."""
     boxes = zip(st.columns(len(options)), options.items(), strict=True)
     chosen = [column.selectbox(name, [ALL, *values]) for column, (name, values) in boxes]
-    return [None if one == ALL else one for one in chosen]
+    return [None if option == ALL else option for option in chosen]
 
 
 def abreast(items: Sequence[T], count: int) -> Iterator[tuple[Any, T]]:

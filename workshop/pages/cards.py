@@ -20,7 +20,7 @@ FIGURE: dict[str, Any] = {"theme": None, "config": {"displayModeBar": False}}
 NATIVE = ("figure", "code")  # kinds of parts that Streamlit draws: code gets a button that copies it
 
 
-def show(card: Card, key: str, whole: bool = False) -> None:
+def show(card: Card, key: str, full_width: bool = False) -> None:
     """Draw a card beside others, or on the `whole` width; `key` is its own on the page."""
     if card.title:
         _html(html.title(card))
@@ -30,7 +30,7 @@ def show(card: Card, key: str, whole: bool = False) -> None:
         elif piece["kind"] == "code":
             st.code(piece["text"], language="bash", wrap_lines=True)
         else:
-            (_whole if whole else _figure)(piece, f"{key}-{card.name}-{number}")
+            (_wide_figure if full_width else _figure)(piece, f"{key}-{card.name}-{number}")
 
 
 def show_page(cards: Sequence[Card], key: str) -> None:
@@ -45,7 +45,7 @@ def show_page(cards: Sequence[Card], key: str) -> None:
         columns = st.columns(2, gap="medium") if row[0].half else [st.container()]
         for column, card in zip(columns, row, strict=False):
             with column, st.container(border=True, key=f"card-{card.tone or 'plain'}-{key}-{card.name}"):
-                show(card, key, whole=True)
+                show(card, key, full_width=True)
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, Any]]]) -> None:
@@ -58,16 +58,16 @@ def picked_place(event: Any, count: int) -> int | None:
     points = event.selection.points if event else []
     if not points:
         return None
-    given = points[0].get("customdata")
-    given = given[0] if isinstance(given, list | tuple) and given else given
-    return given if isinstance(given, int) and 0 <= given < count else None
+    mark = points[0].get("customdata")
+    mark = mark[0] if isinstance(mark, list | tuple) and mark else mark
+    return mark if isinstance(mark, int) and 0 <= mark < count else None
 
 
-def _html(made: str) -> None:
-    st.html(f'<div class="ws">{made}</div>')
+def _html(html: str) -> None:
+    st.html(f'<div class="ws">{html}</div>')
 
 
-def _whole(part: Part, key: str) -> None:
+def _wide_figure(part: Part, key: str) -> None:
     """A figure over the whole width. On a phone, a figure whose words need more width scrolls, see style.css. A click
     on a mark shows its details."""
     with st.container(key=f"wide-{key}" if part["width"] else None):
@@ -79,7 +79,7 @@ def _whole(part: Part, key: str) -> None:
 
 
 def _picked(picks: Sequence[Part], event: Any, key: str) -> None:
-    """What a mark of a figure stands for, where somebody clicked at one: its runs, and where their ranks were."""
+    """The meaning of the mark that was clicked at: its runs, and the places of their ranks."""
     chosen = picked_place(event, len(picks))
     if chosen is None or not picks[chosen]:
         st.caption(HOW)
@@ -103,9 +103,9 @@ def _rank_map(run_id: int, key: str) -> None:
 
 
 def _figure(part: Part, key: str) -> None:
-    drawn = part["figure"]
+    plot = part["figure"]
     if part["width"]:  # laid out with words for a whole page
-        drawn = go.Figure(drawn)
-        drawn.update_layout(height=max(BESIDE * drawn.layout.height, 150))
-        drawn.for_each_annotation(lambda note: note.update(font_size=max(BESIDE * note.font.size, 6)))
-    st.plotly_chart(drawn, key=key, **FIGURE)
+        plot = go.Figure(plot)
+        plot.update_layout(height=max(BESIDE * plot.layout.height, 150))
+        plot.for_each_annotation(lambda note: note.update(font_size=max(BESIDE * note.font.size, 6)))
+    st.plotly_chart(plot, key=key, **FIGURE)

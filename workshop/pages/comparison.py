@@ -17,16 +17,16 @@ from workshop.store.records import RunRecord
 STEP, TIME = "by step", "by time"
 
 
-def compare(left: RunRecord, right: RunRecord) -> None:
+def compare(first: RunRecord, second: RunRecord) -> None:
     """Show both runs as far as they have told something."""
-    pair = (left, right)
+    pair = (first, second)
     snapshots = {f"run {run.id}": Snapshot(frame.store(), run) for run in pair}
     headings = ["", *(f"run {run.id}" for run in pair)]
     for column, run in blocks.abreast(pair, 2):
         with column, st.container(border=True):
             links.run_link(run.id, f"**Run {run.id}** · {run.workload} · {frame.plain(who(run))}", icon=None)
-            said = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
-            st.markdown(f"##### {frame.plain(said['verdict'])}\n\n{frame.plain(said['why'])}")
+            verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
+            st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{frame.plain(verdict['why'])}")
     st.markdown("#### Set differently")
     if rows := comparison.settings(pair):
         cards.table(headings, rows)
@@ -53,16 +53,18 @@ def _curves(snapshots: Mapping[str, Snapshot]) -> None:
     by = st.segmented_control("Curves", [STEP, TIME], default=STEP, required=True, label_visibility="collapsed")
     for column, name in blocks.abreast(names, 2):
         with column:
-            drawn = comparison.curve(snapshots, name)
+            plot = comparison.curve(snapshots, name)
             st.markdown(f"#### {frame.plain(name[0].upper() + name[1:])}")
-            st.plotly_chart(by_time(drawn) if by == TIME else drawn, key=f"overlay-{name}", **cards.FIGURE)
+            st.plotly_chart(by_time(plot) if by == TIME else plot, key=f"overlay-{name}", **cards.FIGURE)
 
 
 def _cards(snapshots: Mapping[str, Snapshot]) -> None:
     """The same card of both runs beside each other."""
-    shown = {label: {card.name: card for card in side_by_side(one)} for label, one in snapshots.items()}
-    for name in dict.fromkeys(name for of_run in shown.values() for name in of_run):
-        for column, (label, of_run) in blocks.abreast(list(shown.items()), 2):
+    cards_of_runs = {
+        label: {card.name: card for card in side_by_side(snapshot)} for label, snapshot in snapshots.items()
+    }
+    for name in dict.fromkeys(name for of_run in cards_of_runs.values() for name in of_run):
+        for column, (label, of_run) in blocks.abreast(list(cards_of_runs.items()), 2):
             with column:
                 if name in of_run:
                     cards.show(of_run[name], label.replace(" ", "-"))

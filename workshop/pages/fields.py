@@ -21,7 +21,7 @@ Uploads = dict[str, tuple[str, bytes]]
 
 def model_form(
     model: type[BaseModel],
-    given: Mapping[str, Any],
+    start_values: Mapping[str, Any],
     key: str,
     advanced: Iterable[str] = (),
     hidden: Iterable[str] = (),
@@ -33,13 +33,13 @@ def model_form(
     `choices` are the values of fields of text that only take some, each with its title. Values are not validated here.
     Raises BadInput for what can't even be read.
     """
-    values: dict[str, Any] = {name: given[name] for name in hidden if name in given}
+    values: dict[str, Any] = {name: start_values[name] for name in hidden if name in start_values}
     uploads: Uploads = {}
     fields = model.model_fields
-    shown = [name for name in fields if name not in set(hidden)]
-    folded = [name for name in shown if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, given, key, values, uploads, choices or {})
-    for part, names in _parts(fields, [name for name in shown if name not in folded]).items():
+    visible = [name for name in fields if name not in set(hidden)]
+    folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
+    form = _Form(model, start_values, key, values, uploads, choices or {})
+    for part, names in _parts(fields, [name for name in visible if name not in folded]).items():
         if part:
             with st.container(border=True):
                 st.markdown(f"**{part}**")
@@ -48,7 +48,9 @@ def model_form(
             form.show(names)
     if folded:
         # Whoever is led here to set something behind the fold has to see it.
-        with st.expander("Advanced", expanded=any(_names_a_run(fields[name], given.get(name)) for name in folded)):
+        with st.expander(
+            "Advanced", expanded=any(_names_a_run(fields[name], start_values.get(name)) for name in folded)
+        ):
             form.show(folded)
     return values, uploads
 
@@ -61,8 +63,8 @@ def _parts(fields: Mapping[str, FieldInfo], names: Iterable[str]) -> dict[str, l
     return parts
 
 
-def _names_a_run(field: FieldInfo, given: Any) -> bool:
-    return bool((extra(field).get("file") or {}).get("runs")) and is_run_number(given)
+def _names_a_run(field: FieldInfo, value: Any) -> bool:
+    return bool((extra(field).get("file") or {}).get("runs")) and is_run_number(value)
 
 
 @dataclass
@@ -70,7 +72,7 @@ class _Form:
     """Some fields of a model, and the values read from all of them so far."""
 
     model: type[BaseModel]
-    given: Mapping[str, Any]
+    start_values: Mapping[str, Any]
     key: str
     values: dict[str, Any]
     uploads: Uploads
@@ -81,20 +83,20 @@ class _Form:
         numbers = [name for name in names if _kind(self.model.model_fields[name].annotation)[0] in (int, float)]
         for name in names:
             if name not in numbers and self._applies(name):
-                self._one(name)
+                self._field(name)
         numbers = [name for name in numbers if self._applies(name)]
         for start in range(0, len(numbers), 2):
             row = numbers[start : start + 2]
             for column, name in zip(st.columns(len(row)), row, strict=True):
                 with column:
-                    self._one(name)
+                    self._field(name)
 
     def _applies(self, name: str) -> bool:
         return applies(self.model.model_fields[name], self.values)
 
-    def _one(self, name: str) -> None:
+    def _field(self, name: str) -> None:
         field = self.model.model_fields[name]
-        start = self.given.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
+        start = self.start_values.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
         label, key = name.replace("_", " ").capitalize(), f"{self.key}-{name}"
         about = extra(field).get("file")
         if name in self.choices:
@@ -168,10 +170,10 @@ def _file(label: str, help_: str | None, start: Any, about: Mapping[str, Any], k
 
 
 def _run_number(label: str, help_: str | None, start: Any, key: str) -> str:
-    """The number of a run, or nothing. What else somebody may have given elsewhere, like a path, isn't repeated."""
+    """The number of a run, or nothing. Another value, like a path, isn't shown."""
     begin = start if is_run_number(start) else ""
-    given = st.text_input(label, begin, max_chars=LONGEST_NUMBER, placeholder="number of a run", help=help_, key=key)
-    return (given or "").strip()
+    text = st.text_input(label, begin, max_chars=LONGEST_NUMBER, placeholder="number of a run", help=help_, key=key)
+    return (text or "").strip()
 
 
 def _kind(annotation: Any) -> tuple[Any, bool]:
@@ -186,12 +188,12 @@ def _kind(annotation: Any) -> tuple[Any, bool]:
 
 def _bounds(field: FieldInfo) -> tuple[float | None, float | None]:
     """Least and greatest allowed number, also where they belong to the part of an optional that is a number."""
-    found: list[Any] = list(field.metadata)
+    limits: list[Any] = list(field.metadata)
     for part in get_args(field.annotation):
         for inner in getattr(part, "__metadata__", ()):
-            found += getattr(inner, "metadata", [inner])
-    low = next((one.ge for one in found if getattr(one, "ge", None) is not None), None)
-    high = next((one.le for one in found if getattr(one, "le", None) is not None), None)
+            limits += getattr(inner, "metadata", [inner])
+    low = next((limit.ge for limit in limits if getattr(limit, "ge", None) is not None), None)
+    high = next((limit.le for limit in limits if getattr(limit, "le", None) is not None), None)
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""What every page has: the store, who looks at it, which session it is about, and its heading."""
+"""The frame of every page: the store, the visitor, the session, and the heading."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import streamlit as st
 
 from workshop import server
 from workshop.report.html import STYLE as CARDS
+from workshop.report.sentences import rest_words
 from workshop.server import logout
 from workshop.server.auth_middleware import IDENTITY_HEADER
 from workshop.server.page_rewriter import with_notice as mark
@@ -29,9 +30,9 @@ def set_up() -> None:
     with st.container(key="menu"):
         script = "\n".join(path.read_text() for path in SCRIPTS)
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
-    if (found := recorded()) is not None:
+    if (origin := recorded()) is not None:
         with st.container(key="recorded"):
-            st.markdown(f":material/history: {plain(found.words)}")
+            st.markdown(f":material/history: {plain(origin.words)}")
 
 
 @st.cache_resource(show_spinner=False)
@@ -48,25 +49,23 @@ def recorded() -> RecordingOrigin | None:
 
 def marked(page: str) -> bytes:
     """A page for a file, which says itself where it is from."""
-    found, whole = recorded(), page.encode()
-    return whole if found is None else mark(whole, found)
+    origin, content = recorded(), page.encode()
+    return content if origin is None else mark(content, origin)
 
 
 def not_up(session: SessionRecord | None) -> str:
-    """Why nothing can be run now, in a sentence; "" where it can."""
-    if recorded() is not None:
-        return "Nothing can be run in a recording."
-    return "" if session is not None and session.up else "No session is up, so nothing can run yet."
+    """Why nothing can be run now and what one can do meanwhile, as Markdown; "" where it can."""
+    return plain("Nothing can be run in a recording." if recorded() is not None else rest_words(session))
 
 
 def visitor() -> Identity:
-    """Who looks at this page. The door put the header there, after it had seen the cookie."""
+    """The visitor of this page. The server has checked the cookie and put the header there."""
     key = st.context.headers.get(IDENTITY_HEADER)
-    found = store().identity(key) if key else None
-    if found is None:
+    identity = store().identity(key) if key else None
+    if identity is None:
         st.error("You are not in the class any more. Come in again at /join.")
         st.stop()
-    return found
+    return identity
 
 
 def heading(title: str, words: str = "") -> Identity:
@@ -89,11 +88,11 @@ def choose_session() -> SessionRecord | None:
         return None
     sessions.sort(key=lambda session: (session.state in ("stopped", "failed"), session.name))
     names = [session.name for session in sessions]
-    wanted = st.query_params.get("session")
-    index = names.index(wanted) if wanted in names else 0
+    wanted_name = st.query_params.get("session")
+    index = names.index(wanted_name) if wanted_name in names else 0
     name = names[index]
     if len(names) > 1:
-        name = st.selectbox("Session", names, index=index, key=f"choose-session-{wanted}", width=320)
+        name = st.selectbox("Session", names, index=index, key=f"choose-session-{wanted_name}", width=320)
         if name != names[index]:
             st.query_params["session"] = name
     return sessions[names.index(name)] if name in names else sessions[index]

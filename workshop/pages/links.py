@@ -16,16 +16,16 @@ DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name
 
 def link(page: str, label: str, icon: str | None = None, query: Mapping[str, str] | None = None) -> None:
     """A link to a page; a page that the visitor doesn't have is named without a link."""
-    if (found := _declared().get(page)) is not None:
-        st.page_link(found, label=label, icon=icon, query_params=query)
+    if (declared := _declared().get(page)) is not None:
+        st.page_link(declared, label=label, icon=icon, query_params=query)
     else:
         st.markdown(label)
 
 
 def go(page: str) -> None:
     """Leave this page for another one, where the visitor has that."""
-    if (found := _declared().get(page)) is not None:
-        st.switch_page(found)
+    if (declared := _declared().get(page)) is not None:
+        st.switch_page(declared)
 
 
 def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:

@@ -19,13 +19,15 @@ LOG = logging.getLogger(__name__)
 def navigate(root: str) -> None:
     """Show the navigation, and draw the page that the visitor has chosen. The page named `root` stands at the root
     address, wherever it is in the order."""
+    registry.refresh()  # packages may have been installed or changed since the last page was drawn
     declared = {page.name: _declared(page, page.name == root) for page in registry.pages() if _sees(page)}
     st.session_state[links.DECLARED] = declared
     st.navigation(list(declared.values()), position="top").run()
 
 
 def _sees(page: Page) -> bool:
-    """Whether the visitor sees the page. Who that is, costs a question to the store: most pages are for everybody."""
+    """Whether the visitor sees the page. Finding the visitor's role needs the store, but most pages are for
+    everybody."""
     return set(page.roles) == {"learner", "instructor"} or frame.visitor().role in page.roles
 
 
@@ -55,4 +57,6 @@ def broken(page: Page, error: BaseException) -> None:
     """Say in a sentence that a page can't be shown. The traceback goes to the dashboard's log."""
     LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
     why = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, ModuleNotFoundError) and error.name == "altair":
+        why = "Streamlit's own charts need altair, which is not installed; draw the figure with st.plotly_chart"
     st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")

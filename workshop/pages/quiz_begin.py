@@ -20,7 +20,7 @@ FILE = "a file of mine"
 
 
 def form(identity: Identity) -> None:
-    """What to ask and how points count; the round begins in its lobby, where learners come in."""
+    """The form for a new round: its questions and points. The round begins in its lobby, where learners join."""
     with st.container(border=True, key="quiz-begin"), blocks.errors():
         st.markdown("#### Begin a round")
         try:
@@ -36,8 +36,10 @@ def form(identity: Identity) -> None:
         st.caption(scoring.rules(speed_bonus=speed_bonus))
         if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
             only_instructor(identity)
-            made = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
-            st.toast(f"The round is in its lobby: learners join with the code {made.code}. Open its host view below.")
+            quiz_round = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
+            st.toast(
+                f"The round is in its lobby: learners join with the code {quiz_round.code}. Open its host view below."
+            )
             st.rerun()
 
 
@@ -46,12 +48,12 @@ def _chosen() -> tuple[Deck | None, Path | str]:
     name = st.selectbox("Questions", [*catalogue.decks(), FILE], format_func=_title)
     if name != FILE:
         return catalogue.deck(name)
-    given = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
-    if given is None:
+    upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
+    if upload is None:
         return None, ""
-    if given.size > reader.LARGEST:
-        raise BadDeck(given.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
-    return reader.parse(given.getvalue().decode("utf-8", "replace"), given.name), ""
+    if upload.size > reader.LARGEST:
+        raise BadDeck(upload.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
+    return reader.parse(upload.getvalue().decode("utf-8", "replace"), upload.name), ""
 
 
 def _title(name: str) -> str:
@@ -64,14 +66,14 @@ def _problems(error: BadDeck) -> None:
     # A table that breaks long lines: what would be right stands at their ends.
     table = [
         {
-            "Line": "" if one.line is None else str(one.line),
-            "Where": frame.plain(one.where or "the deck"),
-            "What": frame.plain(one.text),
+            "Line": "" if problem.line is None else str(problem.line),
+            "Where": frame.plain(problem.where or "the deck"),
+            "What": frame.plain(problem.text),
         }
-        for one in error.problems
+        for problem in error.problems
     ]
     st.table(table, hide_index=True)
-    if any("picture" in one.text for one in error.problems):
+    if any("picture" in problem.text for problem in error.problems):
         st.info(
             "A file from the browser comes without its pictures. `workshop quiz host FILE` begins a round with the "
             "pictures that are beside the file.",

@@ -42,8 +42,8 @@ def rounds(identity: Identity) -> None:
     if alone:
         with st.expander("Results of learning alone", icon=":material/person:"):
             for this in alone:
-                told = f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
-                st.link_button(frame.plain(told), f"/quiz/{this.id}/results", icon=":material/analytics:")
+                label = f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
+                st.link_button(frame.plain(label), f"/quiz/{this.id}/results", icon=":material/analytics:")
 
 
 def _round(this: QuizRound, identity: Identity) -> None:

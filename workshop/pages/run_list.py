@@ -43,5 +43,5 @@ def filtered() -> list[RunRecord]:
     session, workload, status, person = blocks.filters(
         {"Session": sessions, "Workload": workloads, "Status": STATUS, "Who": people}
     )
-    found = frame.store().runs(sessions.get(session), workload, status, limit=MOST)
-    return [run for run in found if person in (None, who(run))]
+    runs = frame.store().runs(sessions.get(session), workload, status, limit=MOST)
+    return [run for run in runs if person in (None, who(run))]

@@ -33,8 +33,8 @@ def controls(session: SessionRecord | None, identity: Identity) -> None:
 
 
 def _buttons(session: SessionRecord, identity: Identity) -> None:
-    help_ = "End the ranks and start new ones; the queue stays"
-    if st.button("Reset", icon=":material/restart_alt:", help=help_):
+    words = "This ends the ranks, cancels the run that they compute, and starts new ones. The queue stays."
+    if blocks.confirmed("Reset", ":material/restart_alt:", words, "Reset it"):
         with blocks.errors():
             actions.reset(frame.store(), identity, session.name)
             st.toast("New ranks are being started.")
@@ -49,9 +49,9 @@ def _buttons(session: SessionRecord, identity: Identity) -> None:
 
 def _reclaim(session: SessionRecord, identity: Identity) -> None:
     """A button while a notebook has the ranks."""
-    held = any(lease.state == "held" for lease in frame.store().leases(session.id))
+    leased = any(lease.state == "held" for lease in frame.store().leases(session.id))
     help_ = "End a notebook's hold on the ranks; the queue goes on"
-    if held and st.button("Take back", icon=":material/undo:", help=help_):
+    if leased and st.button("Take back", icon=":material/undo:", help=help_):
         with blocks.errors():
             actions.reclaim(frame.store(), identity, session.name)
             st.toast("The ranks are taken back.")

@@ -1,22 +1,25 @@
-"""What pages that show studies have in common: which study, how far it is, beginning, running and stopping it."""
+"""Parts of pages that show studies: the choice of a study, its progress, and its start and stop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import streamlit as st
 
 from workshop.core.errors import BadInput
 from workshop.pages import blocks, frame
+from workshop.registry import studies as kinds
 from workshop.report.cards import Card
+from workshop.report.sentences import waiting
 from workshop.server import actions
 from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
-from workshop.study.kinds import Report
+from workshop.study.estimate import remaining_work
+from workshop.study.kinds import Report, Sofar
 
 EVERY = 3.0  # seconds between two looks at a study that rests
+SOON = 5.0  # seconds that are not worth telling
 
 
 def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -> StudyRecord | None:
@@ -25,17 +28,17 @@ def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -
     Where `?study=` is of another kind, the page says that the study is none of the `other`; where there is no such
     study, it says that this is the `newest` one.
     """
-    found = blocks.linked("study", frame.store().study, f"here is the newest {newest}")
-    if found is not None and found.kind == kind:
-        return found
-    if found is not None:
-        st.warning(f"Study {found.id} is none of {other}; the page Studies shows it.")
+    study = blocks.linked("study", frame.store().study, f"here is the newest {newest}")
+    if study is not None and study.kind == kind:
+        return study
+    if study is not None:
+        st.warning(f"Study {study.id} is none of {other}; the page Studies shows it.")
     return studies[0] if studies else None
 
 
 def live(study: StudyRecord) -> bool:
     """Whether it goes on, or is about to."""
-    running = RUNNERS.of(study.id)
+    running = RUNNERS.find(study.id)
     return study.state == "running" or (running is not None and not running.ended.is_set())
 
 
@@ -48,27 +51,48 @@ def begin(keep: Callable[[], StudyRecord], identity: Identity) -> None:
         st.rerun()
 
 
-def begin_another(key: str) -> None:
-    """A button that leads to the form of a new study."""
-    if not frame.recorded() and st.button("Begin another one", type="tertiary", key=key):
-        st.query_params["new"] = "1"
-        st.rerun()
+def head(
+    study: StudyRecord,
+    name: str,
+    text: str,
+    share: float,
+    session: SessionRecord | None,
+    identity: Identity,
+    going: bool,
+    label: str,
+    waits: str,
+    ask: Callable[[], object] = lambda: None,
+) -> None:
+    """The progress of a study that a class predicts, in Markdown, and the instructor's buttons; others read `waits`.
 
-
-def how_far(study: StudyRecord, going: bool, words: str, share: float, key: str) -> Any:
-    """A box that says in Markdown how far a study is; returns it, for buttons below. `going` is whether the study went
-    on when the page was drawn."""
+    `going` is whether the study went on when the page was drawn. `label` is on the button that runs what is missing;
+    empty: nothing is.
+    """
     if going and not live(study):
         st.rerun()  # the whole page once more, which no longer asks
-    box = st.container(border=True, key=key)
-    with box:
-        st.markdown(words)
+    with st.container(border=True, key=f"{name}-head"):
+        st.markdown(text)
         if going:
             st.progress(min(share, 1.0))
-        running = RUNNERS.of(study.id)
+        running = RUNNERS.find(study.id)
         if running is not None and running.failed:
             st.error(f"It ended before it was done: {frame.plain(running.failed)}")
-    return box
+        if identity.role != "instructor":
+            if not going:
+                st.caption(waits)
+            return
+        with st.container(horizontal=True, vertical_alignment="center"):
+            if going:
+                stop_button(study.id, identity)
+                return
+            if label and (session is None or not session.up):
+                st.markdown(frame.not_up(session))
+            elif label and st.button(label, type="primary", icon=":material/play_arrow:", key=f"{name}-run"):
+                assert session is not None
+                run(study.id, session, identity, ask)
+            if not frame.recorded() and st.button("Begin another one", type="tertiary", key=f"{name}-new"):
+                st.query_params["new"] = "1"
+                st.rerun()
 
 
 def run(study_id: int, session: SessionRecord, identity: Identity, ask: Callable[[], object] = lambda: None) -> None:
@@ -84,7 +108,7 @@ def run(study_id: int, session: SessionRecord, identity: Identity, ask: Callable
 
 def stop_button(study_id: int, identity: Identity) -> None:
     """Stop what this dashboard runs."""
-    running = RUNNERS.of(study_id)
+    running = RUNNERS.find(study_id)
     if running is None or running.ended.is_set():
         st.caption("A command runs it; Ctrl-C there stops it.")
     elif running.stopping:
@@ -96,15 +120,15 @@ def stop_button(study_id: int, identity: Identity) -> None:
 
 
 def follow(study: StudyRecord) -> None:
-    """Draw the whole page anew as soon as somebody goes on with a study that rests, or it has come further.
+    """Draw the whole page again as soon as a study has been continued, or has new results.
 
-    Looking whether that has happened costs next to nothing.
+    The check costs next to nothing.
     """
     st.fragment(run_every=EVERY)(_look)(study.id, _state(study))
 
 
-def _look(study_id: int, seen: tuple[object, ...]) -> None:
-    if _state(frame.store().study(study_id)) != seen:
+def _look(study_id: int, drawn_state: tuple[object, ...]) -> None:
+    if _state(frame.store().study(study_id)) != drawn_state:
         st.rerun()
 
 
@@ -112,9 +136,19 @@ def _state(study: StudyRecord) -> tuple[object, ...]:
     return study.state, study.trials, study.done, study.failed, study.finished_at
 
 
-def download(found: Report, shown: Sequence[Card]) -> None:
+def download(report: Report, cards: Sequence[Card]) -> None:
     """The report as one file."""
-    study = found.study.id
+    study = report.study.id
     page = f"study-{study}.html"
-    blocks.download("Download as HTML", lambda: frame.marked(export.page(found, shown)), page, "text/html")
+    blocks.download("Download as HTML", lambda: frame.marked(export.page(report, cards)), page, "text/html")
     st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")
+
+
+def left_words(sofar: Sofar) -> str:
+    """How long what a study lacks is likely to take, and why that is another time than was said at first."""
+    if sofar.study.kind not in kinds():
+        return "the time left is not known"
+    ahead = remaining_work(frame.store(), sofar)
+    seconds = ahead.after(sofar.runs.values())
+    sentence = f"{waiting(seconds)} left" if seconds >= SOON else "nearly done"
+    return f"{sentence} ({frame.plain(ahead.changed)})" if ahead.changed else sentence

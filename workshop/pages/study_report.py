@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from typing import Any
 
 import streamlit as st
 
 from workshop.core import words
 from workshop.pages import blocks, cards, frame
-from workshop.pages.studies import download, follow
+from workshop.pages.studies import download, follow, left_words
 from workshop.report.cards import Card
-from workshop.report.sentences import waiting
+from workshop.report.sentences import waits_for
 from workshop.store.records import Identity, StudyRecord
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings, visible
-from workshop.study.kinds import Report, any_report, expected, title
-from workshop.study.trials import remaining
+from workshop.study.kinds import Report, Sofar, any_report, expected, title
 
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
-SOON = 5.0  # seconds that are not worth telling
 STATE = {
     "running": ":blue[:material/sync:] goes on",
     "interrupted": ":orange[:material/pause_circle:] interrupted",
@@ -39,38 +37,49 @@ def show(study: StudyRecord, identity: Identity) -> None:
 def _study(study_id: int, live: bool, identity: Identity) -> None:
     with blocks.errors():
         study = frame.store().study(study_id)
-        found, shown, total = _found((study.id, study.created_at, study.state, study.done, study.failed), study)
+        report, all_cards, total = read_report(study)
         if live and study.state != "running":
             st.rerun()  # the whole page once more, which no longer asks
-        _progress(found, total)
+        _progress(report, total)
         # A learner sees a prediction's outcome after a guess, or after a click on "show".
         all_ = identity.role == "instructor"
-        mine, why = (shown, "") if all_ else visible(frame.store(), identity.id, found, shown)
+        visible_cards, why = (all_cards, "") if all_ else visible(frame.store(), identity.id, report, all_cards)
         if why:
             st.info(why)
-        cards.show_page(mine, f"study-{study.id}")
-        if len(mine) == len(shown):
-            download(found, shown)
+        cards.show_page(visible_cards, f"study-{study.id}")
+        if len(visible_cards) == len(all_cards):
+            download(report, all_cards)
+
+
+def read_report(study: StudyRecord) -> tuple[Any, list[Card], int]:
+    """The report of a study, its cards, and its expected number of trials; made once for all visitors."""
+    return _cached((study.id, study.created_at, study.state, study.trials, study.done, study.failed), study)
 
 
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
-def _found(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
-    """What a study in this state has found, its cards, and how many trials it will have; made once for all visitors."""
-    found = any_report(frame.store(), _study)
-    return found, cards_of(found), expected(_study, found.trials, found.runs)
+def _cached(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
+    report = any_report(frame.store(), _study)
+    return report, cards_of(report), expected(_study, report.trials, report.runs)
 
 
-def _progress(found: Report, total: int) -> None:
+def _progress(report: Report, total: int) -> None:
     """The study's title, its state and how far it is."""
-    study = found.study
-    told = [STATE[study.state], f"{study.done} of {total} runs"]
-    left = remaining(found.trials, found.runs, time.time(), total) if study.state == "running" else None
-    if left is not None:
-        told.append(f"{waiting(left)} left" if left >= SOON else "nearly done")
-    if known := settings(study):
-        told.append(frame.plain(known))
-    st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(told)}")
+    study = report.study
+    parts = [STATE[study.state], f"{study.done} of {total} runs"]
+    if study.state == "running":
+        parts.append(left_words(Sofar(study, report.trials, report.runs)))
+    if study_settings := settings(study):
+        parts.append(frame.plain(study_settings))
+    st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}")
     if study.finished_at is None:
         st.progress(min(study.done / max(total, 1), 1.0))
+    if waits := _waits(report):
+        st.info(frame.plain(waits), icon=":material/hourglass_top:")
     if study.state == "interrupted":
         st.info(f"Nobody works on this study. It goes on with `workshop study resume {study.id}`.")
+
+
+def _waits(report: Report) -> str:
+    """For whom the study's run waits that is to be measured; "" where it doesn't."""
+    queued = next((run for run in report.runs.values() if run.status == "queued"), None)
+    return waits_for(frame.store().session(queued.session_id), queued) if queued is not None else ""

@@ -39,7 +39,7 @@ FOLDED = ("oversubscribe", "environment")
 
 @dataclass(frozen=True)
 class Composition:
-    """What the form says."""
+    """The values of the form."""
 
     described: MachineDescription
     machine: str  # the text that describes it
@@ -51,7 +51,7 @@ class Composition:
 
 
 def take(placement: Placement) -> None:
-    """Have the form begin anew with this placement."""
+    """Restart the form with this placement."""
     st.session_state["placement"] = placement.as_json()
     st.session_state["place-turn"] = st.session_state.get("place-turn", 0) + 1
 
@@ -62,19 +62,19 @@ def form() -> Composition | None:
     key = f"place-{st.session_state.get('place-turn', 0)}"
     if f"{key}-hosts" not in st.session_state:  # a form that is new, or that is there again after another page
         st.session_state["place-given"] = st.session_state.get("placement", EXAMPLE.as_json())
-    given = st.session_state["place-given"]
+    start_values = st.session_state["place-given"]
     hosts = st.text_input(
         "Hosts",
-        ",".join(f"{host['name']}:{host['slots']}" for host in given["hosts"]),
+        ",".join(f"{host['name']}:{host['slots']}" for host in start_values["hosts"]),
         key=f"{key}-hosts",
         placeholder="one host, without a name",
         max_chars=8000,
         help="Hosts and how many ranks each takes, like hostA:2,hostB:2. All of them are such machines.",
     )
-    titles = {name: one.title for name, one in registry.mpis().items()}
-    mpi = choice("MPI", titles, given["mpi"], f"{key}-mpi")
+    titles = {name: mpi_class.title for name, mpi_class in registry.mpis().items()}
+    mpi = choice("MPI", titles, start_values["mpi"], f"{key}-mpi")
     try:
-        values, _ = model_form(Placement, given, key, advanced=FOLDED, hidden=("mpi", "hosts"))
+        values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=("mpi", "hosts"))
         values["mpi"] = mpi
         values["hosts"] = hosts_from(hosts) if hosts.strip() else ()
         placement = registry.placement(values)
@@ -103,7 +103,7 @@ def _machine() -> tuple[MachineDescription | None, str]:
     )
     st.session_state["machine"] = text
     st.pills("Examples", list(EXAMPLES), key="place-example", on_change=example, label_visibility="collapsed")
-    said = st.container()
+    notes = st.container()
     with st.expander("A machine of yours, described by lstopo"):
         st.markdown("`lstopo machine.xml` writes a machine's description, `lstopo --of xml -` prints it.")
         file = st.file_uploader("Its file", ["xml"], key="place-file")
@@ -116,11 +116,11 @@ def _machine() -> tuple[MachineDescription | None, str]:
         st.error(frame.plain(str(error)))
         return None, text
     if xml:
-        said.caption(
+        notes.caption(
             f"This is {frame.plain(described.name)}. Take its description out to have {frame.plain(text)} again."
         )
     elif text in EXAMPLES:
-        said.caption(EXAMPLES[text].capitalize() + ".")
+        notes.caption(EXAMPLES[text].capitalize() + ".")
     return described, xml or text
 
 
@@ -157,9 +157,9 @@ def _edited(composed: Composition, text: str) -> None:
             max_chars=20_000,
             help="Edit it, or paste one of yours (mpirun, mpiexec, horovodrun, a script for sbatch): the form follows.",
         )
-    said: Mapping[str, Any] = st.session_state.get("place-said") or {}
-    if said.get("about") == composed.placement:
-        (st.error if said["wrong"] else st.warning)(frame.plain(said["words"]))
+    message: Mapping[str, Any] = st.session_state.get("place-said") or {}
+    if message.get("about") == composed.placement:
+        (st.error if message["wrong"] else st.warning)(frame.plain(message["words"]))
 
 
 def _read(text: str, composed: Composition) -> dict[str, Any] | None:
@@ -171,6 +171,6 @@ def _read(text: str, composed: Composition) -> dict[str, Any] | None:
     take(parsed.placement)
     if not parsed.unknown:
         return None
-    left = ", ".join(parsed.unknown)
-    words = f"Not understood, so it is not in the form: {left}"
+    unknown = ", ".join(parsed.unknown)
+    words = f"Not understood, so it is not in the form: {unknown}"
     return {"about": parsed.placement, "wrong": False, "words": words}

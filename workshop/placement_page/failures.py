@@ -38,12 +38,14 @@ def guided(session: SessionRecord | None, identity: Identity) -> None:
 
 def _all(session_id: int, identity: Identity, live: bool) -> None:
     session = frame.store().session(session_id)
-    known = _run_already(session)
-    if live and all(run is None or run.ended for _, *pair in known for run in pair):
+    failures_with_runs = _run_already(session)
+    if live and all(run is None or run.ended for _, *pair in failures_with_runs for run in pair):
         st.rerun()  # the whole page once more, which no longer asks
-    for failure, broken, fixed in known:
+    if why := frame.not_up(session):
+        st.info(why, icon=":material/info:")
+    for failure, broken, fixed in failures_with_runs:
         with st.container(border=True):
-            _one(failure, (broken, fixed), session, identity)
+            _failure(failure, (broken, fixed), session, identity)
 
 
 def _run_already(session: SessionRecord) -> list[tuple[Failure, RunRecord | None, RunRecord | None]]:
@@ -59,12 +61,12 @@ def _run_already(session: SessionRecord) -> list[tuple[Failure, RunRecord | None
     ]
 
 
-def _one(
+def _failure(
     failure: Failure, pair: tuple[RunRecord | None, RunRecord | None], session: SessionRecord, identity: Identity
 ) -> None:
     st.markdown(f"#### {frame.plain(failure.title)}\n\n{frame.plain(failure.shows)}")
     several = bool(session.placement.get("hosts"))
-    possible = session.state not in ("stopped", "failed", "recorded") and (several or not failure.needs_hosts)
+    possible = session.up and (several or not failure.needs_hosts)
     sides = ((BROKEN, failure.broken, pair[0]), (FIXED, failure.fixed, pair[1]))
     for column, (label, placement, run) in zip(st.columns(2), sides, strict=True):
         with column:
@@ -75,9 +77,7 @@ def _one(
                 _submit(failure, placement, session, identity)
             _outcome(run)
     if failure.needs_hosts and not several:
-        st.caption(
-            "This one needs a session over several hosts (workshop session start --hosts …, or workshop demo hosts)."
-        )
+        st.caption("This one needs a session over several hosts, which the instructor launches.")
     broken, fixed = pair
     if broken is not None and fixed is not None and broken.ended and fixed.ended:
         st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
@@ -93,17 +93,17 @@ def _submit(failure: Failure, placement: Placement, session: SessionRecord, iden
 def _latest(runs: list[RunRecord], failure: Failure, placement: Placement) -> RunRecord | None:
     """The newest run of a failure's workload on this placement; runs that it leaves to any hosts have the session's."""
 
-    def bare(given: Mapping[str, Any]) -> dict[str, Any]:
-        return Placement.parse({**given, **({} if failure.needs_hosts else {"hosts": ()})}).as_json()
+    def bare(placement_values: Mapping[str, Any]) -> dict[str, Any]:
+        return Placement.parse({**placement_values, **({} if failure.needs_hosts else {"hosts": ()})}).as_json()
 
-    wanted = bare(placement.as_json())
+    expected = bare(placement.as_json())
     return next(
         (
             run
             for run in runs
             if run.workload == failure.workload
             and all(run.params.get(name) == value for name, value in failure.params.items())
-            and bare(run.placement) == wanted
+            and bare(run.placement) == expected
         ),
         None,
     )

@@ -2,6 +2,8 @@
 
 import streamlit as st
 
+from workshop.core.words import listed
+from workshop.mpi.mapper import Prediction
 from workshop.pages import blocks, frame
 from workshop.pages.live import run_view
 from workshop.placement_page import composition, failures, prediction, report
@@ -28,10 +30,10 @@ def page() -> None:
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:
-    form, shown = st.columns([6, 13], gap="medium")
+    form, results = st.columns([6, 13], gap="medium")
     with form, st.container(border=True, key="compose"):
         composed = composition.form()
-    with shown:
+    with results:
         predicted = None
         if composed is None:
             st.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
@@ -41,20 +43,34 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
             prediction.show(composed, predicted)
             st.markdown("#### How to say it")
             composition.commands(composed)
-            _run(composed, session, identity)
+            _run(composed, predicted, session, identity)
         st.markdown("#### What did your MPI do?")
         report.pasted(composed, predicted)
 
 
-def _run(composed: Composition, session: SessionRecord | None, identity: Identity) -> None:
+def _run(composed: Composition, predicted: Prediction, session: SessionRecord | None, identity: Identity) -> None:
     """The workload that forms begin with on this placement, in the session."""
     workload = first_workload()
     st.markdown("#### Run it here")
-    if frame.recorded() or session is None or session.state in ("stopped", "failed"):
-        st.markdown(frame.plain(frame.not_up(session)))
+    if session is None or frame.not_up(session):
+        st.markdown(frame.not_up(session))
+    elif predicted.refused is not None:
+        st.markdown("The MPI refuses this placement, so it can't be run.")
+    elif away := _away(composed, session):
+        st.markdown(frame.plain(away))
     elif st.button(f"Run {workload.title} on this placement", icon=":material/play_arrow:", type="primary"):
         with blocks.errors():
             run = actions.submit(frame.store(), identity, session, workload.name, {}, composed.placement.as_json())
             st.session_state["place-run"] = run.id
     if run_id := st.session_state.get("place-run"):
         run_view(run_id, identity)
+
+
+def _away(composed: Composition, session: SessionRecord) -> str:
+    """Why the machine of a placement isn't one on which the session can run it; "" where it is."""
+    session_hosts = {host["name"] for host in session.placement.get("hosts") or []}
+    if foreign := [host.name for host in composed.placement.hosts if host.name not in session_hosts]:
+        return f"This placement is for hosts that the session doesn't have: {listed(foreign)}."
+    if composed.described.real or session_hosts:
+        return ""
+    return f"This placement is for {composed.described.name}, which isn't here. Choose the machine this to run it here."

@@ -1,4 +1,5 @@
-"""What the mapper says of a placement: the predicted rank map as a picture and as masks, or why it is refused."""
+"""The mapper's answer for a placement: the predicted rank map as a picture and as masks, or the reason why it is
+refused."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from workshop.store.records import Identity
 
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
 PATIENCE = 4 * LONGEST  # seconds to wait for one's turn
-DRAWN = 1024  # processing units that a picture has room for
+MOST_UNITS = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
 LISTED = 48  # ranks that are listed as masks
@@ -34,13 +35,13 @@ LISTED = 48  # ranks that are listed as masks
 def predict(composed: Composition, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
     try:
-        return _asked(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
+        return _predict(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
     except TooManyRequests as error:
         return Prediction(note=str(error))
 
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
-def _asked(placement: str, machine: str, _who: Who) -> Prediction:
+def _predict(placement: str, machine: str, _who: Who) -> Prediction:
     """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to. Raises
     TooMany."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
@@ -61,16 +62,16 @@ def show(composed: Composition, predicted: Prediction) -> None:
     if predicted.rank_map is None or predicted.machine is None:
         return
     crowds = oversubscription(predicted.rank_map, predicted.machine, composed.placement.threads_per_rank)
-    for said in sharing_words(crowds[:4]):
-        st.warning(frame.plain(said), icon=":material/group:")
+    for sentence in sharing_words(crowds[:4]):
+        st.warning(frame.plain(sentence), icon=":material/group:")
     picture(predicted.machine, predicted.rank_map, composed.placement.threads_per_rank, "predicted")
     masks(predicted.rank_map, predicted.machine)
 
 
 def _refused(predicted: Prediction) -> None:
     """Why, most often in the MPI's own words, and changes that it takes, a click away."""
-    own = ", in its own words" if predicted.own_words else ""
-    st.error(f"The MPI refuses this placement{own}:", icon=":material/block:")
+    in_own_words = ", in its own words" if predicted.own_words else ""
+    st.error(f"The MPI refuses this placement{in_own_words}:", icon=":material/block:")
     st.code(predicted.refused, language=None, wrap_lines=True)
     if predicted.advice:
         st.markdown(f"**{frame.plain(predicted.advice)}**")
@@ -85,26 +86,26 @@ def picture(
     rank_map: Mapping[str, Any],
     threads: int,
     key: str,
-    meant: Mapping[str, Any] | None = None,
+    predicted_map: Mapping[str, Any] | None = None,
 ) -> None:
     """The machine with its ranks: as many hosts as there is room for."""
     hosts = topology.machines(machine)
-    drawn, units = [], 0
-    for one in hosts.values():
-        units += len(one["units"])
-        if units > DRAWN:
+    drawable, units = [], 0
+    for host_machine in hosts.values():
+        units += len(host_machine["units"])
+        if units > MOST_UNITS:
             break
-        drawn.append({name: value for name, value in one.items() if name != "more"})
-    if not drawn:
-        st.caption(f"A host with {units} processing units is too large to be drawn; up to {DRAWN} are.")
+        drawable.append({name: value for name, value in host_machine.items() if name != "more"})
+    if not drawable:
+        st.caption(f"A host with {units} hardware threads is too large to be drawn; up to {MOST_UNITS} are.")
         return
-    names = {one["host"] for one in drawn}
+    names = {host_machine["host"] for host_machine in drawable}
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
-    figure = machine_picture(topology.together(drawn), {**rank_map, "ranks": ranks}, threads, meant)
+    figure = machine_picture(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
         st.plotly_chart(figure, key=f"picture-{key}", **FIGURE)
-    if len(drawn) < len(hosts):
-        st.caption(f"These are {len(drawn)} of {len(hosts)} hosts.")
+    if len(drawable) < len(hosts):
+        st.caption(f"These are {len(drawable)} of {len(hosts)} hosts.")
 
 
 def masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> None:

@@ -34,7 +34,7 @@ def pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     st.markdown(f"#### {read.name}: {len(read.rank_map['ranks'])} ranks")
     if other:
         st.info(frame.plain(f"It is drawn as far as it tells of its machine, which is not the one above: {other}"))
-    found = _compared(read, predicted) if predicted is not None and not other else None
+    differences = _compared(read, predicted) if predicted is not None and not other else None
     if read.machine is None or not any(report["units"] for report in read.rank_map["ranks"]):
         hosts: dict[str, list[int]] = {}
         for report in read.rank_map["ranks"]:
@@ -43,40 +43,42 @@ def pasted(composed: Composition | None, predicted: Prediction | None) -> None:
             "\n".join(f"{host}: ranks {', '.join(map(str, ranks))}" for host, ranks in hosts.items()), language=None
         )
         return
-    meant = aligned(predicted.rank_map, read.rank_map) if found and predicted is not None else None
+    aligned_map = aligned(predicted.rank_map, read.rank_map) if differences and predicted is not None else None
     # A report tells nothing of threads: those of the placement count where it can be a report of that.
-    alike = not other and predicted is not None and predicted.rank_map is not None
-    alike = alike and len(predicted.rank_map["ranks"]) == len(read.rank_map["ranks"])
-    threads = composed.placement.threads_per_rank if composed is not None and alike else 1
-    prediction.picture(read.machine, read.rank_map, threads, "report", meant)
-    if meant:
+    comparable = not other and predicted is not None and predicted.rank_map is not None
+    comparable = comparable and len(predicted.rank_map["ranks"]) == len(read.rank_map["ranks"])
+    threads = composed.placement.threads_per_rank if composed is not None and comparable else 1
+    prediction.picture(read.machine, read.rank_map, threads, "report", aligned_map)
+    if aligned_map:
         st.caption(LEGEND)
     prediction.masks(read.rank_map, read.machine)
 
 
 def _compared(read: Read, predicted: Prediction) -> list[Difference]:
-    """What the report has otherwise than the prediction, said on the page."""
+    """The differences between report and prediction, which the page shows."""
     if predicted.rank_map is None:
         return []
-    meant, ran = len(predicted.rank_map["ranks"]), len(read.rank_map["ranks"])
-    if meant != ran:
-        st.caption(f"The prediction above has {meant} ranks; with {ran} the two could be compared.")
+    predicted_ranks, measured_ranks = len(predicted.rank_map["ranks"]), len(read.rank_map["ranks"])
+    if predicted_ranks != measured_ranks:
+        st.caption(
+            f"The prediction above has {predicted_ranks} ranks; with {measured_ranks} the two could be compared."
+        )
         return []
     if not any(report["units"] for report in read.rank_map["ranks"]):
         return []
-    found = difference(predicted.rank_map, read.rank_map, read.machine)
-    if not found:
+    differences = difference(predicted.rank_map, read.rank_map, read.machine)
+    if not differences:
         st.success(f"Against the prediction above: {AS_MEANT[0].lower()}{AS_MEANT[1:]}")
-    for said in sentences(found):
-        st.warning(frame.plain(said))
-    return found
+    for sentence in sentences(differences):
+        st.warning(frame.plain(sentence))
+    return differences
 
 
 def _read(text: str, composed: Composition | None) -> tuple[Read, str]:
     """The report on the machine that is set above, or else on its own, with the reason. Raises BadInput."""
     if composed is None:
         return reports.read(text), ""
-    alone = reports.read(text)  # what is wrong with the text is said first
+    alone = reports.read(text)  # errors in the text come first
     try:
         return reports.read(text, composed.described.machine), ""
     except BadInput as error:

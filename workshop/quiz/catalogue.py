@@ -1,4 +1,4 @@
-"""The decks that come with the labs, read again only when their files have changed."""
+"""The decks of the labs. A deck is read again only when its file has changed."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from workshop.quiz.reader import BadDeck
 
 
 def decks() -> dict[str, Deck | BadDeck]:
-    """All of them by name, in the order of the course; of one that can't be read what is wrong with it."""
-    found: dict[str, Deck | BadDeck] = {}
+    """All decks by name, in the order of the course; an unreadable deck is represented by its error."""
+    by_name: dict[str, Deck | BadDeck] = {}
     for name, path in reader.shipped().items():
         try:
-            found[name] = read(path)
+            by_name[name] = read(path)
         except BadDeck as error:
-            found[name] = error
-    return found
+            by_name[name] = error
+    return by_name
 
 
 def deck(name: str) -> tuple[Deck, Path]:
-    """The deck of that name and the folder of its pictures. Raises BadInput where there is none that can be read."""
-    known = reader.shipped()
-    if name not in known:
-        raise BadInput(f"There is no quiz {name!r:.60}; there are {', '.join(known)}.")
-    return read(known[name]), known[name].parent
+    """The deck of that name and the folder of its pictures. Raises BadInput for an unknown or unreadable deck."""
+    paths = reader.shipped()
+    if name not in paths:
+        raise BadInput(f"There is no quiz {name!r:.60}; there are {', '.join(paths)}.")
+    return read(paths[name]), paths[name].parent
 
 
 def read(path: Path) -> Deck:
-    """A deck's file. Raises BadInput."""
+    """The deck in a file, from the cache if the file is unchanged. Raises BadInput."""
     try:
         now = path.stat()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Arithmetic that decks may ask for: numbers, names that are given, a few functions, and nothing else of Python."""
+"""Arithmetic in decks: numbers, known names and a few functions, but nothing else of Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 LONGEST = 500  # characters
-DEEPEST = 100  # parts in each other; a sum of so many terms has as many
+DEEPEST = 100  # levels of nesting; a sum of n terms has n levels
 LARGEST_POWER = 1000
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -20,7 +20,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-# Of numbers, or of one list; `argmax` and `argmin` are places in a list, from 0.
+# Functions of numbers or of one list; `argmax` and `argmin` return a position in the list, from 0.
 FUNCTIONS: dict[str, Callable[..., float]] = {
     "abs": abs,
     "ceil": math.ceil,
@@ -39,7 +39,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def parse(text: str, names: Collection[str]) -> ast.expr:
-    """An expression that only uses these names (and `name.field` of them). Raises ValueError with what is wrong."""
+    """Parse an expression that uses only these names (and `name.field`). Raises ValueError with the mistake."""
     if len(text) > LONGEST:
         raise ValueError(f"an expression has at most {LONGEST} characters")
     try:
@@ -55,13 +55,13 @@ def _check(node: ast.AST, text: str, names: Collection[str], depth: int) -> None
         raise ValueError(f"{text[:40]!r}... has more than {DEEPEST} parts in each other; it should be shorter")
     match node:
         case ast.Constant(value=bool()):
-            raise ValueError(f"{text!r} has yes and no in it; only numbers can be computed with")
+            raise ValueError(f"{text!r} has yes and no in it; expressions can only compute with numbers")
         case ast.Constant(value=int() | float()):
             return
         case ast.Name(id=name):
             if name not in names:
-                known = f"one of {', '.join(names)}" if names else "a number"
-                raise ValueError(f"{text!r} names {name}, which is not known; it should be {known}")
+                expected = f"one of {', '.join(names)}" if names else "a number"
+                raise ValueError(f"{text!r} names {name}, which is not known; it should be {expected}")
         case ast.Attribute(value=ast.Name() as whose, attr=field) if not field.startswith("_"):
             _check(whose, text, names, depth + 1)
         case ast.Subscript(value=value, slice=ast.Constant(value=int() | str())):
@@ -81,7 +81,7 @@ def _check(node: ast.AST, text: str, names: Collection[str], depth: int) -> None
 def evaluate(text: str, values: Mapping[str, Any]) -> float:
     """The value of an expression; `values` holds numbers, or mappings of fields for `name.field`.
 
-    Raises ValueError with one sentence where it has none: an unknown field, a division by zero, no finite number.
+    Raises ValueError with one sentence if there is no finite value: an unknown field, a division by zero, an overflow.
     """
     try:
         value = _value(parse(text, values), values)
@@ -117,24 +117,25 @@ def _value(node: ast.expr, values: Mapping[str, Any]) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _BINARY[type(op)](_number(left, values), _number(right, values))
         case ast.Call(func=ast.Name(id=function), args=args):
-            given = [_argument(argument, values) for argument in args]
+            arguments = [_argument(argument, values) for argument in args]
             try:
-                return FUNCTIONS[function](*given)
+                return FUNCTIONS[function](*arguments)
             except ValueError as error:  # the root of a negative number, the largest of nothing
                 raise ValueError(f"{ast.unparse(node)!r} can't be computed ({error})") from None
     raise ValueError(f"{ast.unparse(node)!r} is no arithmetic")
 
 
 def _argument(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """What a function is given: a number, or a list of numbers. Functions would take keys of a mapping for values."""
+    """Evaluate an argument of a function: a number or a list of numbers. A mapping is refused, because a function
+    would compute with its keys."""
     value = _value(node, values)
-    for one in value if isinstance(value, list | tuple) else [value]:
-        _checked(one, ast.unparse(node))
+    for number in value if isinstance(value, list | tuple) else [value]:
+        _checked(number, ast.unparse(node))
     return value
 
 
 def _number(node: ast.expr, values: Mapping[str, Any]) -> Any:
-    """What is computed with: a list or a text times a number would be a longer one."""
+    """Evaluate an operand. Lists and texts are refused, because Python would repeat them when it multiplies."""
     value = _value(node, values)
     return value if isinstance(value, int | float) else _checked(value, ast.unparse(node))
 
@@ -146,20 +147,24 @@ def _checked(value: Any, text: str) -> int | float:
 
 
 def _kind(value: Any) -> str:
-    """What something is that is no number."""
+    """Describe a value that is no number."""
     if isinstance(value, Mapping):
-        return "several values by name; one of them is meant, as in run.seconds"
+        return "several values by name; choose one of them, as in run.seconds"
     return (
-        "a list; a place in it or a function is meant"
+        "a list; choose an element or use a function"
         if isinstance(value, list | tuple)
         else f"no number, but {repr(value)[:60]}"
     )
 
 
-def _member(of: Any, key: Any, name: str) -> Any:
-    """A field of a run's metrics, or a member of one that is a list."""
+def _member(container: Any, key: Any, name: str) -> Any:
+    """A field of a run's metrics, or an element of a list."""
     try:
-        return of[key]
+        return container[key]
     except (KeyError, IndexError, TypeError):
-        there = f"; it has {', '.join(map(str, of))}" if isinstance(of, Mapping) and len(of) <= 40 else ""
-        raise ValueError(f"{name} has no {key}{there}") from None
+        members = (
+            f"; it has {', '.join(map(str, container))}"
+            if isinstance(container, Mapping) and len(container) <= 40
+            else ""
+        )
+        raise ValueError(f"{name} has no {key}{members}") from None

@@ -1,7 +1,7 @@
 """Formulas as MathML, which browsers show without a script.
 
-latex2mathml reads the formula. What it makes is written here, from a list of elements and attributes: it would pass on
-markup inside of \\text, addresses of \\href and styles as they are.
+latex2mathml reads the formula. We write its tree ourselves, with an allowlist of elements and attributes, because
+latex2mathml passes on markup inside of \\text, addresses of \\href and styles unchanged.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
 LONGEST = 1000  # characters
-DEEPEST = 50  # elements in each other
+DEEPEST = 50  # levels of nested elements
 
-# How many children elements of MathML have; None: any number. From MathML Core, section 3.
+# The number of children of each MathML element; None: any number. From MathML Core, section 3.
 _CHILDREN: dict[str, int | None] = {
     **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "mphantom", "menclose", "msqrt", "mtable", "mtr", "mtd")),
     **dict.fromkeys(("mi", "mn", "mo", "mtext", "mspace"), 0),
@@ -36,8 +36,8 @@ _XMLNS = "http://www.w3.org/1998/Math/MathML"
 
 @lru_cache(maxsize=2000)
 def mathml(latex: str, block: bool = False) -> str:
-    """A formula as a <math> element; `block`: on a line of its own. Raises ValueError with one sentence where it can't
-    be read, or asks for what a formula doesn't need (links, styles, definitions)."""
+    """A formula as a <math> element; `block`: on a separate line. Raises ValueError with one sentence if it is
+    unreadable, or uses links, styles or definitions."""
     if len(latex) > LONGEST:
         raise ValueError(f"a formula has at most {LONGEST} characters, not {len(latex)}")
     for command in _REFUSED:
@@ -47,21 +47,21 @@ def mathml(latex: str, block: bool = False) -> str:
         element = Converter(display="block" if block else "inline").convert_to_element(latex)
     except RecursionError:
         raise ValueError(f"the formula {_short(latex)} is nested too deeply") from None
-    except Exception as error:  # it raises errors of many kinds, also plain ones of Python
+    except Exception as error:  # latex2mathml raises errors of many kinds, also Python's own
         raise ValueError(f"the formula {_short(latex)} can't be read ({_reason(error)})") from None
     return _written(element, latex, 0)
 
 
 def _written(element: Element, latex: str, depth: int) -> str:
-    """An element as markup, with nothing in it that isn't on the list."""
+    """An element as markup. Raises ValueError for anything that is not on the allowlist."""
     tag = element.tag
     if depth > DEEPEST:
         raise ValueError(f"the formula {_short(latex)} is nested too deeply")
     if tag not in _CHILDREN:
         raise ValueError(f"the formula {_short(latex)} asks for {tag}, which formulas here don't have")
-    wanted = _CHILDREN[tag]
-    if wanted is not None and len(element) != wanted:
-        raise ValueError(f"the formula {_short(latex)} lacks a part (a {tag} has {wanted})")
+    child_count = _CHILDREN[tag]
+    if child_count is not None and len(element) != child_count:
+        raise ValueError(f"the formula {_short(latex)} lacks a part (a {tag} has {child_count})")
     attributes = []
     for name, value in element.attrib.items():
         if name == "xmlns":
@@ -79,11 +79,11 @@ def _written(element: Element, latex: str, depth: int) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """latex2mathml's errors have names that say what is wrong, and no text: NoAvailableTokensError."""
-    words = "".join(f" {one.lower()}" if one.isupper() else one for one in type(error).__name__)
+    """The reason from the name of latex2mathml's error, which has no text: NoAvailableTokensError."""
+    words = "".join(f" {character.lower()}" if character.isupper() else character for character in type(error).__name__)
     return words.strip().removesuffix(" error")
 
 
 def _short(latex: str) -> str:
-    shown = " ".join(latex.split())
-    return repr(shown if len(shown) <= 60 else shown[:57] + "...").replace("\\\\", "\\")
+    line = " ".join(latex.split())
+    return repr(line if len(line) <= 60 else line[:57] + "...").replace("\\\\", "\\")

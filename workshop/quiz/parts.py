@@ -1,21 +1,24 @@
-"""What questions are written from: options, numbers that are drawn, tolerances, wrong answers that tell something."""
+"""The parts of questions: options, random numbers, tolerances, and wrong answers that show a misconception."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
-Markdown = Annotated[str, Field(min_length=1, max_length=10_000)]
+MARKDOWN = "Markdown"  # marks the fields, and items of fields, whose text is Markdown
+Markdown = Annotated[str, Field(min_length=1, max_length=10_000), MARKDOWN]
+Comment = Annotated[str, Field(max_length=10_000), MARKDOWN]  # Markdown that may be empty
 Line = Annotated[str, Field(min_length=1, max_length=500)]
 Seconds = Annotated[int, Field(ge=5, le=3600)]
 Points = Annotated[float, Field(ge=0, le=100)]
 
-Given = Annotated[float, Strict()] | str  # yes and no are no numbers
+NumberOrExpression = Annotated[float, Strict()] | str  # strict: YAML's yes and no are no numbers
 
-# What learners may compose in an answer to a question of placement: fields of `workshop.core.placement.Placement`.
+# The fields of `workshop.core.placement.Placement` that learners can fill in when they compose a placement.
 Composed = Literal["ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "threads"]
 
 
@@ -31,7 +34,7 @@ class Picture(DeckPart):
 
 
 class Range(DeckPart):
-    """A number that each learner gets a value of: one of `values`, or one from `low` to `high` in such steps."""
+    """A number with another value for each learner: one of `values`, or one from `low` to `high` in steps of `step`."""
 
     values: tuple[float, ...] = Field((), max_length=100, description="one of these")
     low: float | None = Field(None, description="the smallest one")
@@ -42,15 +45,17 @@ class Range(DeckPart):
     def _is_one_of_both(self) -> Range:
         if bool(self.values) == (self.low is not None or self.high is not None):
             raise ValueError("a number is given as values, or as low and high")
-        if not self.values and (self.low is None or self.high is None or self.low > self.high):
+        if self.values:
+            return self
+        if self.low is None or self.high is None or self.low > self.high:
             raise ValueError("a number from low to high needs both, the smaller one as low")
-        if not self.values and (self.high - self.low) / self.step > 10_000:
+        if (self.high - self.low) / self.step > 10_000:
             raise ValueError("a number has at most 10,000 steps from low to high")
         return self
 
 
 class Tolerance(DeckPart):
-    """By how much a number may be off and is right: in its own unit, or as a share of the right one."""
+    """How far a right answer may be off: in its unit, or as a share of the exact value."""
 
     absolute: float | None = Field(None, ge=0, description="in the unit of the answer")
     relative: float | None = Field(None, ge=0, le=10, description="a share of the right answer: 0.1 is 10 %")
@@ -62,36 +67,36 @@ class Tolerance(DeckPart):
         return self
 
     def around(self, value: float) -> float:
-        """By how much an answer may be off from this right one."""
+        """How far an answer may be off if this is the exact value."""
         return self.absolute if self.absolute is not None else (self.relative or 0.0) * abs(value)
 
 
 class PollOption(DeckPart):
-    """What can be chosen."""
+    """An option that can be chosen."""
 
     text: Markdown = Field(description="Markdown")
 
 
 class Option(PollOption):
-    """What can be chosen, and is right or wrong."""
+    """An option that is right or wrong."""
 
     right: bool = Field(False, description="whether it is right")
-    feedback: str = Field("", max_length=10_000, description="Markdown for whoever chose it")
+    feedback: Comment = Field("", description="Markdown for people who chose it")
 
 
 class NearNumber(DeckPart):
-    """A wrong number that tells what somebody thought."""
+    """A wrong number that shows a misconception."""
 
-    answer: Given = Field(description="a number, or an expression of the question's numbers")
+    answer: NumberOrExpression = Field(description="a number, or an expression of the question's numbers")
     tolerance: Tolerance | None = Field(None, description="default: the question's")
-    feedback: Markdown = Field(description="Markdown for whoever answered it")
+    feedback: Markdown = Field(description="Markdown for people who answered it")
 
 
 class NearText(DeckPart):
-    """Wrong words that tell what somebody thought."""
+    """Wrong words that show a misconception."""
 
     accept: tuple[Line, ...] = Field(min_length=1, max_length=20, description="its forms")
-    feedback: Markdown = Field(description="Markdown for whoever answered it")
+    feedback: Markdown = Field(description="Markdown for people who answered it")
 
 
 class Pair(DeckPart):
@@ -110,7 +115,20 @@ class RunWanted(DeckPart):
 
 
 class NearPlacement(DeckPart):
-    """A wrong placement that tells what somebody thought."""
+    """A wrong placement that shows a misconception."""
 
     placement: dict[str, Any] = Field(description="fields of ask; whatever puts the ranks there counts as this one")
-    feedback: Markdown = Field(description="Markdown for whoever composed it")
+    feedback: Markdown = Field(description="Markdown for people who composed it")
+
+
+def texts(part: DeckPart) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """All Markdown texts of a question or of its part, each with its place."""
+    for name, field in type(part).model_fields.items():
+        value = getattr(part, name)
+        if MARKDOWN in field.metadata:
+            yield (name,), value
+        for place, item in enumerate(value if isinstance(value, tuple) else ()):
+            if isinstance(item, DeckPart):
+                yield from (((name, place, *path), text) for path, text in texts(item))
+            elif MARKDOWN in getattr(get_args(field.annotation)[0], "__metadata__", ()):
+                yield (name, place), item

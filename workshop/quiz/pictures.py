@@ -1,4 +1,4 @@
-"""Pictures beside questions: files in the deck's folder, looked at before they are sent to anybody."""
+"""Pictures beside questions: files in the deck's folder, which are checked before anybody gets them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workshop.quiz.parts import Picture
 
 LARGEST = 2 * 1024 * 1024  # bytes
 MOST_PIXELS = 40_000_000
-# By a name's ending: the type for browsers, and what Pillow calls it; Pillow doesn't read SVG.
+# The MIME type and Pillow's name of the format, by the file name's ending; Pillow doesn't read SVG.
 KINDS: dict[str, tuple[str, str]] = {
     ".svg": ("image/svg+xml", ""),
     ".png": ("image/png", "PNG"),
@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[str, str]] = {
     ".jpeg": ("image/jpeg", "JPEG"),
     ".webp": ("image/webp", "WEBP"),
 }
-# What goes along with a picture that is served: an SVG that is opened by itself can run and load nothing.
+# HTTP headers of a picture: with them, an SVG that is opened as a page can run and load nothing.
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
@@ -34,40 +34,35 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 @dataclass(frozen=True)
 class LoadedPicture:
-    """A picture that has been looked at, and its type for browsers."""
+    """A checked picture and its MIME type."""
 
     data: bytes
     kind: str
 
     @property
     def uri(self) -> str:
-        """The picture itself as an address, for pages that must not load anything."""
+        """The picture as a data URI, for pages that must not load anything."""
         return f"data:{self.kind};base64,{base64.b64encode(self.data).decode()}"
 
 
 def load(folder: Path | None, picture: Picture) -> LoadedPicture:
-    """A picture from the deck's folder. Raises BadInput with one sentence where it isn't there, lies elsewhere, is too
-    large, or is something else than its name says."""
+    """Read a picture from the deck's folder. Raises BadInput with one sentence if it is missing, outside of the
+    folder, too large, or not of the kind that its name says."""
     name = picture.file
     if folder is None:
         raise BadInput(f"The picture {name!r} can't be found: this deck has no folder; leave it out, or use a file.")
-    kind, wanted = KINDS.get(Path(name).suffix.lower(), ("", ""))
+    kind, decoder = KINDS.get(Path(name).suffix.lower(), ("", ""))
     if not kind:
         raise BadInput(f"The picture {name!r} should be a file of one of these kinds: {', '.join(KINDS)}.")
     data = _bytes(folder, name)
-    problem = _raster(data, wanted) if wanted else _drawing(data)
+    problem = _raster(data, decoder) if decoder else _drawing(data)
     if problem:
         raise BadInput(f"The picture {name!r} {problem}.")
     return LoadedPicture(data, kind)
 
 
-def data_uri(folder: Path | None, picture: Picture) -> str:
-    """The picture itself as an address (`data:...`). Raises BadInput like `load`."""
-    return load(folder, picture).uri
-
-
 def _bytes(folder: Path, name: str) -> bytes:
-    """The bytes of a file inside of the folder, also where the name is a link. Raises BadInput."""
+    """The bytes of a file, which must be inside of the folder after links are resolved. Raises BadInput."""
     try:
         file = (folder / name).resolve()
         inside = file.is_relative_to(folder.resolve())
@@ -87,20 +82,20 @@ def _bytes(folder: Path, name: str) -> bytes:
     return data
 
 
-def _raster(data: bytes, wanted: str) -> str | None:
-    """What is wrong with the pixels of a picture of this kind."""
+def _raster(data: bytes, decoder: str) -> str | None:
+    """The problem of a pixel picture that Pillow should read with this decoder; None if it is fine."""
     try:
-        with Image.open(io.BytesIO(data), formats=[wanted]) as image:
+        with Image.open(io.BytesIO(data), formats=[decoder]) as image:
             if image.width * image.height > MOST_PIXELS:
                 return f"has {image.width} x {image.height} pixels; it should have at most {MOST_PIXELS:,}"
             image.verify()
     except Exception as error:  # decoders raise whatever they like for broken files
-        return f"is no {wanted} picture that can be read ({type(error).__name__})"
+        return f"is no {decoder} picture that can be read ({type(error).__name__})"
     return None
 
 
 def _drawing(data: bytes) -> str | None:
-    """What is wrong with an SVG: it should draw, and neither run nor load anything."""
+    """The problem of an SVG, which must neither run nor load anything; None if it is fine."""
     try:
         root = xml_files.parse(data, named_type=True)
     except (ParseError, ValueError, LookupError) as error:

@@ -1,7 +1,7 @@
 """Markdown of decks as HTML for browsers, and as plain text.
 
-CommonMark with tables, and formulas between dollars. Markup in the text is shown as text; links are shown as words with
-their address; pictures only stand beside a question. What comes out has no element and no attribute but those below.
+The dialect is CommonMark with tables, and with formulas between dollars. HTML in the text is shown as text. A link is
+shown as its words and its address. Pictures in the text are not shown; a question has a field for its picture.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from workshop.quiz import formulas
 from workshop.quiz.randomisation import written
 
-HEADING = "h4"  # whatever its level: a question stands under a page's own headings
+HEADING = "h4"  # for headings of all levels, because a question is below the page's own headings
 _NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _IN_FORMULA = re.compile(r"(\\[A-Za-z]+\*?\s*)?\{([a-z][a-z0-9_]*)\}")
 _WORDS = ("text", "mathrm", "operatorname", "begin", "end", "mathtt", "mathit", "mathbf", "textbf", "textit", "mbox")
@@ -37,11 +37,11 @@ def html(markdown: str, numbers: Mapping[str, float] | None = None) -> str:
 @lru_cache(maxsize=4000)
 def _html(markdown: str, numbers: tuple[tuple[str, float], ...]) -> str:
     env = {"numbers": dict(numbers)}
-    return _reader().render(markdown, env).strip()
+    return str(_reader().render(markdown, env)).strip()
 
 
 def plain(markdown: str, numbers: Mapping[str, float] | None = None) -> str:
-    """The same as text in one line, for tables and for names: no markup, formulas as they are written."""
+    """Markdown as text on one line, for tables and for names: no markup, and formulas as they are written."""
     parts: list[str] = []
     for token in _flat(_reader().parse(markdown, {})):
         if token.type == "number":
@@ -56,26 +56,26 @@ def plain(markdown: str, numbers: Mapping[str, float] | None = None) -> str:
 
 
 def names(markdown: str) -> set[str]:
-    """The names of numbers that a text asks for, outside of code and formulas."""
+    """The names of numbers in a text, outside of code and formulas."""
     return {token.content for token in _flat(_reader().parse(markdown, {})) if token.type == "number"}
 
 
 def names_in_formulas(markdown: str) -> set[str]:
-    """What stands between braces in formulas, where it may be a number's name."""
+    """The words between braces in formulas, which may be names of numbers."""
     return {name for latex, _ in _formulas(markdown) for _, name in _IN_FORMULA.findall(latex)}
 
 
 def problems(markdown: str, numbers: Mapping[str, float] | None = None) -> list[str]:
-    """What can't be shown as it was meant: formulas that can't be read, and pictures inside of the text."""
-    found = []
+    """Report unreadable formulas, and pictures inside of the text."""
+    texts = []
     for latex, block in _formulas(markdown):
         try:
             formulas.mathml(put_in(latex, numbers or {}), block)
         except ValueError as error:
-            found.append(str(error))
+            texts.append(str(error))
     if any(token.type == "image" for token in _flat(_reader().parse(markdown, {}))):
-        found.append("a picture in the text isn't shown; it should be the question's picture, with file and alt")
-    return found
+        texts.append("a picture in the text isn't shown; it should be the question's picture, with file and alt")
+    return texts
 
 
 def _formulas(markdown: str) -> Iterator[tuple[str, bool]]:
@@ -101,13 +101,13 @@ def _reader() -> MarkdownIt:
 
 
 def _read_number(state: StateInline, silent: bool) -> bool:
-    """`{name}` in a line of text. `\\{name}` is none: a backslash is read before."""
-    found = _NUMBER.match(state.src, state.pos, state.posMax)
-    if not found:
+    """Read `{name}` in a line of text. In `\\{name}`, markdown-it has consumed the brace with its backslash."""
+    match = _NUMBER.match(state.src, state.pos, state.posMax)
+    if not match:
         return False
     if not silent:
-        state.push("number", "", 0).content = found[1]
-    state.pos = found.end()
+        state.push("number", "", 0).content = match[1]
+    state.pos = match.end()
     return True
 
 
@@ -116,20 +116,20 @@ def _number(name: str, numbers: Mapping[str, float]) -> str:
 
 
 def put_in(latex: str, numbers: Mapping[str, float]) -> str:
-    """A formula with its numbers. Braces stay: they also hold together what belongs together, as in 2^{n}; words in a
-    formula (\\text{n}) stay, too."""
+    """A formula with its numbers put in. Braces stay, because they also group, as in 2^{n}. Words such as \\text{n}
+    stay, too."""
 
-    def put(found: re.Match[str]) -> str:
-        command, name = found[1] or "", found[2]
+    def put(match: re.Match[str]) -> str:
+        command, name = match[1] or "", match[2]
         if name not in numbers or command.strip().strip("\\*") in _WORDS:
-            return found[0]
+            return match[0]
         return f"{command}{{{written(numbers[name])}}}"
 
     return _IN_FORMULA.sub(put, latex)
 
 
 class _Renderer(RendererHTML):
-    """markdown-it's HTML, without what could lead or load elsewhere."""
+    """markdown-it's HTML without links, and without anything that loads other files."""
 
     def renderToken(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         token = tokens[idx]
@@ -145,8 +145,8 @@ class _Renderer(RendererHTML):
 
     def link_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         start, address = env["links"].pop()
-        said = "".join(token.content for token in tokens[start:idx])
-        return "" if said in (address, address.removeprefix("mailto:")) else f" ({escape(address)})"
+        words = "".join(token.content for token in tokens[start:idx])
+        return "" if words in (address, address.removeprefix("mailto:")) else f" ({escape(address)})"
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return escape(self.renderInlineAsText(tokens[idx].children, options, env))

@@ -1,6 +1,6 @@
-"""What a deck may hold, as a JSON schema, by which editors complete and check YAML.
+"""The JSON schema of a deck, with which editors complete and check YAML.
 
-`labs/quiz.schema.json` is made of it. A deck names it in its first line:
+`labs/quiz.schema.json` contains it. A deck names that file in its first line:
 
     # yaml-language-server: $schema=../quiz.schema.json
 """
@@ -8,10 +8,15 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, create_model
 
 from workshop.core import config
+from workshop.quiz import types
 from workshop.quiz.deck import Deck
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -19,9 +24,12 @@ FILE = "quiz.schema.json"
 
 
 def schema() -> dict[str, Any]:
-    """The schema of a deck. `reader` checks what a schema can't say: that one option is right, that names are known."""
-    made = Deck.model_json_schema()
-    return {"$schema": DIALECT, **made, "title": "A quiz's deck"}
+    """The schema of a deck. `reader` checks more than a schema can, for instance that one option is right."""
+    question: Any = Annotated[reduce(or_, types.classes().values()), Field(discriminator="type")]
+    model = create_model(
+        "Deck", __base__=Deck, __doc__=Deck.__doc__, questions=(tuple[question, ...], Deck.model_fields["questions"])
+    )
+    return {"$schema": DIALECT, **model.model_json_schema(), "title": "A quiz's deck"}
 
 
 def text() -> str:

@@ -1,4 +1,4 @@
-"""Learning alone: somebody's way through a deck, kept in the store. Marks and solutions come after one's own answer."""
+"""Self-study: a learner's attempts at a deck, in the store. Marks and solutions are shown after each answer."""
 
 from __future__ import annotations
 
@@ -13,27 +13,28 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.words import count, short
-from workshop.quiz import grading, prediction_checks, question_view, truth
-from workshop.quiz.deck import Base, Deck, Predict
+from workshop.quiz import prediction_checks
+from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Picture
 from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
+from workshop.quiz.types import Mark, Question
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, SessionRecord
 from workshop.store.store import Store
 
 KIND = "alone"
 ANSWERED = "You have answered this question already; the first answer counts."
-Source = Callable[[Base, Picture], str]  # the address from which a browser gets a question's picture
+Source = Callable[[Question, Picture], str]  # the address from which a browser gets a question's picture
 
 
 @dataclass(frozen=True)
 class DeckProgress:
-    """How far somebody has come: points `of` those of all questions, and the questions to look at again."""
+    """The progress of an attempt: points and the `total` of all questions, and the questions to look at again."""
 
     questions: int
     answered: int
     points: float
-    of: float
-    again: tuple[str, ...]
+    total: float
+    revisit: tuple[str, ...]
 
     @property
     def done(self) -> bool:
@@ -41,21 +42,21 @@ class DeckProgress:
 
     @property
     def words(self) -> str:
-        """How far somebody has come, on one line."""
-        points = f"{short(self.points)} of {short(self.of)} points"
-        again = f"; {count(len(self.again), 'question')} to look at again" if self.again else ""
-        return f"{self.answered} of {self.questions} answered, {points}{again}"
+        """The progress on one line."""
+        points = f"{short(self.points)} of {short(self.total)} points"
+        revisit = f"; {count(len(self.revisit), 'question')} to look at again" if self.revisit else ""
+        return f"{self.answered} of {self.questions} answered, {points}{revisit}"
 
 
 @dataclass(frozen=True)
 class QuizLearner:
-    """Who learns: an identity of the dashboard, or on this machine (in a notebook) a user of it."""
+    """The learner: an identity of the dashboard, or in a notebook a user of this machine."""
 
     identity: Identity | None
     name: str
 
     @classmethod
-    def of(cls, identity: Identity) -> QuizLearner:
+    def from_identity(cls, identity: Identity) -> QuizLearner:
         return cls(identity, identity.nickname)
 
     @property
@@ -63,24 +64,24 @@ class QuizLearner:
         return self.identity.id if self.identity else None
 
     @property
-    def runs(self) -> int | None:
-        """Whose runs are theirs; None: those of nobody in particular, as the instructor's are."""
+    def runs_owner(self) -> int | None:
+        """The identity that owns the learner's runs; None: runs without an identity, as the instructor's are."""
         return self.identity.id if self.identity and self.identity.role == "learner" else None
 
 
 @dataclass(frozen=True)
 class SelfStudy:
-    """One attempt of somebody at a deck. Any thread may use it; what was answered is in the store only."""
+    """One attempt of a learner at a deck. It is thread-safe, because the answers are only in the store."""
 
     store: Store
     deck: Deck
     round: QuizRound
     player: QuizPlayer
-    whose: QuizLearner
-    session: int | None = None  # where predictions are measured; None: in the newest that everybody may use
+    learner: QuizLearner
+    session: int | None = None  # the session that measures predictions; None: the newest that everybody may use
 
-    def asked(self, question_id: str) -> DrawnQuestion:
-        """A question with one's own numbers and order. Raises BadInput where the deck has no such question."""
+    def variant(self, question_id: str) -> DrawnQuestion:
+        """A question with the learner's numbers and order. Raises BadInput if the deck has no such question."""
         try:
             question = self.deck.question(question_id)
         except KeyError:
@@ -88,139 +89,143 @@ class SelfStudy:
         return ask(self.deck, question, attempt_seed(self.round, self.player))
 
     def answers(self) -> dict[str, QuizAnswer]:
-        """What was answered, by question."""
-        kept = self.store.answers(self.round.id, player_id=self.player.id)
-        return {answer.question: answer for answer in kept}
+        """The answers so far, by question."""
+        records = self.store.answers(self.round.id, player_id=self.player.id)
+        return {record.question: record for record in records}
 
     def answer(self, question_id: str, raw: Any) -> None:
-        """Keep an answer as a browser sends it, judged where it can be at once. Raises BadInput for one that can't be
-        read and for a question that is answered already, WorkshopError where nobody can tell whether it is right."""
-        this = self.asked(question_id)
-        if question_id in self.answers():  # before it is judged, which takes the mapper a while
+        """Read, grade and save an answer as a browser sends it; predictions are graded later. Raises BadInput if it
+        can't be read or the question has an answer already, WorkshopError if it can't be graded."""
+        variant = self.variant(question_id)
+        if question_id in self.answers():  # before grading, which takes the mapper a while
             raise BadInput(ANSWERED)
-        given = question_view.answer(this, raw)
-        mark = None if isinstance(this.question, Predict) else grading.grade(this, given)
-        points = {} if mark is None else self._worth(this, mark)
-        kept = QuizAnswer(
-            self.round.id, question_id, self.player.id, self.player.nickname, given, time.time(), None, **points
+        value = variant.question.read(variant, raw)
+        mark = None if variant.question.measured else variant.question.grade(variant, value)
+        points = {} if mark is None else self._worth(variant, mark)
+        record = QuizAnswer(
+            self.round.id, question_id, self.player.id, self.player.nickname, value, time.time(), None, **points
         )
-        if self.store.keep_answers([kept]) != [True]:
+        if self.store.keep_answers([record]) != [True]:
             raise BadInput(ANSWERED)
 
     def run(self, question_id: str, session: SessionRecord | None = None) -> dict[str, int]:
-        """Have the runs made that a prediction is checked against, as far as they are missing: run ids by name; in the
-        newest session where none is given.
+        """Submit the missing runs that check a prediction, in this session (None: the newest). Return run ids by name.
 
-        Raises BadInput for other questions, before there is a prediction, and where nothing can be run.
+        Raises BadInput for other questions, before there is a prediction, and if nothing can be run.
         """
-        question = self.asked(question_id).question
-        if not isinstance(question, Predict):
+        question: Any = self.variant(question_id).question
+        if not question.measured:
             raise BadInput("There is nothing to run for this question.")
         if question_id not in self.answers():
             raise BadInput("Predict first: the runs are made once your prediction is kept.")
-        there = session if session is not None or self.session is None else self.store.session(self.session)
-        return prediction_checks.run(self.store, question, self.whose.identity, self.whose.runs, there)
+        target = session if session is not None or self.session is None else self.store.session(self.session)
+        return prediction_checks.run(self.store, question, self.learner.identity, self.learner.runs_owner, target)
 
     def view(self, question_id: str, source: Source) -> dict[str, Any]:
-        """One question for a browser, as JSON; what would tell the right answer only once it is due."""
-        this = self.asked(question_id)
-        told: dict[str, Any] = {
-            "shown": question_view.shown(this, lambda picture: source(this.question, picture)),
+        """One question for a browser, as JSON; it reveals the right answer only after the learner's answer."""
+        variant = self.variant(question_id)
+        question: Any = variant.question  # a Predict, where it is measured
+        document: dict[str, Any] = {
+            "shown": question.view(variant, lambda picture: source(question, picture)),
             "answer": None,
             "mark": None,
             "solution": None,
             "measuring": None,
             "truth": None,
         }
-        kept = self.answers().get(question_id)
-        if kept is None:
-            return told
-        told["answer"] = question_view.raw(this, kept.answer)
+        record = self.answers().get(question_id)
+        if record is None:
+            return document
+        document["answer"] = question.sent(variant, record.answer)
         value = None
-        if isinstance(this.question, Predict):
-            measured = prediction_checks.measured(self.store, this.question, self.whose.runs)
+        if question.measured:
+            measured = prediction_checks.measured(self.store, question, self.learner.runs_owner)
             if measured is None or measured.value is None:
-                there = None if self.session is None else self.store.session(self.session)
-                now = prediction_checks.measuring(self.store, this.question, self.whose.runs, measured, there)
-                told["measuring"] = asdict(now)
-                return told
+                session = None if self.session is None else self.store.session(self.session)
+                state = prediction_checks.measuring(self.store, question, self.learner.runs_owner, measured, session)
+                document["measuring"] = asdict(state)
+                return document
             value = measured.value
-            said = truth.said(this.question, value)
-            told["truth"] = {"value": value, "unit": this.question.unit, "words": said, "how": measured.words}
-        mark = grading.grade(this, kept.answer, value)
-        worth = self._worth(this, mark)
-        if (kept.share, kept.right, kept.points) != tuple(worth.values()):  # a prediction, or newer runs to check it
+            value_words = question.value_words(value)
+            document["truth"] = {"value": value, "unit": question.unit, "words": value_words, "how": measured.words}
+        mark = question.grade(variant, record.answer, value)
+        worth = self._worth(variant, mark)
+        if (record.share, record.right, record.points) != tuple(worth.values()):  # new or newer runs of a prediction
             self.store.judge_answers(self.round.id, question_id, {self.player.id: tuple(worth.values())})
-        told["mark"] = {**worth, "feedback": list(mark.feedback)}
-        told["solution"] = question_view.solution(this, value)
-        return told
+        document["mark"] = {**worth, "feedback": list(mark.feedback)}
+        document["solution"] = variant.question.solution(variant, value)
+        return document
 
     def score(self) -> DeckProgress:
-        kept = self.answers()
-        wrong = [question.id for question in self.deck.questions if _is_wrong(kept.get(question.id))]
+        answers = self.answers()
+        ids = [question.id for question in self.deck.questions]
+        wrong = [id for id in ids if id in answers and answers[id].right is False]
         return DeckProgress(
             len(self.deck.questions),
-            len(kept),
-            sum(answer.points or 0.0 for answer in kept.values()),
+            len(answers),
+            sum(answer.points or 0.0 for answer in answers.values()),
             sum(map(self.deck.points_of, self.deck.questions)),
             tuple(wrong),
         )
 
     def start_over(self) -> SelfStudy:
-        """The next attempt, with other numbers and nothing answered; this one is kept."""
-        anew = _with_player(self.store, self.deck, self.round, self.whose, self.player.attempt + 1)
-        return replace(anew, session=self.session)
+        """Begin the next attempt, with other numbers and no answers; the store keeps this one."""
+        next_attempt = _with_player(self.store, self.deck, self.round, self.learner, self.player.attempt + 1)
+        return replace(next_attempt, session=self.session)
 
-    def _worth(self, this: DrawnQuestion, mark: grading.Mark) -> dict[str, Any]:
-        points = mark.share * self.deck.points_of(this.question)
+    def _worth(self, variant: DrawnQuestion, mark: Mark) -> dict[str, Any]:
+        points = mark.share * self.deck.points_of(variant.question)
         return {"share": mark.share, "right": mark.right, "points": points}
 
 
-def begin(store: Store, deck: Deck, whose: QuizLearner, folder: str | Path = "") -> SelfStudy:
-    """Somebody's newest attempt at this version of a deck, or the first one. `folder` is where its pictures are."""
+def begin(store: Store, deck: Deck, learner: QuizLearner, folder: str | Path = "") -> SelfStudy:
+    """The learner's newest attempt at this version of a deck, or the first one; `folder` has the deck's pictures."""
     version = _version(deck)
-    this = _round(store, deck, version)
-    if this is None:
+    quiz_round = _round(store, deck, version)
+    if quiz_round is None:
         store.add_round(KIND, deck.model_dump(mode="json"), seed=version, deck_folder=str(folder))
-        this = _round(store, deck, version)  # whoever began at the same time finds the same one
-        assert this is not None, "just written"
-    return _with_player(store, deck, this, whose, None)
+        quiz_round = _round(store, deck, version)  # two people who begin at the same time get the same round
+        assert quiz_round is not None, "just written"
+    return _with_player(store, deck, quiz_round, learner, None)
 
 
-def progress(store: Store, deck: Deck, whose: QuizLearner) -> DeckProgress | None:
-    """How far somebody is with this version of a deck; None before they have begun."""
-    this = _round(store, deck, _version(deck))
-    player = _newest(store, this, whose) if this is not None else None
-    return SelfStudy(store, deck, this, player, whose).score() if player is not None else None
+def progress(store: Store, deck: Deck, learner: QuizLearner) -> DeckProgress | None:
+    """The learner's progress in this version of a deck; None before the first attempt."""
+    quiz_round = _round(store, deck, _version(deck))
+    player = _newest(store, quiz_round, learner) if quiz_round is not None else None
+    if quiz_round is None or player is None:
+        return None
+    return SelfStudy(store, deck, quiz_round, player, learner).score()
 
 
 def _version(deck: Deck) -> str:
-    """The same for the same deck, whatever its file's comments."""
+    """A hash of the deck's content, without the comments of its file."""
     return hashlib.sha256(json.dumps(deck.model_dump(mode="json"), sort_keys=True).encode()).hexdigest()
 
 
 def _round(store: Store, deck: Deck, version: str) -> QuizRound | None:
-    """The oldest one of this version, so that two people who begin it at once come to the same."""
-    return next((one for one in reversed(store.rounds(KIND, deck.deck)) if one.seed == version), None)
+    """The oldest round of this version, so that two people who begin at the same time get the same round."""
+    return next(
+        (quiz_round for quiz_round in reversed(store.rounds(KIND, deck.deck)) if quiz_round.seed == version), None
+    )
 
 
-def _newest(store: Store, this: QuizRound, whose: QuizLearner) -> QuizPlayer | None:
-    """Somebody's newest attempt. Who has no identity is known by name, behind which the store may have put a number."""
-    if whose.id is not None:
-        theirs = store.players(this.id, whose.id)
+def _newest(store: Store, quiz_round: QuizRound, learner: QuizLearner) -> QuizPlayer | None:
+    """The learner's newest attempt. A learner without an identity is found by name; the store may have added a number
+    to the name."""
+    if learner.id is not None:
+        players = store.players(quiz_round.id, learner.id)
     else:
-        own = re.compile(rf"{re.escape(whose.name)}( \d+)?")
-        of_nobody = [player for player in store.players(this.id) if player.identity_id is None]
-        theirs = [player for player in of_nobody if own.fullmatch(player.nickname)]
-    return max(theirs, key=lambda player: (player.attempt, player.id), default=None)
+        same_name = re.compile(rf"{re.escape(learner.name)}( \d+)?")
+        anonymous = [player for player in store.players(quiz_round.id) if player.identity_id is None]
+        players = [player for player in anonymous if same_name.fullmatch(player.nickname)]
+    return max(players, key=lambda player: (player.attempt, player.id), default=None)
 
 
-def _with_player(store: Store, deck: Deck, this: QuizRound, whose: QuizLearner, attempt: int | None) -> SelfStudy:
-    player = _newest(store, this, whose)
+def _with_player(
+    store: Store, deck: Deck, quiz_round: QuizRound, learner: QuizLearner, attempt: int | None
+) -> SelfStudy:
+    player = _newest(store, quiz_round, learner)
     if player is None or (attempt is not None and player.attempt < attempt):
-        player = store.add_player(this.id, whose.id, whose.name, attempt or 1)
-    return SelfStudy(store, deck, this, player, whose)
-
-
-def _is_wrong(answer: QuizAnswer | None) -> bool:
-    return answer is not None and answer.right is False
+        player = store.add_player(quiz_round.id, learner.id, learner.name, attempt or 1)
+    return SelfStudy(store, deck, quiz_round, player, learner)

@@ -1,78 +1,88 @@
-"""The right answers of predict questions: what came out of runs."""
+"""The right answers of predict questions, computed from the metrics of runs."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.quiz import expressions
-from workshop.quiz.deck import Predict
-from workshop.quiz.randomisation import measured
+from workshop.quiz.types.predict import Predict
 from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
 
-APART = 600.0  # seconds; runs further apart may have met different machines
-PAGE = 100  # runs that are read at a time
+MAX_GAP = 600.0  # seconds between runs; after a longer time the load of the machine may differ
+PAGE = 100  # runs per query
 
 T = TypeVar("T")
-Wanted = tuple[str, str, dict[str, Any], dict[str, Any]]  # name in the question, workload, params, placement
+
+
+class RequiredRun(NamedTuple):
+    """A run that a question needs; `name` is the run's name in the question."""
+
+    name: str
+    workload: str
+    params: dict[str, Any]
+    placement: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Truth:
-    """What was measured, or in one sentence why there is nothing."""
+    """The measured value, or one sentence with the reason why there is none."""
 
     value: float | None
     problem: str
-    words: str  # how it was measured: the runs, and how long each one took
+    words: str  # how it was measured: the runs and their durations
 
 
-def wanted(question: Predict) -> list[Wanted]:
-    """The runs that the answer comes from; params and placement as runs keep them, only those that are asked for.
+def required_runs(question: Predict) -> list[RequiredRun]:
+    """The runs from which the answer is computed, with the params and placement fields of the question, in the form in
+    which runs keep them.
 
-    Raises BadInput where a workload isn't there, or can't be run with these params or on this placement.
+    Raises BadInput if a workload isn't installed, or can't be run with these params or on this placement.
     """
-    return [_wanted(name, run.workload, run.params, run.placement) for name, run in question.runs.items()]
+    runs = []
+    for name, run in question.runs.items():
+        params = workload(run.workload).check(run.params).model_dump(mode="json")
+        placement = Placement.parse(run.placement).as_json()
+        params, placement = {key: params[key] for key in run.params}, {key: placement[key] for key in run.placement}
+        runs.append(RequiredRun(name, run.workload, params, placement))
+    return runs
 
 
-def _wanted(name: str, of: str, params: Mapping[str, Any], placement: Mapping[str, Any]) -> Wanted:
-    checked = workload(of).check(params).model_dump(mode="json")
-    where = Placement.parse(placement).as_json()
-    return name, of, {key: checked[key] for key in params}, {key: where[key] for key in placement}
+def newest_completed(
+    store: Store, question: Predict, identity_id: int | None, session_id: int | None = None
+) -> dict[str, int]:
+    """The ids of an identity's newest completed runs that match the required runs, by name; missing runs are omitted.
 
-
-def own(store: Store, question: Predict, identity_id: int | None, session_id: int | None = None) -> dict[str, int]:
-    """By name the newest completed run of somebody that fits; those that they haven't made are left out.
-
-    A run fits that has the workload and all params and fields of the placement that are asked for; the others may be
-    anything. None are the runs of the command line and the instructor's. `session_id`: only runs of that session.
-    Raises BadInput as `wanted` does.
+    A run matches if it has the workload, and all params and placement fields of the requirement; other params may
+    differ. Identity None has the runs of the command line and of the instructor. `session_id`: only runs of that
+    session. Raises BadInput as `required_runs` does.
     """
-    found: dict[str, int] = {}
+    run_ids: dict[str, int] = {}
     for name, run in _fitting(store, question, identity_id, session_id, "completed"):
-        found.setdefault(name, run.id)
-        if len(found) == len(question.runs):
+        run_ids.setdefault(name, run.id)
+        if len(run_ids) == len(question.runs):
             break
-    return _in_order(question, found)
+    return _in_order(question, run_ids)
 
 
 def latest(store: Store, question: Predict, identity_id: int | None) -> dict[str, RunRecord]:
-    """By name the newest run of somebody that fits and is completed or under way; where there is none of these, the
-    newest one that came to nothing. Raises BadInput as `wanted` does."""
-    found: dict[str, RunRecord] = {}
-    fruitless: dict[str, RunRecord] = {}
+    """An identity's newest matching runs that are completed or under way, by name. If there is no such run, the newest
+    failed one. Raises BadInput as `required_runs` does."""
+    runs: dict[str, RunRecord] = {}
+    failed: dict[str, RunRecord] = {}
     for name, run in _fitting(store, question, identity_id):
-        (fruitless if run.ended and run.status != "completed" else found).setdefault(name, run)
-        if len(found) == len(question.runs):
+        (failed if run.ended and run.status != "completed" else runs).setdefault(name, run)
+        if len(runs) == len(question.runs):
             break
-    return _in_order(question, {**fruitless, **found})
+    return _in_order(question, {**failed, **runs})
 
 
 def _fitting(
@@ -82,27 +92,29 @@ def _fitting(
     session_id: int | None = None,
     status: RunStatus | None = None,
 ) -> Iterator[tuple[str, RunRecord]]:
-    """Somebody's runs, the newest of each workload first, each with the name of what it fits."""
-    asked = wanted(question)
-    for of in dict.fromkeys(run.workload for run in question.runs.values()):
+    """An identity's matching runs, the newest of each workload first, with the name of the required run."""
+    required = required_runs(question)
+    for workload_name in dict.fromkeys(run.workload for run in question.runs.values()):
         before: int | None = None
         while True:
-            runs = store.runs(session_id, of, status, limit=PAGE, before_id=before)
-            for run in (one for one in runs if one.identity_id == identity_id):
-                yield from ((one[0], run) for one in asked if _fits(run, one))
+            runs = store.runs(session_id, workload_name, status, limit=PAGE, before_id=before)
+            for run in (record for record in runs if record.identity_id == identity_id):
+                yield from ((requirement.name, run) for requirement in required if _fits(run, requirement))
             if len(runs) < PAGE:
                 break
             before = runs[-1].id
 
 
-def _fits(run: RunRecord, one: Wanted) -> bool:
-    _, of, params, placement = one
-    same = run.workload == of and all(run.params.get(key) == value for key, value in params.items())
-    return same and all(run.placement.get(key) == value for key, value in placement.items())
+def _fits(run: RunRecord, requirement: RequiredRun) -> bool:
+    return (
+        run.workload == requirement.workload
+        and all(run.params.get(key) == value for key, value in requirement.params.items())
+        and all(run.placement.get(key) == value for key, value in requirement.placement.items())
+    )
 
 
-def _in_order(question: Predict, found: dict[str, T]) -> dict[str, T]:
-    return {name: found[name] for name in question.runs if name in found}
+def _in_order(question: Predict, by_name: dict[str, T]) -> dict[str, T]:
+    return {name: by_name[name] for name in question.runs if name in by_name}
 
 
 def submit(
@@ -112,19 +124,19 @@ def submit(
     identity: Identity | None,
     have: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Put the wanted runs into a session's queue, those of `have` left out; by the session's MPI and on its hosts.
-    Returns what was submitted, by name.
+    """Put the required runs into a session's queue, except those in `have`; with the session's MPI and on its hosts.
+    Return the ids of the submitted runs, by name.
 
-    A learner may have few unfinished runs at a time: as many are submitted as are allowed, and the rest can be when
-    these are done. Raises BadInput where not even one is.
+    The number of a learner's unfinished runs is limited: the rest can be submitted when these runs are done. Raises
+    BadInput if none can be submitted.
     """
     submitted: dict[str, int] = {}
     mpi = session.placement.get("mpi", "openmpi")
-    for name, of, params, placement in wanted(question):
+    for name, workload_name, params, placement in required_runs(question):
         if name in (have or {}):
             continue
         try:
-            run = client.submit(store, session, of, params, {"mpi": mpi, **placement}, identity=identity)
+            run = client.submit(store, session, workload_name, params, {"mpi": mpi, **placement}, identity=identity)
         except BadInput:
             if submitted:
                 break
@@ -134,52 +146,45 @@ def submit(
 
 
 def value(store: Store, question: Predict, runs: Mapping[str, int]) -> Truth:
-    """What the question's expression comes to over the metrics of these runs, by name."""
+    """Evaluate the question's expression over the metrics of these runs, whose ids are given by name."""
     if missing := [name for name in question.runs if name not in runs]:
         return Truth(None, f"There is no run yet for {words.listed(missing)}.", "")
     try:
-        found = {name: store.run(runs[name]) for name in question.runs}
+        records = {name: store.run(runs[name]) for name in question.runs}
     except WorkshopError as error:
         return Truth(None, str(error), "")
-    for run in found.values():
+    for run in records.values():
         if run.status != "completed":
-            return Truth(None, why_not(run), "")
-    told = "; ".join(described(run) for run in found.values()) + _apart(list(found.values()))
+            return Truth(None, failure_reason(run), "")
+    description = "; ".join(described(run) for run in records.values()) + _gap_note(list(records.values()))
     try:
-        came = expressions.evaluate(question.truth, {name: metrics(run) for name, run in found.items()})
+        result = expressions.evaluate(question.truth, {name: metrics(run) for name, run in records.items()})
     except ValueError as error:
-        return Truth(None, f"The runs don't tell the answer: {error}.", told)
-    return Truth(came, "", told)
+        return Truth(None, f"The runs don't tell the answer: {error}.", description)
+    return Truth(result, "", description)
 
 
 def recent(run: RunRecord) -> bool:
-    """Whether a run is recent enough to be compared with one that is made now."""
-    return time.time() - (run.finished_at or run.queued_at) <= APART
+    """Whether a run is recent enough to be compared with a new one."""
+    return time.time() - (run.finished_at or run.queued_at) <= MAX_GAP
 
 
-def _apart(runs: list[RunRecord]) -> str:
-    """What to say of runs that are compared and weren't made together."""
+def _gap_note(runs: list[RunRecord]) -> str:
+    """A note about compared runs between which much time has passed; empty for other runs."""
     times = [run.started_at for run in runs if run.started_at is not None]
     between = max(times, default=0.0) - min(times, default=0.0)
-    if between <= APART:
+    if between <= MAX_GAP:
         return ""
     return f"; they were made {words.long(between)} apart, so what else the machine did may be part of the difference"
 
 
-def said(question: Predict, value: float) -> str:
-    """A measured or guessed value in a sentence: 24.3 images/s, rank 2."""
-    if question.kind == "rank":
-        return f"rank {round(value)}"
-    return f"{measured(value)} {question.unit}".strip()
-
-
 def metrics(run: RunRecord) -> dict[str, Any]:
-    """What a run's expression may name: its metrics, and `seconds` from its start to its end where it tells none."""
+    """The values of a run for an expression: its metrics, and its duration as `seconds` if no metric has that name."""
     return {**({} if (lasted := _lasted(run)) is None else {"seconds": lasted}), **run.metrics}
 
 
 def described(run: RunRecord) -> str:
-    """A run that has ended, in a few words: run 12: kmeans on 4 ranks, 2.3 s."""
+    """A finished run in a few words: run 12: kmeans on 4 ranks, 2.3 s."""
     lasted = _lasted(run)
     took = "" if lasted is None else f", {words.seconds(lasted)}"
     return f"run {run.id}: {run.workload} on {words.count(run.placement.get('ranks', 1), 'rank')}{took}"
@@ -190,11 +195,11 @@ def _lasted(run: RunRecord) -> float | None:
     return None if run.started_at is None or run.finished_at is None else run.finished_at - run.started_at
 
 
-def why_not(run: RunRecord) -> str:
-    """Why a run that isn't completed tells nothing; one sentence."""
+def failure_reason(run: RunRecord) -> str:
+    """Why a run has no usable metrics; one sentence."""
     if not run.ended:
         return f"Run {run.id} has not ended yet: it is {run.status}."
-    said = str((run.error or {}).get("message", "")).strip().partition("\n")[0].rstrip(".")
-    why = f": {said}" if said else ""
+    message = str((run.error or {}).get("message", "")).strip().partition("\n")[0].rstrip(".")
+    why = f": {message}" if message else ""
     was = {"failed": "failed", "cancelled": "was cancelled", "interrupted": "was interrupted"}[run.status]
     return f"Run {run.id} ({run.workload}) {was}{why}; run it again."

@@ -1,6 +1,6 @@
-"""What is shown of a run, a study or a session, for every front end.
+"""Reports on runs, studies and sessions, for every front end.
 
-`snapshot` is what there is to see of a run. `analysis` has pure functions that find something in records and events;
+`snapshot` reads a run. `analysis` has pure functions that find something in records and events;
 `verdict` puts findings into *Verdict, Why, Next*. `figures` has pure functions from records to Plotly figures, with one
 theme. `cards` are what pages show; `panels` make cards from a snapshot; `run_sections` and `session_sections` put them
 together for live pages, and `machine_picture` draws a machine with its ranks. `html` and `terminal` are the two

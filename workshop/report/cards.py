@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import plotly.graph_objects as go
+if TYPE_CHECKING:
+    import plotly.graph_objects as go  # which no command should wait for
 
 Part = Mapping[str, Any]
 Tone = Literal["", "about", "alarm", "heading", "label", "message", "note"]
@@ -38,17 +39,17 @@ def words(*lines: Part) -> Part:
     return {"kind": "words", "lines": list(lines)}
 
 
-def figure(drawn: go.Figure, width: int = 0, picks: Sequence[Part] = ()) -> Part:
+def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = ()) -> Part:
     """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters.
 
     `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
     clicked at.
     """
-    return {"kind": "figure", "figure": drawn, "width": width, **({"picks": list(picks)} if picks else {})}
+    return {"kind": "figure", "figure": plot, "width": width, **({"picks": list(picks)} if picks else {})}
 
 
 def pick(title: str, text: str, runs: Sequence[int]) -> Part:
-    """What a mark of a figure stands for, in words, and its runs; the first is the one to look at."""
+    """The meaning of a figure's mark in words, and its runs. A click leads to the first run."""
     return {"title": title, "text": text, "runs": list(runs)}
 
 
@@ -57,22 +58,22 @@ def picture(url: str, label: str, note: str = "") -> Part:
     return {"url": url, "label": label, "note": note}
 
 
-def pictures(shown: Sequence[Part], small: bool = False, wide: bool = False) -> Part:
+def pictures(images: Sequence[Part], small: bool = False, wide: bool = False) -> Part:
     """Pictures in a row. `small`: ones of few pixels, in a grid with sharp pixels. `wide`: one below the other."""
-    return {"kind": "pictures", "pictures": list(shown), "small": small, "wide": wide}
+    return {"kind": "pictures", "pictures": list(images), "small": small, "wide": wide}
 
 
-def tiles(shown: Sequence[Mapping[str, str]]) -> Part:
+def tiles(values: Sequence[Mapping[str, str]]) -> Part:
     """Values (`value`) under their labels (`label`)."""
-    return {"kind": "tiles", "tiles": list(shown)}
+    return {"kind": "tiles", "tiles": list(values)}
 
 
 def link(url: str, text: str, note: str = "", button: bool = False) -> Part:
     return {"url": url, "text": text, "note": note, "button": button}
 
 
-def links(*shown: Part) -> Part:
-    return {"kind": "links", "links": list(shown)}
+def links(*targets: Part) -> Part:
+    return {"kind": "links", "links": list(targets)}
 
 
 def fold(title: str, text: str) -> Part:
@@ -86,6 +87,22 @@ def code(text: str) -> Part:
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, Any]]]) -> Part:
-    """Rows of cells; a cell is text, text with a chip of a colour (`{"text": "rank 0", "colour": "#0072b2"}`), or
-    links (`{"links": [link(…), …]}`)."""
+    """Rows of cells; a cell is text, text with a chip of a colour (`{"text": "rank 0", "colour": "#0072b2"}`), text
+    with a bar (see `bar`), or links (`{"links": [link(…), …]}`)."""
     return {"kind": "table", "headings": list(headings), "rows": [list(row) for row in rows]}
+
+
+def bar(share: float, text: str, look: Literal["", "good", "calm"] = "") -> Part:
+    """A table's cell with a bar for a share of 0..1."""
+    return {"text": text, "share": share, "look": look}
+
+
+def markup(html: str) -> Part:
+    """HTML that a renderer of Markdown has made safe."""
+    return {"kind": "markup", "html": html}
+
+
+def verdict(texts: Mapping[str, str], label: str = "Verdict") -> Card:
+    """The card with verdict, why and next."""
+    lines = (line(label, tone="label"), line(texts["verdict"], tone="heading"))
+    return Card("verdict", "", (words(*lines, line(texts["why"], "Why"), line(texts["next"], "Next")),), tone="verdict")

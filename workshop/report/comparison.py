@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from workshop.core.placement import Host
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
-from workshop.report.sentences import metrics_of, seen
+from workshop.report.sentences import metrics_of, public_view
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
@@ -21,14 +21,15 @@ ABSENT = "–"
 def settings(runs: Sequence[RunRecord]) -> list[Row]:
     """The workload, the params and the fields of the placement that aren't the same in all runs."""
     workloads = [{"workload": run.workload} for run in runs]
-    params = [seen(run).params for run in runs]
+    params = [public_view(run).params for run in runs]
     return [*_differing(workloads), *_differing(params), *_differing([run.placement for run in runs])]
 
 
 def results(runs: Sequence[RunRecord]) -> tuple[list[Row], list[Row]]:
-    """What the runs came to, as words: first the rows in which they differ, then those in which all are the same."""
-    told = [{shown["label"]: shown["value"] for shown in metrics_of(run)} for run in runs]
-    rows = [(name, *(one.get(name, ABSENT) for one in told)) for name in _names(told)]
+    """The results of the runs in words: first the rows in which they differ, then the rows in which all are the
+    same."""
+    values_by_run = [{metric["label"]: metric["value"] for metric in metrics_of(run)} for run in runs]
+    rows = [(name, *(values.get(name, ABSENT) for values in values_by_run)) for name in _names(values_by_run)]
     return [row for row in rows if not _same(row)], [row for row in rows if _same(row)]
 
 
@@ -47,7 +48,9 @@ def curve(snapshots: Mapping[str, Snapshot], name: str) -> go.Figure:
 
 
 def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
-    rows = [(name.replace("_", " "), *(_setting(one.get(name)) for one in of_runs)) for name in _names(of_runs)]
+    rows = [
+        (name.replace("_", " "), *(_setting(settings.get(name)) for settings in of_runs)) for name in _names(of_runs)
+    ]
     return [row for row in rows if not _same(row)]
 
 
@@ -60,7 +63,7 @@ def _setting(value: Any) -> str:
     if isinstance(value, Mapping) and value.keys() == Host.model_fields.keys():
         return "{name}:{slots}".format_map(value)
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_setting(one)}" for name, one in value.items()) or ABSENT
+        return ", ".join(f"{name}={_setting(member)}" for name, member in value.items()) or ABSENT
     if isinstance(value, list | tuple):
         return ", ".join(map(_setting, value)) or ABSENT
     if isinstance(value, bool):
@@ -69,4 +72,4 @@ def _setting(value: Any) -> str:
 
 
 def _names(of_runs: Iterable[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(name for one in of_runs for name in one))
+    return list(dict.fromkeys(name for mapping in of_runs for name in mapping))

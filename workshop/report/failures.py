@@ -25,7 +25,7 @@ def failures(cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ())
 
 def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> Failure:
     """The failure of that name. Raises BadInput for another name."""
-    known = {one.name: one for one in failures(cores, hosts, mpis)}
-    if name not in known:
-        raise BadInput(f"There is no failure {name!r}; there are {', '.join(known)}.")
-    return known[name]
+    by_name = {example.name: example for example in failures(cores, hosts, mpis)}
+    if name not in by_name:
+        raise BadInput(f"There is no failure {name!r}; there are {', '.join(by_name)}.")
+    return by_name[name]

@@ -12,12 +12,13 @@ from functools import partial
 from html import escape
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-import plotly.graph_objects as go
+from typing import TYPE_CHECKING, Any
 
 from workshop.report.cards import Card, Part
 from workshop.report.sentences import dumps
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
 SENTENCE = 40  # characters from which a cell holds a sentence
@@ -33,23 +34,23 @@ Source = Callable[[str], str | None]  # the address that shows a picture; empty:
 
 
 def pieces(
-    parts: Iterable[Part], apart: Collection[str] = ("figure",), linked: bool = True, source: Source = str
+    parts: Iterable[Part], unrendered: Collection[str] = ("figure",), linked: bool = True, source: Source = str
 ) -> Iterator[str | Part]:
     """Parts as HTML; those of the kinds `apart` as they are, for the caller to draw.
 
     Without `linked` there is no dashboard that links could lead to: only the words of links in tables are kept.
     """
-    for native, group in groupby(parts, lambda part: part["kind"] in apart):
+    for native, group in groupby(parts, lambda part: part["kind"] in unrendered):
         if native:
             yield from group
-        elif made := "".join(_part(part, linked, source) for part in group):
-            yield made
+        elif html := "".join(_part(part, linked, source) for part in group):
+            yield html
 
 
 def section(card: Card, draw: Draw, linked: bool = True, source: Source = str) -> str:
     """A card as a section, where `draw` makes HTML of a figure."""
-    made = pieces(card.parts, linked=linked, source=source)
-    body = "".join(piece if isinstance(piece, str) else draw(piece) for piece in made)
+    contents = pieces(card.parts, linked=linked, source=source)
+    body = "".join(piece if isinstance(piece, str) else draw(piece) for piece in contents)
     switch = SWITCH if card.switch else ""
     head = f'<div class="ws-card-head">{title(card)}{switch}</div>' if card.title else ""
     looks = ["ws-card", *(f"ws-{look}" for look in (card.tone, card.half and "half", card.later and "later") if look)]
@@ -65,16 +66,16 @@ def live(cards: Iterable[Card]) -> str:
 
     def place(title: str, part: Part) -> str:
         figures.append(part["figure"])
-        told = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
-        return f'<div class="ws-frame" role="img" aria-label="{escape(title)}" {told}></div>'
+        attributes = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
+        return f'<div class="ws-frame" role="img" aria-label="{escape(title)}" {attributes}></div>'
 
-    made = "".join(section(card, partial(place, card.title)) for card in cards)
-    return f'{{"html":{dumps(made)},"figures":[{",".join(str(one.to_json()) for one in figures)}]}}'
+    html = "".join(section(card, partial(place, card.title)) for card in cards)
+    return f'{{"html":{dumps(html)},"figures":[{",".join(str(figure.to_json()) for figure in figures)}]}}'
 
 
-def alone(made: str) -> str:
+def alone(html: str) -> str:
     """HTML for a notebook, with its stylesheet: an output has to look right without any other."""
-    return f'<style>{STYLE}</style><div class="ws ws-notebook">{made}</div>'
+    return f'<style>{STYLE}</style><div class="ws ws-notebook">{html}</div>'
 
 
 def title(card: Card) -> str:
@@ -104,10 +105,10 @@ def link(url: str, text: str, look: str = "", target: str = "_self") -> str:
     return f'<a href="{escape(url)}" target="{target}"{more}>{escape(text)}</a>'
 
 
-def tiles(shown: Iterable[tuple[str, str]]) -> str:
+def tiles(values: Iterable[tuple[str, str]]) -> str:
     """Values under their labels."""
-    made = (f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in shown)
-    return f'<dl class="ws-tiles">{"".join(made)}</dl>'
+    entries = (f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in values)
+    return f'<dl class="ws-tiles">{"".join(entries)}</dl>'
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool = True) -> str:
@@ -138,21 +139,28 @@ def _cell(cell: Any, linked: bool) -> str:
     if not isinstance(cell, Mapping):
         return escape(str(cell))
     if "links" in cell:
-        return " ".join(link(one["url"], one["text"]) if linked else escape(one["text"]) for one in cell["links"])
+        return " ".join(
+            link(target["url"], target["text"]) if linked else escape(target["text"]) for target in cell["links"]
+        )
+    if "share" in cell:
+        look = f' class="ws-{cell["look"]}"' if cell["look"] else ""
+        return f'<meter value="{cell["share"]:.4f}"{look}></meter> {escape(cell["text"])}'
     chip = f'<span class="ws-chip" style="background:{escape(cell["colour"])}"></span>' if "colour" in cell else ""
     return f'<span class="ws-rank">{chip}{escape(cell["text"])}</span>'
 
 
 def _pictures(part: Part, source: Source) -> str:
     looks = "ws-small" if part["small"] else "ws-photos ws-wide" if part["wide"] else "ws-photos"
-    made = "".join(_picture(one, url) for one in part["pictures"] if (url := source(one["url"])) is not None)
-    return f'<div class="{looks}">{made}</div>' if made else ""
+    images = "".join(
+        _picture(picture, url) for picture in part["pictures"] if (url := source(picture["url"])) is not None
+    )
+    return f'<div class="{looks}">{images}</div>' if images else ""
 
 
-def _picture(one: Mapping[str, str], url: str) -> str:
+def _picture(picture: Mapping[str, str], url: str) -> str:
     if not url:
-        return muted(f"{one['label']} is too large to be shown here: it is on the run's page.")
-    label, note = escape(one["label"]), escape(one["note"])
+        return muted(f"{picture['label']} is too large to be shown here: it is on the run's page.")
+    label, note = escape(picture["label"]), escape(picture["note"])
     # The picture says its label already.
     return (
         f'<figure><img src="{escape(url)}" alt="{label}"><figcaption aria-hidden="{"false" if note else "true"}">'
@@ -161,20 +169,20 @@ def _picture(one: Mapping[str, str], url: str) -> str:
 
 
 def _links(part: Part) -> str:
-    shown = (
-        f"<li>{link(one['url'], one['text'], 'ws-go' if one['button'] else '')} {escape(one['note'])}</li>"
-        for one in part["links"]
+    items = (
+        f"<li>{link(target['url'], target['text'], 'ws-go' if target['button'] else '')} {escape(target['note'])}</li>"
+        for target in part["links"]
     )
-    return f'<ul class="ws-files">{"".join(shown)}</ul>'
+    return f'<ul class="ws-files">{"".join(items)}</ul>'
 
 
 def _part(part: Part, linked: bool, source: Source) -> str:
     kind = part["kind"]
     if kind == "words":
-        lines = (line(one["text"], one["label"], one["tone"]) for one in part["lines"])
+        lines = (line(sentence["text"], sentence["label"], sentence["tone"]) for sentence in part["lines"])
         return f'<div class="ws-words">{"".join(lines)}</div>'
     if kind == "tiles":
-        return tiles((one["label"], one["value"]) for one in part["tiles"])
+        return tiles((value["label"], value["value"]) for value in part["tiles"])
     if kind == "table":
         return table(part["headings"], part["rows"], linked)
     if kind == "pictures":
@@ -183,6 +191,8 @@ def _part(part: Part, linked: bool, source: Source) -> str:
         return _links(part) if linked else ""
     if kind == "code":
         return f'<pre class="ws-code">{escape(part["text"])}</pre>'
+    if kind == "markup":
+        return f'<div class="ws-markup">{part["html"]}</div>'
     if kind == "fold":
         return fold(part["title"], f"<pre>{escape(part['text'])}</pre>")
     raise ValueError(f"a card has a part of the kind {kind!r}, which nobody can show")

@@ -12,25 +12,29 @@ from workshop.report.cards import Card, Part, Tone
 from workshop.report.figures import theme
 from workshop.report.figures.machine import WIDTH, machine_picture, sharing_words
 
-WAITING = "Most threads of a process only wait (Python's, MPI's, ipyparallel's); the placement's compute."
+WAITING = (
+    "Most threads of a process belong to Python, MPI and ipyparallel, and only wait. The threads per rank that the "
+    "placement asks for do the computing."
+)
 
 
 def machine_card(
     title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int, resting: str = ""
 ) -> list[Card]:
-    """Who has to share what, where each rank computes with so many threads, picture, table of ranks; none where there
-    is nothing to draw. `resting` says that the ranks compute nothing now, so that sharing alarms nobody."""
+    """A card with the ranks that share cores, given so many threads for each rank, a picture and a table of ranks. The
+    list is empty where there is nothing to draw. `resting` says that the ranks compute nothing now, so that sharing
+    alarms nobody."""
     if not machine and not rank_map:
         return []
     parts: list[Part] = []
     tone: Tone
     begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
     sharing = sharing_words(oversubscription(rank_map, machine, threads))
-    said = [cards.line(f"{begin}: {one}", tone=tone) for one in sharing]
+    lines = [cards.line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
     if resting:
-        said.insert(0, cards.line(resting, tone="about"))
-    if said:
-        parts.append(cards.words(*said))
+        lines.insert(0, cards.line(resting, tone="about"))
+    if lines:
+        parts.append(cards.words(*lines))
     parts.append(cards.figure(machine_picture(machine, rank_map, threads), WIDTH))
     if rows := [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]:
         parts.append(cards.table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows))
@@ -40,16 +44,17 @@ def machine_card(
 
 def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[str | Mapping[str, str]]:
     threads = report.get("threads") or []
-    seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
-    there = topology.machines(machine).get(report["host"]) or {}
-    everywhere = len(report["units"]) == len(there.get("units") or [])
+    units_seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
+    host_machine = topology.machines(machine).get(report["host"]) or {}
+    everywhere = len(report["units"]) == len(host_machine.get("units") or [])
     return [
         rank_cell(report["rank"]),
         report["host"],
-        "any unit (unbound)"
+        "any hardware thread (unbound)"
         if everywhere and len(report["units"]) > 1
-        else f"{words.numbered('unit', report['units'])} in {words.numbered('core', report['cores'])}",
-        words.count(len(threads), "thread") + (f", seen on {words.numbered('unit', seen)}" if seen else ""),
+        else f"{words.numbered('hardware thread', report['units'])} in {words.numbered('core', report['cores'])}",
+        words.count(len(threads), "thread")
+        + (f", seen on {words.numbered('hardware thread', units_seen)}" if units_seen else ""),
         str(report["pid"]),
     ]
 

@@ -40,8 +40,8 @@ NO_BROWSER = (
 
 def browser() -> str | None:
     """The browser to draw with: BROWSER_PATH where it is set, else the first one of `BROWSERS` on the PATH."""
-    if given := os.environ.get("BROWSER_PATH"):
-        return shutil.which(given)
+    if configured := os.environ.get("BROWSER_PATH"):
+        return shutil.which(configured)
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
@@ -73,11 +73,11 @@ def render(figures: Sequence[go.Figure], width: int = WIDTH, limit: float | None
             ) from None
         finally:
             end_all(TAG, token, seconds=1.0)
-        drawn = [Path(folder) / f"{number}.png" for number in range(len(figures))]
-        if done.returncode or not all(file.exists() for file in drawn):
-            said = " ".join(done.stderr.strip().splitlines()[-1:])[-300:] or f"it ended with {done.returncode}"
-            raise WorkshopError(f"{Path(path).name} could not draw the figures: {said}")
-        return [file.read_bytes() for file in drawn]
+        files = [Path(folder) / f"{number}.png" for number in range(len(figures))]
+        if done.returncode or not all(file.exists() for file in files):
+            message = " ".join(done.stderr.strip().splitlines()[-1:])[-300:] or f"it ended with {done.returncode}"
+            raise WorkshopError(f"{Path(path).name} could not draw the figures: {message}")
+        return [file.read_bytes() for file in files]
 
 
 async def _draw(folder: Path, width: int) -> None:

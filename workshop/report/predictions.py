@@ -1,7 +1,7 @@
 """Predictions for runs: where the mapper would put their ranks on the machine that they ran on.
 
 Asking takes a tenth of a second and starts a process, so a worker of its own does it, once for all runs of the same
-placement on the same machine; whoever draws a page takes what is there.
+placement on the same machine; a page shows an answer as soon as it is there.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Predictions:
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="predictions")
 
-    def of(self, run: RunRecord) -> Prediction | None:
+    def lookup(self, run: RunRecord) -> Prediction | None:
         """The prediction for a run that has a rank map; None while there is none yet. Returns at once."""
         if not run.machine or not (run.rank_map or {}).get("ranks"):
             return None
@@ -101,7 +101,7 @@ def _invented(units: list[dict[str, int]]) -> MachineDescription:
 
 
 def _pattern(units: list[dict[str, int]]) -> list[tuple[int, ...]]:
-    """What each unit lies in, in the order of the cores; the units' own numbers may differ."""
+    """The objects that contain each unit, in the order of the cores; the units' own numbers may differ."""
     return sorted((row["package"], row["numa"], row["l3"], row["core"]) for row in units)
 
 

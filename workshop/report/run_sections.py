@@ -1,4 +1,4 @@
-"""What a live page shows of one run, as sections for `workshop.server.push`."""
+"""The sections of one run's live page, for `workshop.server.push`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workshop.extension import Panel
 from workshop.report import html
 from workshop.report.cards import Card, line, words
 from workshop.report.panels import panels
-from workshop.report.sentences import STATUS, dumps, turn_words, who
+from workshop.report.sentences import STATUS, dumps, turn_words, waits_for, who
 from workshop.report.snapshot import Snapshot
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class RunLook:
-    """Reads a run; a panel is made anew only when its data have changed."""
+    """Reads a run; a panel is rendered again only when its data have changed."""
 
     def __init__(self, store: Store, run_id: int) -> None:
         self.store = store
@@ -37,22 +37,22 @@ class RunLook:
         run = self.store.run(self.id)
         self.every = ENDED if run.ended else LIVE
         snapshot = Snapshot(self.store, run)
-        shown = panels(snapshot)
-        sections = {"panels": dumps([panel.name for panel in shown]), "run": dumps(self._facts(snapshot))}
-        for panel in shown:
-            made_of = panel.made_of(snapshot)
-            if panel.name not in self._seen or self._seen[panel.name] != made_of:
-                sections[panel.name] = _made(panel, snapshot)
-                self._seen[panel.name] = made_of
+        page_panels = panels(snapshot)
+        sections = {"panels": dumps([panel.name for panel in page_panels]), "run": dumps(self._facts(snapshot))}
+        for panel in page_panels:
+            version = panel.version(snapshot)
+            if panel.name not in self._seen or self._seen[panel.name] != version:
+                sections[panel.name] = _render(panel, snapshot)
+                self._seen[panel.name] = version
         if snapshot.newest is not None:
             sections["told"] = dumps({"events": snapshot.events, "newest": snapshot.newest})
         return sections
 
     def _facts(self, snapshot: Snapshot) -> dict[str, Any]:
-        run, known = snapshot.run, snapshot.workload
+        run, workload = snapshot.run, snapshot.workload
         facts = {
             "id": run.id,
-            "title": known.title if known else run.workload,
+            "title": workload.title if workload else run.workload,
             "status": run.status,
             "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
             "ended": run.ended,
@@ -73,7 +73,9 @@ class RunLook:
 
 
 def turn(store: Store, run: RunRecord) -> str:
-    """When a queued run is likely to begin."""
+    """When a queued run is likely to begin, or for whom it waits."""
+    if words := waits_for(store.session(run.session_id), run):
+        return words
     queue = store.queue(run.session_id)
     position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
     running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
@@ -82,11 +84,11 @@ def turn(store: Store, run: RunRecord) -> str:
     return turn_words(position, before, waits.get(run.id))
 
 
-def _made(panel: Panel, snapshot: Snapshot) -> str:
+def _render(panel: Panel, snapshot: Snapshot) -> str:
     """A panel's cards as JSON. One that can't read what a workload left must not take the others with it."""
     try:
         return html.live(panel.show(snapshot))
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
-        said = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
-        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(said, tone="alarm")),), later=True)])
+        message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
+        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),), later=True)])

@@ -14,15 +14,13 @@ import workshop
 from workshop.core import words
 from workshop.core.documents import finite
 from workshop.core.forms import named
+from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
 from workshop.report.figures.curves import number
 from workshop.store.records import Lease, RunRecord, SessionRecord
 
 # How names of metrics are read, in this order.
 _READ = (
-    ("images_per_second", "throughput"),
-    ("telling_share", "time spent on telling this"),
-    ("threads_seconds", "seconds of counting threads"),
     ("held_out", "held-out"),
     ("bytes", "size"),
     ("_", " "),
@@ -46,8 +44,12 @@ SESSION = {
     "stopped": "Stopped.",
     "failed": "Failed.",
     "recorded": "Recorded: this is how it was left.",
-    "lost": "Lost: its conductor has fallen silent. Stop it, then launch it again.",
+    "lost": "Lost: its conductor has fallen silent. The instructor stops it, then launches it again.",
 }
+MEANWHILE = (
+    "The instructor launches a session on the page Session. Until then, History shows what has run, and the page "
+    "Quizzes has questions to learn from."
+)
 
 
 def dumps(value: Any) -> str:
@@ -60,22 +62,24 @@ def who(run: RunRecord) -> str:
     return run.submitted_by or "this machine"
 
 
-def seen(run: RunRecord) -> RunRecord:
+def public_view(run: RunRecord) -> RunRecord:
     """A run for everybody's eyes, without paths of the owner's files and of installed programs."""
-    known = workloads().get(run.workload)
+    workload = workloads().get(run.workload)
     error = run.error
     if error is not None and isinstance(error.get("traceback"), str):
         error = {**error, "traceback": short_traceback(error["traceback"])}
-    return replace(run, params=named(known.params if known else None, run.params), error=error)
+    return replace(run, params=named(workload.params if workload else None, run.params), error=error)
 
 
 def changed(workload: str, params: Mapping[str, Any]) -> list[str]:
     """Params that aren't at the workload's defaults, each with its value, as everybody may see them."""
-    known = workloads().get(workload)
-    fields = known.params.model_fields if known is not None else {}
-    shown = named(known.params if known is not None else None, params)
+    workload_class = workloads().get(workload)
+    fields = workload_class.params.model_fields if workload_class is not None else {}
+    public = named(workload_class.params if workload_class is not None else None, params)
     return [
-        f"{name} {shown[name]}" for name, value in params.items() if name not in fields or fields[name].default != value
+        f"{name} {public[name]}"
+        for name, value in params.items()
+        if name not in fields or fields[name].default != value
     ]
 
 
@@ -93,6 +97,21 @@ def state_words(session: SessionRecord) -> str:
         return plain
     message = session.message[0].upper() + session.message[1:]
     return message if message.endswith((".", "!", "?")) else f"{message}."
+
+
+def rest_words(session: SessionRecord | None) -> str:
+    """Why nothing can run in a session, and what everybody can do meanwhile; "" where runs are taken."""
+    if session is not None and session.up:
+        return ""
+    if session is not None and session.state == "recorded":
+        return "Nothing can be run in a recording."
+    why = f"Session {session.name} is {session.state}" if session is not None else "No session is up"
+    return f"{why}, so nothing can run now. {MEANWHILE}"
+
+
+def waits_for(session: SessionRecord, run: RunRecord) -> str:
+    """The sentence that says for whom a run waits that is to be measured; "" where it waits for its turn alone."""
+    return session.message if run.status == "queued" and run.measured and session.state == "ready" else ""
 
 
 def turn_words(position: int, before: Lease | None, seconds: float | None) -> str:
@@ -115,27 +134,45 @@ def waiting(seconds: float | None) -> str:
 
 
 def metrics_of(run: RunRecord, told_elsewhere: Collection[str] = ()) -> list[dict[str, str]]:
-    """What a run came to, as `metrics` has it: the results that its workload names first."""
-    known = workloads().get(run.workload)
-    results = [name for name in (known.results if known else ()) if name in run.metrics]
-    ordered = {name: run.metrics[name] for name in (*results, *run.metrics)}
-    return metrics({name: value for name, value in ordered.items() if name not in told_elsewhere})
+    """The results of a run, as `metrics` labels them: first the results that its workload names."""
+    first, rest = metrics_in_two(run, told_elsewhere)
+    return first + rest
 
 
-def metrics(told: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Metrics as labels and values: single numbers, words and yes or no, in their order.
+def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tuple[list[dict[str, str]], ...]:
+    """The results of a run, as `metrics` labels them: first the important ones, then the rest. Where a workload names
+    no results, its first metrics count."""
+    workload = workloads().get(run.workload)
+    called = workload.metrics if workload is not None else {}
+    results = [name for name in (workload.results if workload is not None else ()) if name in run.metrics]
+    ordered = [name for name in dict.fromkeys((*results, *run.metrics)) if name not in told_elsewhere]
+    leading = [name for name in ordered if name in results]
+    labelled = metrics({name: run.metrics[name] for name in ordered}, called)
+    most = len(metrics({name: run.metrics[name] for name in leading}, called)) or MOST_RESULTS
+    return labelled[:most], labelled[most:]
 
-    A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit.
+
+def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) -> list[dict[str, str]]:
+    """Metrics as labels and values: single numbers, words and yes or no, in their order; `called` are the workload's
+    words for them.
+
+    A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit; those
+    that took no time are left out.
     """
-    shown = []
-    for name, value in told.items():
+    labelled = []
+    for name, value in values.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
         for part, single in inner:
             timed = name == "seconds" and _is_number(single)
+            if timed and part and not single:
+                continue
             text = words.seconds(single) if timed else value_words(part or name, single)
             if text is not None:
-                shown.append({"label": _label((part or name) if timed else f"{name} {part}".strip()), "value": text})
-    return shown
+                full_name = f"{name}.{part}" if part else name
+                usual = _label((part or name) if timed else f"{name} {part}".strip())
+                label, _, unit = (called or {}).get(full_name, usual).partition(" [")
+                labelled.append({"label": label, "value": f"{text} {unit.removesuffix(']')}".strip()})
+    return labelled
 
 
 def _label(name: str) -> str:
@@ -159,8 +196,6 @@ def _number_words(name: str, value: float) -> str:
         return "not a number"
     if name.startswith("bytes"):
         return words.size(value)
-    if name.startswith("images_per_second"):
-        return f"{number(value)} images/s"
     if name.startswith("time_to"):
         return words.seconds(value)
     if name.endswith(("accuracy", "share")) or name == "target":
@@ -180,7 +215,7 @@ _OURS = f"{Path(workshop.__file__).parent.parent}/"
 
 def short_traceback(traceback: str) -> str:
     """A traceback in which paths begin with the package, or are the file's name alone."""
-    return _FILE.sub(lambda found: found[1] + _short(found[2]) + found[3], traceback)
+    return _FILE.sub(lambda match: match[1] + _short(match[2]) + match[3], traceback)
 
 
 def _short(path: str) -> str:

@@ -1,4 +1,4 @@
-"""What a live page shows of one session, as sections for `workshop.server.push`."""
+"""The sections of one session's live page, for `workshop.server.push`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workshop.core.placement import Placement
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.machine_picture import machine_card
-from workshop.report.sentences import STATUS, dumps, state_words, waiting, who
+from workshop.report.sentences import STATUS, dumps, rest_words, state_words, waiting, waits_for, who
 from workshop.store.queue import expected_wait
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -20,11 +20,12 @@ HISTORY = 50  # runs from which expected waits are taken
 RECENT = 6  # ended runs that are shown
 EMPTY = "Nobody waits: the next run starts at once."
 EMPTY_RECORDED = "Nobody waits: this is a recording."
+EMPTY_STARTING = "Nobody waits: the next run starts when the ranks are up."
 EMPTY_LEASED = "Nobody waits: the next run starts when the ranks are given back."
 
 
 class SessionLook:
-    """Looks at a session; the picture is drawn anew only when ranks have moved."""
+    """Looks at a session; the picture is drawn again only when ranks have moved."""
 
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
@@ -38,24 +39,25 @@ class SessionLook:
         leases = self.store.leases(session.id)
         sections = {"session": dumps(_facts(session, leases)), "queue": dumps(self._queue(session, runs, leases))}
         up = session.state in ("ready", "running", "leased", "recorded")
-        taken = _taken(session, runs) if up else None
-        threads = threads_of(taken) if taken else asked_threads(session.placement)
-        drawn = (session.machine, session.rank_map if up else None, threads, _resting(session, taken))
-        if drawn != self._drawn:
-            self._drawn = drawn
-            sections["machine"] = html.live(machine_card("Ranks on the machine", *drawn))
+        last_run = _last_run(session, runs) if up else None
+        threads = threads_of(last_run) if last_run else asked_threads(session.placement)
+        picture_state = (session.machine, session.rank_map if up else None, threads, _resting(session, last_run))
+        if picture_state != self._drawn:
+            self._drawn = picture_state
+            sections["machine"] = html.live(machine_card("Ranks on the machine", *picture_state))
         return sections
 
     def _queue(self, session: SessionRecord, runs: list[RunRecord], leases: list[Lease]) -> dict[str, Any]:
         running = next((run for run in runs if run.status == "running"), None)
         queue = self.store.queue(session.id)
         waits = {run_id: waiting(seconds) for run_id, seconds in expected_wait(queue, running, runs).items()}
+        waits |= {run.id: "until the machine is free for measuring" for run in queue if waits_for(session, run)}
         if leases:
             waits = dict.fromkeys(waits, f"after {leases[0].holder}")
         return {
             "running": _row(running) | {"progress": running.progress} if running else None,
             "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
-            "empty": EMPTY_RECORDED if session.state == "recorded" else EMPTY_LEASED if leases else EMPTY,
+            "empty": _empty(session, leases),
             "recent": [
                 _row(run) | {"verdict": (run.verdict or {}).get("verdict", "")}
                 for run in [run for run in runs if run.ended][:RECENT]
@@ -63,27 +65,42 @@ class SessionLook:
         }
 
 
-def _taken(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
+def _empty(session: SessionRecord, leases: list[Lease]) -> str:
+    """The meaning of an empty queue for learners who want to start a run."""
+    if session.state == "recorded":
+        return EMPTY_RECORDED
+    if not session.up:
+        return rest_words(session)
+    if session.state in ("starting", "restarting"):
+        return EMPTY_STARTING
+    return EMPTY_LEASED if leases else EMPTY
+
+
+def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
     """The last run that was taken, where it had the engines that are up."""
     ranks = len((session.rank_map or {}).get("ranks") or [])
-    taken = next((run for run in runs if run.started_at is not None and run.rank_map == session.rank_map), None)
-    return taken if taken is not None and taken.placement.get("ranks") == ranks else None
+    last_run = next((run for run in runs if run.started_at is not None and run.rank_map == session.rank_map), None)
+    return last_run if last_run is not None and last_run.placement.get("ranks") == ranks else None
 
 
-def _resting(session: SessionRecord, taken: RunRecord | None) -> str:
+def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
     """The owners of ranks that compute nothing now."""
     if session.state not in ("ready", "recorded") or not session.rank_map:
         return ""
-    return f"Nothing runs now; run {taken.id} had these ranks last." if taken else "Nothing runs now; these ranks wait."
+    return (
+        f"Nothing runs now; run {last_run.id} had these ranks last."
+        if last_run
+        else "Nothing runs now; these ranks wait."
+    )
 
 
 def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:
-    wanted = [lease.holder for lease in leases if lease.state == "wanted"]
+    waiting = [lease.holder for lease in leases if lease.state == "wanted"]
     return {
         "name": session.name,
         "state": session.state,
         "words": state_words(session),
-        "wanted": f"The ranks are wanted next by {', '.join(wanted)}." if wanted else "",
+        "wanted": f"The ranks are wanted next by {', '.join(waiting)}." if waiting else "",
         "placement": Placement.parse(session.placement).describe(),
         "limits": (
             f"Learners: up to {say.count(session.limits.ranks, 'rank')}, {say.count(session.limits.threads, 'thread')} "

@@ -1,4 +1,4 @@
-"""What there is to see of a run at one moment: its record, its files, and what its ranks told."""
+"""A run at one moment: its record, its files, and its ranks' events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ POINTS = 160  # of a curve: what a card can show, and what forty viewers can be 
 
 
 class Snapshot:
-    """A run for panels to look at. What costs a query is read when a panel asks for it, once."""
+    """A run for panels to look at. A value that costs a query is read once, when a panel asks for it."""
 
     def __init__(self, store: Store, run: RunRecord) -> None:
         self.store = store
@@ -33,7 +33,7 @@ class Snapshot:
 
     @property
     def own_panels(self) -> Sequence[Panel]:
-        """What the workload brings to the run's page."""
+        """The panels that the workload adds to the run's page."""
         return load(self.workload.panels) if self.workload is not None and self.workload.panels else ()
 
     @property
@@ -53,7 +53,9 @@ class Snapshot:
     @property
     def newest(self) -> float | None:
         """The time of the newest event that a panel has drawn."""
-        return max((one.times[-1] for told in self._series.values() for one in told if one.times), default=None)
+        return max(
+            (series.times[-1] for group in self._series.values() for series in group if series.times), default=None
+        )
 
     def series(self, name: str) -> list[Series]:
         """The events of one name, a series for each rank that told it."""
@@ -62,7 +64,7 @@ class Snapshot:
         return self._series[name]
 
     def version(self, name: str) -> str | None:
-        """What tells one content of a file from the next; None where it isn't there."""
+        """A mark that changes whenever the file's content changes; None for a missing file."""
         return self.artifacts[name].sha256 if name in self.artifacts else None
 
     def read(self, name: str) -> bytes:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from workshop.extension import Verdict, load
+from workshop.extension import Observations, Verdict, load
 from workshop.registry import workloads
-from workshop.report.analysis import placement, timing, training
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.divergence import diverged
 from workshop.report.analysis.endings import ending
 from workshop.report.analysis.findings import facts
-from workshop.report.analysis.recipe import recipe
-from workshop.report.analysis.training import evaluating
 from workshop.store.records import RunRecord
 
-LOOKS = (
+CHECKS = (
     placement.on_one_host,
     placement.oversubscribed,
     timing.straggling,
     timing.talking,
-    evaluating,
     timing.restless,
     timing.reading,
     placement.idle,
@@ -29,40 +25,43 @@ LOOKS = (
 def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     """`verdict`, `why` and `next` of a run; `totals` are its events' (`Store.totals`): name -> rank -> count, sum.
 
-    What a learner broke on purpose comes first, then what kept the run from being faster, then what it came to. Of a
-    run that still goes on it says what can be seen so far. Nothing that a record may lack is an error.
+    Faults made on purpose come first, then what kept the run from being faster, then its result. The verdict on a run
+    that still goes on says what is known so far. Missing parts of a record are no error.
     """
     ended_otherwise = ending(run, totals)
     if ended_otherwise is not None:
         return ended_otherwise
-    known = facts(run, totals)
-    broken, remarks = recipe(known, totals)
-    own = verdict_of(run.workload)
-    came = own.measured(known)
-    looks = LOOKS if own.looks is None or came is None else own.looks
-    slow = [finding for look in looks if (finding := look(known)) is not None]
-    first = [came] if came is not None and own.first else []
-    reached = came if came is not None and not own.first else training.reached(known)
-    main, *others = [*broken, *first, *slow] or [reached or timing.balanced(known)]
+    facts_of_run = facts(run, totals)
+    workload_verdict = verdict_of(run.workload)
+    observed = workload_verdict.observe(facts_of_run, totals) if workload_verdict.observe else Observations()
+    result = workload_verdict.outcome(facts_of_run)
+    checks = workload_verdict.checks(facts_of_run) if workload_verdict.checks else CHECKS
+    slow = [finding for check in checks if (finding := check(facts_of_run)) is not None]
+    first = [result] if result is not None and workload_verdict.first else []
+    reached = None if workload_verdict.first else result
+    main, *others = [*observed.faults, *first, *slow] or [reached or timing.balanced(facts_of_run)]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
         why.append(f"Also: {_continued(others[0].why)}")
-    if len(broken) > 2:  # but each thing that is broken is named
-        why.append("And: " + " ".join(finding.verdict for finding in broken[2:]))
-    lost = diverged(known)
-    if reached is not None and main is not reached and not lost:
+    if len(observed.faults) > 2:  # but each fault is named
+        why.append("And: " + " ".join(finding.verdict for finding in observed.faults[2:]))
+    if reached is not None and main is not reached and not observed.diverged:
         why.append(reached.verdict)
-    told = any(finding.of_times for finding in [main, *others])
-    if not told and not lost and len(broken) < 2 and (shares := timing.shares(known)):
-        why.append(shares)
-    why += [*remarks, *training.remarks(known)]
+    about_times = any(finding.of_times for finding in [main, *others])
+    if not about_times and not observed.diverged and len(observed.faults) < 2:
+        why += filter(None, [timing.shares(facts_of_run) if observed.times is None else observed.times])
+    why += observed.remarks
     return {"verdict": main.verdict, "why": " ".join(why), "next": main.following}
 
 
 def verdict_of(workload: str) -> Verdict:
-    """What runs of a workload say; of one that is not installed, what any run says."""
-    known = workloads().get(workload)
-    return load(known.verdict) if known is not None and known.verdict else Verdict(lambda facts: None)
+    """The verdict description of a workload; the general one for a workload that is not installed."""
+    workload_class = workloads().get(workload)
+    return (
+        load(workload_class.verdict)
+        if workload_class is not None and workload_class.verdict
+        else Verdict(lambda facts: None)
+    )
 
 
 def _continued(sentence: str) -> str:

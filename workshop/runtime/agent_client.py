@@ -112,9 +112,9 @@ class AgentClient:
         return self._process.poll()
 
     @property
-    def said(self) -> list[str]:
-        """What ssh or the shell over there said was wrong, by lines. What a login says beside that counts only where
-        nothing else was heard: it may be why there is no agent, and is a greeting before one that answers."""
+    def error_lines(self) -> list[str]:
+        """The errors of ssh or the remote shell, by lines. A login's own output counts only where there is nothing
+        else: it may be why there is no agent, and is a greeting before one that answers."""
         return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
@@ -138,17 +138,17 @@ class AgentClient:
             answered = time.time()
             try:
                 answer = json.loads(line)
-                there, about = float(answer["clock"]), answer["about"]
+                clock, about = float(answer["clock"]), answer["about"]
             except (ValueError, TypeError, KeyError):
                 if words := line.decode(errors="replace").strip():
                     self._chatter.append(words)  # a login script that talks
                 continue
             with self._lock:
-                asked = self._asked.popleft()
+                sent = self._asked.popleft()
             self.heard, self.answered = time.monotonic(), True
             self.kills = answer.get("kills", 0)
             if about != "look":  # which takes its time
-                self._samples.append(clocks.Sample(asked, there, answered))
+                self._samples.append(clocks.Sample(sent, clock, answered))
             if about != ALIVE:  # which nobody waits for
                 self._answers.put(answer)
         self._over.set()
@@ -160,10 +160,10 @@ class AgentClient:
                 self._complaints.append(words)
 
 
-def close_all(posts: Sequence[AgentClient]) -> None:
+def close_all(agents: Sequence[AgentClient]) -> None:
     """Hang up on all, and wait until their lines have ended: together, however many are silent."""
-    for post in posts:
-        post.hang_up()
+    for agent in agents:
+        agent.hang_up()
     deadline = time.monotonic() + CLOSED
-    for post in posts:
-        post.close(deadline)
+    for agent in agents:
+        agent.close(deadline)

@@ -1,14 +1,15 @@
-"""The conductor's end of the line to its ranks: stores what they tell, acknowledges it, and keeps them alive.
+"""The conductor's end of the channel to its ranks: stores their messages, acknowledges them, and keeps the ranks alive.
 
-See `workshop.engine.reporter` for the other end. One thread owns the socket and another one writes the store, so that
-a store that is slow for a while doesn't silence the ranks' lifeline. What the conductor has to decide on (a rank
-finished, a rank failed) arrives in `words`.
+See `workshop.engine.reporter` for the other end. One thread owns the socket and another one writes the store, so that a
+store that is slow for a while doesn't silence the ranks' lifeline. Messages that need a decision (a rank finished, a
+rank failed) arrive in `words`.
 """
 
 from __future__ import annotations
 
 import hmac
 import json
+import math
 import os
 import queue
 import secrets
@@ -22,13 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 import zmq
 
+from workshop.core.disk import NoRoom
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.store.store import Store
 
 ALIVE_EVERY = 1.0  # seconds
-GATHER = 0.05  # seconds for which a message waits for others: a transaction costs as much as fifty events
+GATHER = 0.1  # seconds for which a batch waits for others: a transaction costs as much as thirty events
+CLOSED = None  # in the inbox: the thread that writes the store ends
 
 
 _Message = tuple[bytes, dict[str, Any], tuple[bytes, ...]]  # who, what, and frames of bytes
@@ -50,7 +53,7 @@ class HostMemory:
 
     available: int
     total: int
-    held: Mapping[int, int] = field(default_factory=dict)  # by each of its ranks
+    private_bytes: Mapping[int, int] = field(default_factory=dict)  # by each of its ranks
 
 
 @dataclass
@@ -62,17 +65,22 @@ class Channel:
     host: str = "127.0.0.1"
     words: queue.Queue[Word] = field(default_factory=queue.Queue)
     hosts: dict[str, HostMemory] = field(default_factory=dict)  # those that have ranks
-    heard: dict[int, float] = field(default_factory=dict)  # rank -> when it was last heard of, on the monotonic clock
+    last_heard: dict[int, float] = field(
+        default_factory=dict
+    )  # rank -> time of its last message, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
     clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
     log: Callable[[str], None] = print
+    full: str = ""  # why what ranks tell can't be stored, while the store's disk is full
 
     def __post_init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
         self._stops: queue.Queue[int] = queue.Queue()
-        self._inbox: queue.Queue[_Message] = queue.Queue()  # from the socket to the store
+        self._inbox: queue.Queue[_Message | None] = queue.Queue()  # from the socket to the store
         self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
         self._ending = threading.Event()
+        # Wakes the socket's thread. A socket that is polled again and again takes processor time from the ranks.
+        self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._context = zmq.Context()
         self._line = self._context.socket(zmq.ROUTER)
         self._line.linger = 0
@@ -96,30 +104,39 @@ class Channel:
         for thread in self._threads:
             thread.start()
 
-    def held(self) -> dict[int, int]:
+    def private_bytes(self) -> dict[int, int]:
         """The bytes that each rank has for itself, as they were told last."""
-        return {rank: count for host in list(self.hosts.values()) for rank, count in host.held.items()}
+        return {rank: count for host in list(self.hosts.values()) for rank, count in host.private_bytes.items()}
 
     def stop(self, run: int) -> None:
         """Ask every rank to end the run at its next opportunity."""
         self._stops.put(run)
+        os.eventfd_write(self._wake, 1)
 
     def forget_ranks(self) -> None:
         """The engines are gone; new ones will introduce themselves."""
         self._ranks = {}
+        self.full = ""
         self.hosts.clear()
-        self.heard.clear()
+        self.last_heard.clear()
 
     def close(self) -> None:
         self._ending.set()
+        self._inbox.put(CLOSED)
+        os.eventfd_write(self._wake, 1)
         for thread in self._threads:
             thread.join(5)
+        if not any(thread.is_alive() for thread in self._threads):
+            os.close(self._wake)
         self.file.unlink(missing_ok=True)
 
     def _serve(self) -> None:
         alive = 0.0
+        poller = zmq.Poller()
+        poller.register(self._line, zmq.POLLIN)
+        poller.register(self._wake, zmq.POLLIN)
         while not self._ending.is_set():
-            if time.monotonic() - alive > ALIVE_EVERY:
+            if time.monotonic() - alive >= ALIVE_EVERY:
                 alive = time.monotonic()
                 self._tell({"kind": "alive"})
             while not self._stops.empty():
@@ -127,7 +144,11 @@ class Channel:
             while not self._acknowledgements.empty():
                 identity, acknowledgement, _ = self._acknowledgements.get()
                 self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
-            if self._line.poll(20):
+            rest = max(alive + ALIVE_EVERY - time.monotonic(), 0.0)
+            ready = dict(poller.poll(math.ceil(rest * 1000)))
+            if self._wake in ready:
+                os.eventfd_read(self._wake)
+            if self._line in ready:
                 self._receive(*self._line.recv_multipart())
         self._line.close()
         self._context.term()
@@ -137,26 +158,32 @@ class Channel:
         if message is None:
             return
         self._ranks[message["rank"]] = identity
-        self.heard[message["rank"]] = time.monotonic()
+        self.last_heard[message["rank"]] = time.monotonic()
         if message["kind"] == "alive":
-            held = {int(rank): count for rank, count in message["held"].items()}
-            self.hosts[message["host"]] = HostMemory(message["available"], message["total"], held)
+            usage = {int(rank): count for rank, count in message["held"].items()}
+            self.hosts[message["host"]] = HostMemory(message["available"], message["total"], usage)
         else:
             self._inbox.put((identity, message, frames))
 
     def _keep_storing(self) -> None:
         while not self._ending.is_set():
+            messages: list[_Message | None] = [self._inbox.get()]
+            deadline = time.monotonic() + GATHER
+            # A rank's last word waits for nobody: the run's end waits for it.
+            while len(messages) < 64 and (last := messages[-1]) is not CLOSED and last[1]["kind"] == "batch":
+                try:
+                    messages.append(self._inbox.get(timeout=max(deadline - time.monotonic(), 0.0)))
+                except queue.Empty:
+                    break
+            received = [message for message in messages if message is not CLOSED]
+            if not received:
+                return
             try:
-                messages = [self._inbox.get(timeout=0.1)]
-            except queue.Empty:
-                continue
-            time.sleep(GATHER)
-            while len(messages) < 64 and not self._inbox.empty():
-                messages.append(self._inbox.get())
-            try:
-                self._handle(messages)
-            except Exception:
+                self._handle(received)
+                self.full = ""
+            except Exception as error:
                 # A full disk or a busy database: nothing was acknowledged, so the ranks send it again.
+                self.full = str(error) if isinstance(error, NoRoom) else ""
                 self.log(traceback.format_exc())
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -166,7 +193,8 @@ class Channel:
     def _handle(self, messages: list[_Message]) -> None:
         """Store a message first and acknowledge it then. So acknowledged messages are never lost, and all others come
         again."""
-        batches, words, progress = [], [], {}
+        batches, words = [], []
+        progress: dict[int, tuple[float, float]] = {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]
             events = message.get("events", [])
@@ -182,12 +210,11 @@ class Channel:
                 self.store.set_run(run, metrics={**self.store.run(run).metrics, **message["metrics"]})
             else:
                 words.append(Word(kind, run, rank, message))
-        for run, done in progress.items():
-            self.store.set_run(run, progress=done)
-        self.store.add_batches(batches)
+        self.store.add_batches(batches, progress)
         for identity, message, _ in messages:
             acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}
             self._acknowledgements.put((identity, acknowledgement, ()))
+        os.eventfd_write(self._wake, 1)
         for word in words:
             self.words.put(word)
 

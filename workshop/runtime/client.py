@@ -15,7 +15,9 @@ from workshop.core.forms import is_run_number, param_of_runs
 from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.extension import Artifacts, Workload
 from workshop.registry import workload
+from workshop.report.sentences import rest_words, waits_for
 from workshop.report.verdict import verdict
+from workshop.runtime import measurement_lock
 from workshop.runtime.launchers import site
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
@@ -46,18 +48,19 @@ LEARNERS_VARIABLES = frozenset(
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
+LOOK = 0.1  # seconds between looks at a run that somebody waits for
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
 def placement_in(
-    session: SessionRecord | None, given: Mapping[str, Any] | None = None, at: Mapping[str, Any] = site.LOCAL
+    session: SessionRecord | None, asked_placement: Mapping[str, Any] | None = None, at: Mapping[str, Any] = site.LOCAL
 ) -> Placement:
     """A run's placement in a session (None: one that starts later at that site): the given one, or the session's own.
     Without hosts it gets the session's. Raises BadInput for a placement that can't be read or can't run there."""
-    known = session.placement if session else {}
-    values = {**(given if given is not None else known)}
+    usual = session.placement if session else {}
+    values = {**(asked_placement if asked_placement is not None else usual)}
     if not values.get("hosts"):
-        values["hosts"] = known.get("hosts", ())
+        values["hosts"] = usual.get("hosts", ())
     placement = registry.placement(values)
     site.check(session.site if session else at, placement)
     return placement
@@ -97,7 +100,7 @@ def submit(
     *,
     identity: Identity | None = None,
     measured: bool = False,
-    shown: Mapping[str, str] | None = None,
+    public_params: Mapping[str, str] | None = None,
     trial: tuple[int, int] | None = None,
 ) -> RunRecord:
     """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
@@ -109,9 +112,8 @@ def submit(
     """
     refuse_in(store.database)
     if session.state in ("stopped", "failed"):
-        raise BadInput(
-            f"Session {session.name} is {session.state}; start it first (workshop session start {session.name})."
-        )
+        start = f"start it first (workshop session start {session.name})"
+        raise BadInput(rest_words(session) if identity else f"Session {session.name} is {session.state}; {start}.")
     chosen = workload(name)
     params = chosen.check(values)
     where = placement_in(session, placement)
@@ -122,7 +124,7 @@ def submit(
     return store.submit(
         session.id,
         name,
-        params.model_dump(mode="json") | dict(shown or {}),
+        params.model_dump(mode="json") | dict(public_params or {}),
         where.as_json(),
         submitted_by=identity.nickname if identity else "",
         identity_id=learner.id if learner else None,
@@ -135,7 +137,7 @@ def submit(
 
 
 def inputs_of(store: Store, chosen: Workload, params: Any, placement: Placement) -> Mapping[str, bytes]:
-    """What a run of a workload brings along, read and checked. Raises BadInput."""
+    """The input files of a run, read and checked. Raises BadInput."""
     inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
     if chosen.fits:
         chosen.fits(params, inputs, placement.ranks)
@@ -143,11 +145,11 @@ def inputs_of(store: Store, chosen: Workload, params: Any, placement: Placement)
 
 
 def artifacts_of(store: Store) -> Artifacts:
-    """What workloads read of earlier runs."""
+    """Files of earlier runs for workloads."""
 
     def artifact(run_id: int, name: str) -> bytes:
         run = store.run(run_id)
-        if not any(found.name == name for found in store.artifacts(run_id)):
+        if not any(artifact.name == name for artifact in store.artifacts(run_id)):
             raise BadInput(f"Run {run_id} ({run.workload}, {run.status}) has kept no {name}.")
         return store.artifact(run_id, name).data or b""
 
@@ -158,12 +160,12 @@ def gone_on_from(store: Store, chosen: Workload, values: Mapping[str, Any]) -> R
     """The earlier run that these values go on from; its params and placement are the defaults. None for a new
     beginning, or from a file. Raises BadInput where this workload has no such run."""
     param = param_of_runs(chosen.params)
-    given = values.get(param) if param else None
-    if not is_run_number(given):
+    number = values.get(param) if param else None
+    if not is_run_number(number):
         return None
-    earlier = store.run(int(given))
+    earlier = store.run(int(number))
     if earlier.workload != chosen.name:
-        raise BadInput(f"Run {given} is of {earlier.workload}, so {chosen.name} can't go on from it.")
+        raise BadInput(f"Run {number} is of {earlier.workload}, so {chosen.name} can't go on from it.")
     return earlier
 
 
@@ -196,22 +198,30 @@ def read(store: Store, run_id: int) -> RunRecord:
 
 
 def wait(
-    store: Store, run_id: int, on_look: Callable[[RunRecord], None] | None = None, timeout: float | None = None
+    store: Store,
+    run_id: int,
+    on_look: Callable[[RunRecord], None] | None = None,
+    timeout: float | None = None,
+    say: Callable[[str], None] = lambda words: None,
 ) -> RunRecord:
     """Wait until a run has ended. Raises WorkshopError after `timeout` seconds, and where nobody will take the run.
 
     A conductor that is only slow (a laptop was closed, a disk was busy) makes its run read interrupted for a while:
-    that counts only once the conductor is gone, or has been silent for `REVIVED` seconds.
+    that counts only once the conductor is gone, or has been silent for `REVIVED` seconds. `timeout` doesn't run while
+    the run waits for others who measure on its machine; `say` gets a sentence on each of them.
     """
-    deadline = None if timeout is None else time.monotonic() + timeout
+    began = now = time.monotonic()
+    deadline = None if timeout is None else began + timeout
     lost_since: float | None = None
+    waits = ""
     run = store.run(run_id)
     session, looked = store.session(run.session_id), time.monotonic()
     while True:
         run = store.run(run_id)
         if on_look:
             on_look(run)
-        if run.ended or time.monotonic() - looked > SESSION:  # every look takes processor time from the ranks
+        # Every look takes processor time from the ranks.
+        if run.ended or (run.measured and run.status == "queued") or time.monotonic() - looked > SESSION:
             session, looked = store.session(run.session_id), time.monotonic()
         lost_since = None if session.state != "lost" else lost_since or time.monotonic()
         given_up = lost_since is not None and time.monotonic() - lost_since > REVIVED
@@ -224,9 +234,15 @@ def wait(
                 f"Run {run_id} waits in session {session.name}, which is {session.state}; it is taken when somebody "
                 f"starts the session again (workshop session start {session.name})."
             )
-        if deadline is not None and time.monotonic() > deadline:
+        before, waits = waits, waits_for(session, run)
+        if waits and waits != before:
+            say(waits)
+        last, now = now, time.monotonic()
+        if waits and before and deadline is not None and now - began < measurement_lock.SECONDS:
+            deadline += now - last
+        if deadline is not None and now > deadline:
             raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
-        time.sleep(0.1)
+        time.sleep(LOOK)
 
 
 def has_conductor(session: SessionRecord) -> bool:

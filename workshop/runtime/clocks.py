@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Sample:
-    """One question: when it was asked and when the answer came, by our clock, and what the other clock said between.
+    """A question to another clock: the times of question and answer by our clock, and the time of the other clock.
     Seconds since the epoch."""
 
-    asked: float
-    there: float
-    answered: float
+    sent: float
+    remote: float
+    received: float
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,6 @@ class Offset:
 def offset(samples: Iterable[Sample]) -> Offset:
     """The offset of the quickest answer, which was read in the middle of its round trip, give or take half of it (D. L.
     Mills, RFC 5905, section 8). Raises ValueError without a sample."""
-    best = min(samples, key=lambda sample: sample.answered - sample.asked)
-    half = (best.answered - best.asked) / 2
-    return Offset(best.there - best.asked - half, half)
+    best = min(samples, key=lambda sample: sample.received - sample.sent)
+    half = (best.received - best.sent) / 2
+    return Offset(best.remote - best.sent - half, half)

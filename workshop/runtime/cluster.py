@@ -30,7 +30,7 @@ from workshop.core.placement import Placement
 from workshop.engine import host as engine
 from workshop.runtime import loopback, shared_memory, temporary_folders
 from workshop.runtime.engines import EngineSet, EnginesFailed, RanksNotStarted
-from workshop.runtime.exit_watcher import Vigil
+from workshop.runtime.exit_watcher import ExitWatcher
 from workshop.runtime.fork.handle import PLAIN, RankServer
 from workshop.runtime.launchers.site import Site
 
@@ -139,7 +139,7 @@ class Cluster:
     def train_ahead(self) -> None:
         """Have what training needs imported, for ranks that start later."""
         if self.server is not None:
-            self.server.train(again=False)
+            self.server.train(retry=False)
 
     def settle(self) -> None:
         """Wait until nothing is imported any more that a measured run would share the machine with."""
@@ -201,8 +201,10 @@ class Cluster:
         client, ids = self._client, list(self._client.ids)
         engines.launcher.on_stop(lambda _: _unregister(client, ids))
         if len(engines.local) == placement.ranks:
-            of = dict(zip((reply["report"]["pid"] for reply in replies), ids, strict=True))
-            engines.vigil = Vigil(engines.local.values(), lambda pid: _unregister(client, [of[pid]]))
+            engine_ids = dict(zip((reply["report"]["pid"] for reply in replies), ids, strict=True))
+            engines.exit_watcher = ExitWatcher(
+                engines.local.values(), lambda pid: _unregister(client, [engine_ids[pid]])
+            )
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         shared_memory.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])

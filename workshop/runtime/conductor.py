@@ -1,8 +1,8 @@
 """The conductor: one process per session that owns its cluster and takes its runs in order.
 
-Run as `python -m workshop.runtime.conductor SESSION_ID [--owner PID] [--until-idle]`. It reconciles: whatever a run's
-placement asks for is brought up before the run, whatever broke is thrown away and started anew, and everything that
-happens is written to the store, where everybody else reads it.
+Run as `python -m workshop.runtime.conductor SESSION_ID [--owner PID] [--until-idle]`. It reconciles: the cluster that a
+run's placement needs is started before the run, broken parts are replaced, and every event is written to the store,
+where everybody else reads it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,12 @@ from typing import Any
 
 import psutil
 
-from workshop.core import config, memory, processes, topology
+from workshop import registry
+from workshop.core import config, disk, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
+from workshop.mpi import REFUSES
 from workshop.registry import workload
 from workshop.report.verdict import verdict
 from workshop.runtime.channel import Channel
@@ -35,7 +37,7 @@ from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
 from workshop.runtime.lease_manager import LeaseManager
 from workshop.runtime.lifecycle import END, cancel_queue, end_left
-from workshop.runtime.measurement_lock import GaveUp, measured_now, measuring_lock
+from workshop.runtime.measurement_lock import holder, machine_held, waiting
 from workshop.runtime.memory_monitor import MemoryMonitor
 from workshop.runtime.run_monitor import RunMonitor, RunOutcome, problem, stopped
 from workshop.runtime.watchdog import Watchdog
@@ -58,6 +60,7 @@ class Conductor:
         self.owner = psutil.Process(owner) if owner else None
         self.until_idle = until_idle  # whether the session ends as soon as no run waits
         self.folder = config.session_folder(session_id)
+        self.reserve = disk.Reserve(self.folder)
         self.store = Store.open()
         self.session = self.store.session(session_id)
         self.machine = topology.machine()
@@ -65,24 +68,26 @@ class Conductor:
         self.ending = threading.Event()
         self.terminated = False  # by a signal that isn't ours
         self.silent = threading.Event()  # there are no more heartbeats
-        self.site = sites.of(self.session.site, self.folder, Placement.parse(self.session.placement))
+        self.site = sites.open_site(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
-        self.lending = LeaseManager(self)
+        self.lease_manager = LeaseManager(self)
         self.watchdog = Watchdog()
+        self._waits = ""  # what the session has said of a run that waits for the machine
         self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
 
     def log(self, text: str) -> None:
-        print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
+        with contextlib.suppress(OSError):  # a full disk keeps nobody from going on
+            print(time.strftime("%H:%M:%S"), text, file=sys.stderr, flush=True)
 
     # The life of a session.
 
     def live(self) -> None:
         """Bring the session up, take runs until somebody asks for an end, and leave nothing behind."""
         signal.signal(signal.SIGTERM, lambda *_: self._terminated())
-        for wanted in (signal.SIGINT, END):
-            signal.signal(wanted, lambda *_: self.ending.set())
+        for number in (signal.SIGINT, END):
+            signal.signal(number, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
         end_left(self.store, self.session, "the session was started anew")
         tag = processes.session_tag(self.id)
@@ -90,14 +95,16 @@ class Conductor:
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
         state: SessionState = "stopped"
         message = ""
-        with contextlib.ExitStack() as left:
-            left.callback(processes.end_all, processes.TAG, tag)
-            left.callback(self.site.close)
+        with contextlib.ExitStack() as stack:
+            stack.callback(processes.end_all, processes.TAG, tag)
+            stack.callback(self.site.close)
+            stack.callback(self.reserve.release)
             try:
-                self._settle(left)
+                self.reserve.fill()
+                self._settle(stack)
                 self.bring_up(Placement.parse(self.session.placement))
                 self._take_runs()
-                if self.asked:
+                if self.stop_requested:
                     cancel_queue(self.store, self.id)
             except Exception as error:
                 if not self.ending.is_set():  # otherwise whatever was under way was given up
@@ -105,7 +112,7 @@ class Conductor:
                     state = "failed"
                     message = str(error) if isinstance(error, WorkshopError) else f"{type(error).__name__}: {error}"
         self.silent.set()
-        if self.asked:
+        if self.stop_requested:
             self.log(f"{state} {message}")
             self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
         else:  # it reads lost, as after a kill, and its queue goes on with the next conductor
@@ -117,12 +124,12 @@ class Conductor:
         self.ending.set()
 
     @property
-    def asked(self) -> bool:
+    def stop_requested(self) -> bool:
         """Whether a session that ends was meant to: SIGTERM may be anybody's, who knows nothing of sessions."""
         owner_gone = self.owner is not None and not processes.alive(self.owner)
         return not self.terminated or owner_gone or self.store.session(self.id).stop_requested
 
-    def _settle(self, left: contextlib.ExitStack) -> None:
+    def _settle(self, stack: contextlib.ExitStack) -> None:
         """Prepare the site, and what ranks there talk to."""
 
         def say(message: str) -> None:
@@ -138,10 +145,14 @@ class Conductor:
             clocks=self.site.clocks,
             log=self.log,
         )
-        left.callback(self.channel.close)
+        stack.callback(self.channel.close)
         tag = processes.session_tag(self.id)
         self.cluster = Cluster(self.folder, tag, self.channel.file, self.site, self.ending)
-        left.callback(self.cluster.stop)
+        stack.callback(self.cluster.stop)
+
+    def full(self) -> str:
+        """Why nothing can be written any longer, in one sentence; "" while there is room."""
+        return self.channel.full or self.reserve.shortage()
 
     def lost(self) -> str | None:
         """Why ranks can't run at this session's site any longer, in one sentence; None while they can."""
@@ -149,14 +160,15 @@ class Conductor:
         silent: dict[str, float] = {}
         engines = self.cluster.engines
         for report in engines.rank_map.get("ranks", []) if engines else []:
-            heard = self.channel.heard.get(report["rank"], now)
-            silent[report["host"]] = min(silent.get(report["host"], now - heard), now - heard)
+            last = self.channel.last_heard.get(report["rank"], now)
+            silent[report["host"]] = min(silent.get(report["host"], now - last), now - last)
         if engines and engines.died.is_set():
             silent = dict.fromkeys(silent, math.inf)
         return self.site.lost(silent)
 
     def _take_runs(self) -> None:
-        """Until somebody asks for an end. What goes wrong between runs is tried again before the session gives up."""
+        """Take runs until an end is requested. After an error between runs, it tries again before the session gives
+        up."""
         failures = 0
         while not self.ending.is_set():
             self.watchdog.feed()
@@ -203,16 +215,14 @@ class Conductor:
             self.store.clear_reset(self.id)
             self.cluster.stop()
             self.bring_up(Placement.parse(session.placement))
-        elif self.lending.serve():
+        elif self.lease_manager.serve() or self._take_run():
             pass  # and look again
-        elif run := self.store.take_next(self.id):
-            self._conduct(run)
         elif self.until_idle:
             self.ending.set()
         elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
-        elif not session.private and time.monotonic() - self._busy > AHEAD and not measured_now():
+        elif not session.private and time.monotonic() - self._busy > AHEAD and holder() is None:
             self.cluster.train_ahead()
 
     def bring_up(
@@ -230,32 +240,46 @@ class Conductor:
 
     # The life of a run.
 
+    def _take_run(self) -> bool:
+        """Take the next run to the ranks. One that is to be measured stays in the queue while somebody else measures on
+        this machine, and others go first. Returns whether any run was in the queue."""
+        queue = self.store.queue(self.id)
+        first = queue[0] if queue and queue[0].measured else None
+        command = f"run {first.id} of {first.workload}, session {self.session.name}" if first else ""
+        with machine_held(command) if first else contextlib.nullcontext(False) as measured:
+            able = measured or not all(run.measured for run in queue)
+            run = self.store.take_next(self.id, measured) if able else None
+            if run is not None:
+                self._conduct(run)
+        words = waiting(f"Run {first.id}", by) if first and run is None and (by := holder()) else ""
+        if run is None and (words or self._waits) and words != self.session.message:
+            self.say("ready", words)
+        self._waits = words
+        return bool(queue)
+
     def _conduct(self, run: RunRecord) -> None:
         try:
+            self.reserve.fill()
+            if registry.refresh():
+                self.log("a package was installed or changed: new ranks import it")
+                self.cluster.stop()
             self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
             if run.measured:
                 self.cluster.settle()
-                with measuring_lock(give_up=lambda: self._given_up(run)):
-                    outcome = self._run(run)
-            else:
-                outcome = self._run(run)
-        except GaveUp:
-            outcome = stopped(self) if self.ending.is_set() else RunOutcome("cancelled")
+            outcome = self._run(run)
         except Exception as error:
             if not isinstance(error, WorkshopError):
                 self.log(traceback.format_exc())
-            outcome = RunOutcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+            failed = RunOutcome("failed", error=problem(type(error).__name__, str(error)), reusable=False)
+            outcome = stopped(self) if self.ending.is_set() else failed
         self._busy = time.monotonic()
+        if outcome.error is not None and outcome.error["type"] == disk.NO_ROOM:
+            self.reserve.release()
         self._finish(run, outcome)
         if not outcome.reusable:
             self.cluster.stop_engines()
         if not self.ending.is_set():
             self.say("ready" if self.cluster.alive else "restarting", "")
-
-    def _given_up(self, run: RunRecord) -> bool:
-        """Whether nobody waits any longer for a run that is to be measured, and waits for others who measure."""
-        self.watchdog.feed()
-        return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
     def _finish(self, run: RunRecord, outcome: RunOutcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
@@ -273,13 +297,14 @@ class Conductor:
             error=outcome.error,
             finished_at=time.time(),
         )
-        said = verdict(ended, self.store.totals(run.id))
-        self.store.finish(run.id, outcome.status, metrics=outcome.metrics, error=outcome.error, verdict=said)
+        sentences = verdict(ended, self.store.totals(run.id))
+        self.store.finish(run.id, outcome.status, metrics=outcome.metrics, error=outcome.error, verdict=sentences)
         self.log(f"run {run.id} {outcome.status}")
 
     def _run(self, run: RunRecord) -> RunOutcome:
         outcome, fresh = self._attempt(run)
-        if fresh or not outcome.unexplained or self.store.last_event_id(run.id) or self._given_up(run):
+        ending = self.ending.is_set() or self.store.run(run.id).cancel_requested
+        if ending or fresh or not outcome.unexplained or self.store.last_event_id(run.id):
             return outcome
         # The launcher of ranks that were there before was ending already, for instance since somebody had asked it to.
         self.cluster.stop_engines()
@@ -294,7 +319,11 @@ class Conductor:
         except EnginesFailed as refused:
             if self.ending.is_set():  # nothing is wrong with the run
                 return stopped(self), True
-            return RunOutcome("failed", error=problem(type(refused).__name__, str(refused)), reusable=False), True
+            message = str(refused)
+            if REFUSES in message.partition("\n")[0]:
+                cores = topology.allowed_cores(self.machine)
+                message = f"{sites.scarcity(Placement.parse(run.placement), cores)}\n{message}".lstrip()
+            return RunOutcome("failed", error=problem(type(refused).__name__, message), reusable=False), True
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
@@ -303,10 +332,10 @@ class Conductor:
             for artifact in self.store.artifacts(run.id)
             if artifact.name.startswith("input/")
         }
-        with MemoryMonitor(engines.local, self.memory_limit, run.measured) as lookout:
+        with MemoryMonitor(engines.local, self.memory_limit, run.measured) as memory_monitor:
             result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
-            outcome = RunMonitor(self, run, engines.placement.ranks, result, lookout).until_ended()
-        if lookout.found:  # perhaps just when all had finished
+            outcome = RunMonitor(self, run, engines.placement.ranks, result, memory_monitor).until_ended()
+        if memory_monitor.found:  # perhaps just when all had finished
             outcome.reusable = False
         return outcome, engines is not before
 
@@ -315,11 +344,13 @@ class Conductor:
         new ones."""
         placement, trains = Placement.parse(run.placement), workload(run.workload).trains
         engines = self.cluster.engines
-        alike = self.cluster.alive and engines is not None and engines.placement == placement
-        if alike and not run.measured and self.cluster.suits(trains):
-            grown = {rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.held().items()}
-            there = self.memory_limit or memory.Gauge().tightest().total
-            small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * there
+        same_placement = self.cluster.alive and engines is not None and engines.placement == placement
+        if same_placement and not run.measured and self.cluster.suits(trains):
+            grown = {
+                rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.private_bytes().items()
+            }
+            available = self.memory_limit or memory.Gauge().tightest().total
+            small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * available
             if small and self.cluster.answers():
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")

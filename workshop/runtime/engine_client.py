@@ -18,7 +18,7 @@ from workshop.core.errors import WorkshopError
 from workshop.store.records import SessionRecord
 
 CONNECT = 15.0  # seconds within which ranks must have answered
-HEARD = 0.3  # seconds within which a rank's line is here, once there is a way
+ARRIVAL = 0.3  # seconds within which a rank's line is here, once there is a way
 
 Who = tuple[tuple[int, str, int], ...]  # rank, host and process of each
 
@@ -48,8 +48,8 @@ class Ranks:
     def interrupt(self, ids: Collection[int]) -> None:
         """Send SIGINT to these engines, never to the launcher, which would end all of them."""
         with suppress(ipp.error.IPythonError, OSError, ValueError, KeyError):  # some may end just now
-            if there := [id for id in ids if id in self.client.ids]:
-                self.client.send_signal(signal.SIGINT, targets=there, block=False)
+            if alive := [id for id in ids if id in self.client.ids]:
+                self.client.send_signal(signal.SIGINT, targets=alive, block=False)
 
     def close(self) -> None:
         self._closed = True
@@ -62,11 +62,11 @@ def _until_heard(view: ipp.DirectView) -> None:
     ranks answer; earlier output would be lost. Raises TimeoutError."""
     deadline = time.monotonic() + CONNECT
     while time.monotonic() < deadline:
-        said = view.apply_async(print, "heard")
-        said.get(CONNECT)
-        soon = time.monotonic() + HEARD
+        outputs = view.apply_async(print, "heard")
+        outputs.get(CONNECT)
+        soon = time.monotonic() + ARRIVAL
         while time.monotonic() < soon:
-            if all(said.stdout):
+            if all(outputs.stdout):
                 return
             time.sleep(0.005)
     raise TimeoutError

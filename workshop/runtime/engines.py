@@ -16,7 +16,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.memory import Gauge
 from workshop.core.placement import Placement
 from workshop.mpi.openmpi import Death, passing
-from workshop.runtime.exit_watcher import Vigil
+from workshop.runtime.exit_watcher import ExitWatcher
 
 
 class EnginesFailed(WorkshopError):
@@ -36,7 +36,7 @@ class EngineSet:
 
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
-        self.mpi = mpi.of(placement.mpi)
+        self.mpi = mpi.module_of(placement.mpi)
         self.title = registry.mpi(placement.mpi).title
         self.set_id = set_id
         self.tag = tag
@@ -44,7 +44,7 @@ class EngineSet:
         self.died = threading.Event()
         self.rank_map: dict[str, Any] = {}
         self.machine: dict[str, Any] = {}
-        self.vigil: Vigil | None = None
+        self.exit_watcher: ExitWatcher | None = None
         self.parent: psutil.Process | None = None  # from which they were forked, if they were
         self.used = False  # whether anything has run on them
         self.trained = False  # whether what training needs was imported before they were forked
@@ -66,20 +66,20 @@ class EngineSet:
     @property
     def lost(self) -> bool:
         """Whether the kernel has reported the end of a rank, where all ranks are on this machine."""
-        return self.vigil is not None and self.vigil.first is not None
+        return self.exit_watcher is not None and self.exit_watcher.first is not None
 
     @property
     def output(self) -> str:
-        """What mpirun and the ranks printed, once they have ended; ipyparallel removes the file then."""
+        """The output of mpirun and the ranks, once they have ended; ipyparallel removes the file then."""
         return self.launcher.get_output(remove=False) if self.died.is_set() else ""
 
     def death(self) -> Death | None:
-        """Which rank died first; None where the launcher has ended and says of none that it did.
+        """The rank that died first; None where the launcher has ended and names none.
 
-        Where a launcher tells a single process, that may be one that it has ended itself. What this machine saw counts
-        for more, where all ranks are on it; elsewhere no rank is blamed.
+        Where a launcher names a single process, it may have ended that process itself. So exits that this machine
+        noticed count for more, where all ranks are on it; elsewhere no rank is blamed.
         """
-        first = self.vigil.first if self.vigil is not None else None
+        first = self.exit_watcher.first if self.exit_watcher is not None else None
         died: Death | None = self.mpi.death(self.output)
         if died is not None and died.rank in self.local:
             died = replace(died, pid=self.local[died.rank])  # the launcher may have started but the rank's stub
@@ -106,8 +106,8 @@ class EngineSet:
     def not_started(self) -> EnginesFailed:
         """Why they have ended while they were starting: a rank died, a rank gave up, or the MPI refused."""
         died = self.death()
-        if died is None and (left := self.mpi.left(self.output)):
-            rank, code = left
+        if died is None and (ending := self.mpi.early_exit(self.output)):
+            rank, code = ending
             return RanksNotStarted(f"rank {rank} ended with exit code {code} while the ranks were starting")
         if died is None:
             words = self.mpi.refusal(self.output)

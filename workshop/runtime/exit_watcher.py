@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
-class Vigil:
-    """Watches processes until one of them ends."""
+class ExitWatcher:
+    """Watches processes until the first one ends."""
 
     def __init__(self, pids: Iterable[int], ended: Callable[[int], None] = lambda pid: None) -> None:
-        """`ended` is called with the process that has ended first, in a thread of the vigil's own."""
+        """`ended` is called with the process that has ended first, in a thread of its own."""
         self.first: tuple[int, int | None] | None = None  # process, signal where it is known
         self._watched: dict[int, int] = {}
         self._ended = ended
@@ -29,7 +29,7 @@ class Vigil:
                 self.first = self.first or (pid, None)
             except OSError:  # a kernel that is older than this call
                 continue
-        threading.Thread(target=self._watch, name="vigil", daemon=True).start()
+        threading.Thread(target=self._watch, name="exit_watcher", daemon=True).start()
 
     def _watch(self) -> None:
         # Unlike poll, epoll tells events in the order in which they happened, however late it is asked.

@@ -33,23 +33,23 @@ DAEMONS = ("prted", "hydra_pmi_proxy")  # what launchers leave on a host beside 
 
 def versions(packages: list[str]) -> dict[str, str | None]:
     """The version of each package in this environment; None where it isn't there."""
-    found: dict[str, str | None] = dict.fromkeys(packages)
+    installed: dict[str, str | None] = dict.fromkeys(packages)
     for name in packages:
         with contextlib.suppress(metadata.PackageNotFoundError):
-            found[name] = metadata.version(name)
-    return found
+            installed[name] = metadata.version(name)
+    return installed
 
 
-def look(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """What the conductor compares with its own host: `packages`, the `nonce` file that it wrote, whether it can be
-    reached at `address` and `port`."""
+def look(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that the conductor compares with its own host: `packages`, the `nonce` file that it wrote, whether it can
+    be reached at `address` and `port`."""
     return {
         "host": socket.gethostname(),
         "python": platform.python_version(),
-        "packages": versions(asked["packages"]),
-        "nonce": _read(Path(asked["nonce"])),
+        "packages": versions(question["packages"]),
+        "nonce": _read(Path(question["nonce"])),
         "cores": topology.allowed_cores(topology.machine()),
-        "unreachable": _unreachable(asked["address"], asked["port"]),
+        "unreachable": _unreachable(question["address"], question["port"]),
     }
 
 
@@ -84,8 +84,8 @@ def end_ranks(tag: str) -> None:
     for process in daemons:
         with contextlib.suppress(psutil.Error):
             process.terminate()
-    _, left = psutil.wait_procs([*ranks, *daemons], timeout=END)
-    for process in left:
+    _, survivors = psutil.wait_procs([*ranks, *daemons], timeout=END)
+    for process in survivors:
         with contextlib.suppress(psutil.Error):
             process.kill()
     for segment in segments:
@@ -98,11 +98,11 @@ def _is_rank(process: psutil.Process) -> bool:
     return False
 
 
-def answer(asked: Mapping[str, Any]) -> dict[str, Any]:
+def answer(question: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to one question. `kills` counts the processes that the kernel has ended for want of memory, because
     ranks are in another control group than this process."""
-    said = {"about": asked["about"], "clock": time.time(), "kills": machine_kills()}
-    return said | (look(asked) if asked["about"] == "look" else {})
+    reply = {"about": question["about"], "clock": time.time(), "kills": machine_kills()}
+    return reply | (look(question) if question["about"] == "look" else {})
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ from workshop.store.store import Store
 
 TIMEOUT = 120.0  # seconds that somebody waits for ranks
 UP = 90.0  # seconds within which new ranks must be up
-TOLD = 5.0  # seconds within which a conductor has noticed that ranks are gone, and said why
+NOTICED = 5.0  # seconds within which a conductor has noticed that ranks are gone, and said why
 HEARTBEAT = 2.0  # seconds
 GIVEN_BACK = 3600.0  # seconds for which ranks are tried to be given back
 LOOK = 0.1  # seconds between looks at the store
@@ -43,7 +43,7 @@ def take(
     on_look: Callable[[SessionRecord], None] | None = None,
     give_up: Callable[[], bool] | None = None,
     timeout: float = TIMEOUT,
-) -> Held:
+) -> HeldRanks:
     """Wait for a session's ranks and hold them; `holder` names the holder in words ("ada's notebook").
 
     Each look at the session calls `on_look` with it, then `give_up`. Runs in the session's queue wait meanwhile. Raises
@@ -62,16 +62,16 @@ def take(
     here = socket.gethostname()
     if any((open_.host, open_.pid) == (here, me.pid) for open_ in store.leases(now.id) if open_.state == "held"):
         raise BadInput(f"This notebook has the ranks of session {now.name} already; give them back first.")
-    held = Held(store, now, store.ask_lease(now.id, holder, here, me.pid, me.create_time()))
+    lease = HeldRanks(store, now, store.ask_lease(now.id, holder, here, me.pid, me.create_time()))
     try:
-        held._wait(on_look or (lambda _: None), give_up or (lambda: False), timeout)
+        lease._wait(on_look or (lambda _: None), give_up or (lambda: False), timeout)
     except BaseException:
-        held.release()
+        lease.release()
         raise
-    return held
+    return lease
 
 
-class Held:
+class HeldRanks:
     """Ranks that this process holds, from `take` until `release`; also as a `with` block. Its process's end ends it."""
 
     def __init__(self, store: Store, session: SessionRecord, lease: Lease) -> None:
@@ -85,7 +85,7 @@ class Held:
         self._released = threading.Event()
         threading.Thread(target=self._beat, name=f"lease {lease.id}", daemon=True).start()
 
-    def __enter__(self) -> Held:
+    def __enter__(self) -> HeldRanks:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -124,7 +124,7 @@ class Held:
             gone = self._who if self._ranks is not None and ranks is None else None
             return self._connect(self._until_up(gone, give_up))
 
-    def why_gone(self, seconds: float = TOLD, give_up: Callable[[], bool] = lambda: False) -> str:
+    def why_gone(self, seconds: float = NOTICED, give_up: Callable[[], bool] = lambda: False) -> str:
         """Why the ranks that were connected to last are gone, in one sentence without its full stop; "" where nobody
         has said so within `seconds`, or until `give_up`. Raises WorkshopError where there will be none."""
         deadline = time.monotonic() + seconds
@@ -196,7 +196,7 @@ class Held:
             time.sleep(LOOK)
 
     def _in_front(self, session: SessionRecord) -> str:
-        """What the ranks are needed for at the moment."""
+        """The present use of the ranks."""
         before = [lease for lease in self.store.leases(self.session_id) if lease.id < self.lease_id]
         if before:
             return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'is before us'}"

@@ -30,7 +30,7 @@ BEGAN = 2.0  # seconds by which two readings of when a process began may differ:
 
 
 class LeasedSession(MonitoredSession, Protocol):
-    """What the lease manager needs of the session."""
+    """The part of a session that the lease manager uses."""
 
     session: SessionRecord
     memory_limit: int | None
@@ -105,7 +105,7 @@ class LeaseManager:
             return "the ranks are gone"
         engines.used = True
         killed = conductor.site.kills()
-        with MemoryMonitor(engines.local, conductor.memory_limit) as lookout:
+        with MemoryMonitor(engines.local, conductor.memory_limit) as memory_monitor:
             while not conductor.ending.is_set():
                 conductor.watchdog.feed()
                 engines.died.wait(LOOK)
@@ -118,10 +118,10 @@ class LeaseManager:
                     return None
                 elif session.reset_requested:
                     return conductor.store.lease(lease.id).why or "the instructor reset the session"
-                elif found := lookout.found or self._elsewhere():
-                    return found.words
+                elif shortage := memory_monitor.found or self._elsewhere():
+                    return shortage.words
                 elif not conductor.cluster.alive:
-                    error = death(conductor, lookout, killed).error or {}
+                    error = death(conductor, memory_monitor, killed).error or {}
                     if error.get("type") == "SiteLost":  # known only since the look above
                         raise sites.SiteLost(error["message"])
                     return str(error.get("message", "the ranks are gone"))
@@ -153,11 +153,11 @@ class LeaseManager:
             except psutil.NoSuchProcess:
                 return True
         # By our clock alone: another host's may be wrong.
-        beat, seen = self._heard.get(lease.id, (0.0, 0.0))
+        beat, last_beat = self._heard.get(lease.id, (0.0, 0.0))
         if beat != lease.heartbeat_at:
-            seen = time.monotonic()
-            self._heard[lease.id] = lease.heartbeat_at, seen
-        return time.monotonic() - seen > SILENT
+            last_beat = time.monotonic()
+            self._heard[lease.id] = lease.heartbeat_at, last_beat
+        return time.monotonic() - last_beat > SILENT
 
 
 def _words(lease: Lease) -> str:

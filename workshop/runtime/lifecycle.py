@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from workshop.core import config, processes, topology, words
+from workshop.core import config, disk, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.patience import patient
 from workshop.core.placement import Placement
@@ -55,17 +55,19 @@ def start_session(
     until_idle: bool = False,
     at: Mapping[str, Any] = site.LOCAL,
 ) -> tuple[SessionRecord, subprocess.Popen[bytes]]:
-    """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started anew.
+    """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started again.
 
     `attached` sessions end with this process, `until_idle` ones when they are up and no run waits; `at` is the site,
-    see `workshop.runtime.launchers.site`. Raises BadInput where the session runs already or the placement can't.
+    see `workshop.runtime.launchers.site`. Raises BadInput where the session runs already or the placement can't, and
+    NoRoom.
     """
     refuse_in(store.database)
+    disk.check(config.home(), "a session")
     site.check(at, placement)
     config.memory_limit()  # which the conductor will want to know
-    known = next((session for session in store.sessions() if session.name == name), None)
-    if known is not None and known.state == "lost":
-        clean_up(store, known, state="failed")  # its queue goes on
+    existing = next((session for session in store.sessions() if session.name == name), None)
+    if existing is not None and existing.state == "lost":
+        clean_up(store, existing, state="failed")  # its queue goes on
     session = store.create_session(
         name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine(), site=at
     )
@@ -73,7 +75,8 @@ def start_session(
 
 
 def revive(store: Store, session: SessionRecord, *, attached: bool) -> subprocess.Popen[bytes]:
-    """Start a new conductor for a session whose conductor has died; its queue goes on."""
+    """Start a new conductor for a session whose conductor has died; its queue goes on. Raises NoRoom."""
+    disk.check(config.home(), "a session")
     clean_up(store, session, state="starting")
     return _conductor(session.id, attached=attached)
 
@@ -183,7 +186,7 @@ def end_left(store: Store, session: SessionRecord, why: str) -> None:
     shared_memory.remove(folder)
     temporary_folders.remove(folder)
     with contextlib.suppress(BadInput):  # its launcher is gone, and nobody else knows what that has taken
-        site.of(session.site, folder, Placement.parse(session.placement)).clear_up()
+        site.open_site(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
     store.end_leases(session.id, why)
 
@@ -202,6 +205,7 @@ def private_session(store: Store, placement: Placement, at: Mapping[str, Any] = 
         yield wait_ready(store, session, conductor)
     finally:
         end_conductor(conductor)
+        processes.end_all(processes.TAG, processes.session_tag(session.id))  # also where the store can't be asked
         if store.session(session.id).state not in ("stopped", "failed"):  # it was killed, and nobody else comes by
             clean_up(store, session)
 

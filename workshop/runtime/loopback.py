@@ -27,14 +27,14 @@ FIX = "Let a firewall refuse other hosts; in a container, allow pidfd_getfd (Doc
 LISTENS = "import socket, sys; s = socket.create_server(('127.0.0.1', 0)); print(s.fileno(), flush=True); input()"
 
 
-def close_ports(found: Iterable[psutil.Process]) -> list[int]:
+def close_ports(listeners: Iterable[psutil.Process]) -> list[int]:
     """Close to other hosts what these processes listen on. Returns the ports that stay open, in order."""
-    return _ports_after(found, close=True)
+    return _ports_after(listeners, close=True)
 
 
-def open_ports(found: Iterable[psutil.Process]) -> list[int]:
+def open_ports(listeners: Iterable[psutil.Process]) -> list[int]:
     """The ports on which other hosts can reach these processes, in order; none for an ended process."""
-    return _ports_after(found, close=False)
+    return _ports_after(listeners, close=False)
 
 
 def allowed() -> bool:
@@ -47,8 +47,8 @@ def allowed() -> bool:
             listens.kill()
 
 
-def _ports_after(found: Iterable[psutil.Process], close: bool) -> list[int]:
-    listening = {(process.pid, fd, port) for process in found for fd, port in _listening(process)}
+def _ports_after(listeners: Iterable[psutil.Process], close: bool) -> list[int]:
+    listening = {(process.pid, fd, port) for process in listeners for fd, port in _listening(process)}
     return sorted({port for pid, fd, port in listening if not _closed(pid, fd, close)})
 
 
@@ -58,9 +58,12 @@ def _listening(process: psutil.Process) -> Iterator[tuple[int, int]]:
         connections = process.net_connections("inet")
     except (psutil.Error, OSError):  # it has ended, or is somebody else's
         return
-    for one in connections:
-        if one.status == psutil.CONN_LISTEN and not ip_address(one.laddr.ip.partition("%")[0]).is_loopback:
-            yield one.fd, one.laddr.port
+    for connection in connections:
+        if (
+            connection.status == psutil.CONN_LISTEN
+            and not ip_address(connection.laddr.ip.partition("%")[0]).is_loopback
+        ):
+            yield connection.fd, connection.laddr.port
 
 
 def _closed(pid: int, descriptor: int, close: bool) -> bool:

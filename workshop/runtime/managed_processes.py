@@ -28,7 +28,7 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a pr
 
 
 class ChildProcess:
-    """What the children of `workshop up` have in common that are one process each (see `supervisor.Child`)."""
+    """The base of those children of `workshop up` that are one process each (see `supervisor.Child`)."""
 
     seconds = ENDED  # within which it must have ended
     _process: subprocess.Popen[bytes] | None = None
@@ -80,8 +80,8 @@ class ConductorProcess(ChildProcess):
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self.session is not None and self._process is not None, "started before"
-        telling = lifecycle.saying(self.say)
-        lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=telling)
+        on_look = lifecycle.saying(self.say)
+        lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=on_look)
         if warning := lifecycle.open_to_others(self.session):
             self.say(warning)
 

@@ -1,51 +1,115 @@
-"""Runs that measure hold one machine-wide lock, so that two sessions on one machine never measure each other."""
+"""Runs that measure hold one machine-wide lock, so that two sessions on one machine never measure each other.
+
+The lock's file says who holds it, so that whoever waits knows for whom, also where that is another user's process.
+"""
 
 from __future__ import annotations
 
 import fcntl
+import getpass
+import json
 import os
+import re
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from itertools import takewhile
 from pathlib import Path
 
-from workshop.core import file_locks
+from workshop.core import file_locks, words
 from workshop.core.errors import WorkshopError
 
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
+SECONDS = 12 * 3600.0  # that a command waits for the machine
+MOST = 4096  # bytes that are read of what a holder has written
+LONGEST = 60  # characters of a command or a user
 
 
-class GaveUp(WorkshopError):
-    """The waiting process has given up its wait for the lock."""
+@dataclass(frozen=True)
+class Holder:
+    """The process that holds the machine for measuring. `pid` is 0 where it has not said which it is."""
+
+    pid: int = 0
+    command: str = ""
+    user: str = ""
+    since: float = 0.0  # seconds since the epoch
+
+    def __str__(self) -> str:
+        if not self.pid:
+            return "a process that has not said its name"
+        return f"process {self.pid} ({self.command}) of user {self.user}, since {words.moment(self.since)}"
 
 
-def measured_now() -> bool:
-    """Whether somebody holds the machine for measuring."""
+def holder() -> Holder | None:
+    """The holder of the machine for measuring; None where the lock is free, even if the file names a holder."""
     try:
         descriptor = os.open(LOCK, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        return False
+        return None
     except BlockingIOError:
-        return True
+        return _read(os.pread(descriptor, MOST, 0))
     finally:
         os.close(descriptor)
 
 
+def refuse_wait() -> None:
+    """Raise WorkshopError where somebody else measures on this machine now."""
+    if (by := holder()) is not None:
+        raise WorkshopError(f"Somebody else measures on this machine now: {by}. Try again later, or without --no-wait.")
+
+
 @contextmanager
-def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda: False) -> Iterator[None]:
-    """Hold the machine for measuring. Raises WorkshopError after `seconds` of waiting, GaveUp as soon as `give_up()`.
+def measuring_lock(say: Callable[[str], None], seconds: float = SECONDS) -> Iterator[None]:
+    """Hold the machine for measuring. `say` gets a sentence as soon as there is somebody to wait for, and for each
+    further holder. Raises WorkshopError after `seconds` of waiting.
 
     The kernel releases the lock when its holder dies. All users of the machine share it.
     """
+    deadline, before = time.monotonic() + seconds, None
+    while True:
+        with machine_held() as free:
+            if free:
+                yield
+                return
+        now = holder()
+        if now is not None and now != before:
+            before = now
+            say(waiting("Measuring", now))
+        if time.monotonic() > deadline:
+            raise WorkshopError(f"This machine was not free for measuring within {seconds:.0f} s: {now} holds it.")
+        time.sleep(file_locks.LOOK)
 
-    def look() -> None:
-        if give_up():
-            raise GaveUp("Nobody waits for this measurement any longer.")
 
+@contextmanager
+def machine_held(command: str = "") -> Iterator[bool]:
+    """Hold the machine for measuring as `command`, by default this process's, if it is free now; yields whether it
+    was."""
+    with _opened() as descriptor:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        _write(descriptor, Holder(os.getpid(), command or _command(), _user(), time.time()))
+        try:
+            yield True
+        finally:
+            os.ftruncate(descriptor, 0)
+
+
+def waiting(what: str, by: Holder) -> str:
+    """The sentence that says that something waits for the machine, and for whom."""
+    return f"{what} waits until this machine is free for measuring; it is held by {by}."
+
+
+@contextmanager
+def _opened() -> Iterator[int]:
     # Another user's file can be locked, but in a sticky /tmp not opened with O_CREAT (fs.protected_regular).
     try:
         descriptor = os.open(LOCK, os.O_RDWR | os.O_NOFOLLOW)
@@ -53,11 +117,33 @@ def measuring_lock(seconds: float = 600.0, give_up: Callable[[], bool] = lambda:
         descriptor = os.open(LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
         os.fchmod(descriptor, 0o666)
     try:
-        if not file_locks.lock(descriptor, time.monotonic() + seconds, look):
-            raise WorkshopError(
-                f"Somebody else has been measuring on this machine for {seconds:.0f} s ({LOCK} is locked); "
-                "try again when that has ended."
-            )
-        yield
+        yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _write(descriptor: int, holder: Holder) -> None:
+    os.ftruncate(descriptor, 0)
+    with suppress(OSError):  # a full disk keeps nobody from measuring
+        os.pwrite(descriptor, json.dumps(asdict(holder)).encode(), 0)
+
+
+def _read(data: bytes) -> Holder:
+    """The holder's entry. Any user may write into the file, so an unreadable entry counts as none."""
+    with suppress(ValueError, TypeError, KeyError, OverflowError):
+        record = json.loads(data)
+        command, user = (re.sub(r"[^ -~]", "?", str(record[name]))[:LONGEST] for name in ("command", "user"))
+        return Holder(int(record["pid"]), command, user, min(max(float(record["since"]), 0.0), time.time()))
+    return Holder()
+
+
+def _command() -> str:
+    """This process's command without options and files, which all users may see."""
+    return " ".join([Path(sys.argv[0]).name, *takewhile(re.compile(r"[a-z][a-z0-9-]*").fullmatch, sys.argv[1:])])
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # in a container, a user's number may have no name
+        return str(os.getuid())

@@ -30,7 +30,7 @@ class MemoryMonitor:
     def __init__(self, ranks: Mapping[int, int], limit: int | None, measured: bool = False) -> None:
         """`ranks` are the processes by rank, `limit` the bytes that all together may have."""
         self.found: Shortage | None = None
-        self.held: dict[int, int] = {}  # bytes of each rank when it was last looked at
+        self.private_bytes: dict[int, int] = {}  # bytes of each rank when it was last looked at
         self._ranks = dict(ranks)
         self._limit = limit
         self._longest = MEASURED if measured else EVERY
@@ -39,7 +39,7 @@ class MemoryMonitor:
         self._gauge = memory.Gauge()
         self._killed = self._gauge.kills()
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._watch, name="lookout", daemon=True)
+        self._thread = threading.Thread(target=self._watch, name="memory-monitor", daemon=True)
 
     def __enter__(self) -> MemoryMonitor:
         if self._ranks:
@@ -57,7 +57,7 @@ class MemoryMonitor:
         if self._gauge.kills() <= self._killed:
             return None
         place = min(self._gauge.read(), key=lambda place: place.total)
-        return memory_policy.killed(self._host, rank, self.held, place)
+        return memory_policy.killed(self._host, rank, self.private_bytes, place)
 
     def _watch(self) -> None:
         ends = {}
@@ -76,16 +76,16 @@ class MemoryMonitor:
 
     def _look(self, ends: Mapping[int, int]) -> float:
         """Returns the seconds until the next look."""
-        told = {rank: memory.held(pid) for rank, pid in self._ranks.items()}
-        held = {rank: count for rank, count in told.items() if count is not None}
-        if all(told.values()):  # not of those that are left when one has ended
-            self.held = held
+        readings = {rank: memory.private_bytes(pid) for rank, pid in self._ranks.items()}
+        usage = {rank: count for rank, count in readings.items() if count is not None}
+        if all(readings.values()):  # not of those that are left when one has ended
+            self.private_bytes = usage
         places = self._gauge.read()
-        self.found = memory_policy.judge(self._host, held, places, self._limit)
+        self.found = memory_policy.judge(self._host, usage, places, self._limit)
         if self.found is not None:
-            for rank in sorted(ends, key=lambda rank: -held.get(rank, 0)):
+            for rank in sorted(ends, key=lambda rank: -usage.get(rank, 0)):
                 try:
                     signal.pidfd_send_signal(ends[rank], signal.SIGKILL)
                 except ProcessLookupError:
                     continue
-        return min(max(memory_policy.room(held, places, self._limit) / self._speed, SOONEST), self._longest)
+        return min(max(memory_policy.room(usage, places, self._limit) / self._speed, SOONEST), self._longest)

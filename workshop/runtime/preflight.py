@@ -55,7 +55,7 @@ class Here:
 
 
 def check(
-    posts: Sequence[AgentClient], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
+    agents: Sequence[AgentClient], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
 ) -> PreflightFindings:
     """Look at all hosts at once; takes a second or two, and never much more than `ANSWERED`. `folder` is the session's,
     which all of them have to see; `address` is this host's, which they have to reach. Raises BadInput where this host
@@ -63,31 +63,31 @@ def check(
     here = Here.described(address)
     nonce = folder / f"nonce-{secrets.token_hex(4)}"
     nonce.write_text(here.nonce)
-    found = PreflightFindings()
+    findings = PreflightFindings()
     try:
-        with listen(address) as door, ThreadPoolExecutor(max(len(posts), 1)) as pool:
+        with listen(address) as listener, ThreadPoolExecutor(max(len(agents), 1)) as pool:
             question = {"packages": list(PACKAGES), "nonce": str(nonce), "address": address}
-            asked = [pool.submit(_look, post, {**question, "port": door.getsockname()[1]}) for post in posts]
-            told = time.monotonic()
-            while not give_up() and wait(asked, 0.1).not_done:
-                if time.monotonic() - told > EVERY:  # who has answered waits for the others
-                    told = time.monotonic()
-                    for post in posts:
-                        post.ping()
+            futures = [pool.submit(_look, agent, {**question, "port": listener.getsockname()[1]}) for agent in agents]
+            last_ping = time.monotonic()
+            while not give_up() and wait(futures, 0.1).not_done:
+                if time.monotonic() - last_ping > EVERY:  # who has answered waits for the others
+                    last_ping = time.monotonic()
+                    for asked_agent in agents:
+                        asked_agent.ping()
             if give_up():
-                close_all(posts)
+                close_all(agents)
     finally:
         nonce.unlink()
-    for post, future in zip(posts, asked, strict=True):
+    for asked_agent, future in zip(agents, futures, strict=True):
         answer = future.result()
         if answer is None:
-            found.failures.append(silence(post.host, post.ended, post.said))
+            findings.failures.append(silence(asked_agent.host, asked_agent.ended, asked_agent.error_lines))
             continue
-        found.names[answer["host"]] = post.host
-        found.failures += differences(post.host, answer, here, folder)
-        found.notices += notices(post.host, answer, slots[post.host], post.offset.seconds)
-    found.failures += twins([(post.host, future.result()) for post, future in zip(posts, asked, strict=True)])
-    return found
+        findings.names[answer["host"]] = asked_agent.host
+        findings.failures += differences(asked_agent.host, answer, here, folder)
+        findings.notices += notices(asked_agent.host, answer, slots[asked_agent.host], asked_agent.offset.seconds)
+    findings.failures += twins([(agent.host, future.result()) for agent, future in zip(agents, futures, strict=True)])
+    return findings
 
 
 def listen(address: str) -> socket.socket:
@@ -101,23 +101,23 @@ def listen(address: str) -> socket.socket:
         ) from error
 
 
-def _look(post: AgentClient, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    answer = post.ask("look", ANSWERED, **question)
+def _look(agent: AgentClient, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    answer = agent.ask("look", ANSWERED, **question)
     for _ in range(QUESTIONS if answer else 0):
-        if post.ask("clock", CLOCK) is None:
+        if agent.ask("clock", CLOCK) is None:
             return None
     return answer
 
 
-def silence(host: str, code: int | None, said: Sequence[str]) -> str:
+def silence(host: str, code: int | None, output: Sequence[str]) -> str:
     """The reason why a host has not answered, from ssh's exit code (None: it still runs) and output."""
-    words = said[-1] if said else ""
+    words = output[-1] if output else ""
     if code in NOT_FOUND:
         return (
             f"{host} has no {sys.executable}; put the environment at the same path on every host, or on a file system "
             "that all of them share."
         )
-    if any("No module named" in line for line in said):
+    if any("No module named" in line for line in output):
         return f"{host} has a Python at {sys.executable} that lacks a part ({words}); install the environment there."
     trying = f"try `ssh {shlex.quote(host)} true`, which must work without a password."
     if code is None:
@@ -125,39 +125,39 @@ def silence(host: str, code: int | None, said: Sequence[str]) -> str:
     return f"{host} can't be reached{f' ({words})' if words else ''}; {trying}"
 
 
-def differences(host: str, there: Mapping[str, Any], here: Here, folder: Path) -> list[str]:
-    """What makes a host that has answered unfit to run ranks together with this one."""
+def differences(host: str, report: Mapping[str, Any], here: Here, folder: Path) -> list[str]:
+    """The reasons why a host that has answered can't run ranks together with this one."""
     problems = []
-    if there["python"] != here.python:
-        problems.append(f"{host} runs Python {there['python']}, this host {here.python}; install the same one there.")
+    if report["python"] != here.python:
+        problems.append(f"{host} runs Python {report['python']}, this host {here.python}; install the same one there.")
     others = [
-        f"{name} {there['packages'].get(name) or 'missing'} instead of {version or 'none'}"
+        f"{name} {report['packages'].get(name) or 'missing'} instead of {version or 'none'}"
         for name, version in here.packages.items()
-        if there["packages"].get(name) != version
+        if report["packages"].get(name) != version
     ]
     if others:
         problems.append(f"{host} has {', '.join(others)}; install the same environment there.")
-    if there["nonce"] != here.nonce:
+    if report["nonce"] != here.nonce:
         problems.append(
             f"{host} doesn't see {folder}; set WORKSHOP_HOME to a folder on a file system that all hosts share."
         )
-    if there["unreachable"]:
+    if report["unreachable"]:
         problems.append(
-            f"{host} can't reach this host at {here.address} ({there['unreachable']}); let it through the firewall, or "
-            "give another address of this host with --address."
+            f"{host} can't reach this host at {here.address} ({report['unreachable']}); let it through the firewall, "
+            "or give another address of this host with --address."
         )
     return problems
 
 
-def notices(host: str, there: Mapping[str, Any], slots: int, ahead: float) -> list[str]:
-    """What people should know of a host that can run ranks."""
-    told = []
-    if slots > there["cores"]:
-        told.append(f"{host} has {there['cores']} cores for {slots} ranks, which will share them.")
+def notices(host: str, report: Mapping[str, Any], slots: int, ahead: float) -> list[str]:
+    """Notices on a host that can run ranks."""
+    sentences = []
+    if slots > report["cores"]:
+        sentences.append(f"{host} has {report['cores']} cores for {slots} ranks, which will share them.")
     if abs(ahead) > AHEAD:
         direction = "ahead of" if ahead > 0 else "behind"
-        told.append(f"{host}'s clock is {abs(ahead):.1f} s {direction} this host's; times are corrected by that.")
-    return told
+        sentences.append(f"{host}'s clock is {abs(ahead):.1f} s {direction} this host's; times are corrected by that.")
+    return sentences
 
 
 def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:

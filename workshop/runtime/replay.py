@@ -1,7 +1,7 @@
-"""Looking at a recording: a state folder of its own that holds it, and is gone when nobody looks any more.
+"""Shows a recording from a state folder of its own, which is removed at the end.
 
-Nothing of the user's state is touched. What a killed replay leaves, the next one removes: a folder is in use as long as
-somebody holds the lock in it, which the kernel takes back from the dead.
+Nothing of the user's state is touched. The next replay removes the folder of a killed one: a folder is in use as long
+as a process holds the lock in it, and the kernel releases the lock of a dead process.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ FOLDER, SUFFIX = "recorded", ".jsonl.gz"  # where recordings are that come with 
 
 def shipped() -> Path:
     """The recording that comes with the project. Raises BadInput where there is none."""
-    found = sorted((config.labs_folder() / FOLDER).glob(f"*{SUFFIX}"))
-    if not found:
+    recordings = sorted((config.labs_folder() / FOLDER).glob(f"*{SUFFIX}"))
+    if not recordings:
         raise BadInput("No recording came with this installation; give a file that `workshop record` has made.")
-    return found[0]
+    return recordings[0]
 
 
 @contextmanager
@@ -79,10 +79,10 @@ def _folder() -> Iterator[Path]:
 
 def _is_mine(folder: Path) -> bool:
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    return found.st_uid == os.getuid() and not folder.is_symlink() and folder.is_dir()
+    return status.st_uid == os.getuid() and not folder.is_symlink() and folder.is_dir()
 
 
 def _locked(folder: Path) -> int | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from workshop.core import processes, rank_map
+from workshop.core import disk, processes, rank_map
 from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.patience import patient
 from workshop.core.processes import is_stopped
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from workshop.store.store import Store
 
 SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
+HOPELESS = (OUT_OF_MEMORY, disk.NO_ROOM, "SiteLost", "RankSilent")  # errors after which ranks get no time to end
 GAP = 1.0  # seconds between two looks that count, at most
 
 
 class Silence:
-    """Of the ranks of one run, which began now."""
+    """Watches the ranks of one run, which begins now, for silence."""
 
     def __init__(self) -> None:
         self._looked: float | None = None
@@ -41,19 +42,19 @@ class Silence:
         self._silent: dict[int, float] = {}
 
     def look(
-        self, heard: Mapping[int, float], is_stopped: Callable[[int], bool], now: float | None = None
+        self, last_words_at: Mapping[int, float], is_stopped: Callable[[int], bool], now: float | None = None
     ) -> int | None:
         """The rank that has been silent for too long, or None; to be asked several times a second.
 
-        `heard`: when each rank was last heard of, `now`: the time, both on the monotonic clock. A rank that
+        `last_words_at`: when each rank was last heard of, `now`: the time, both on the monotonic clock. A rank that
         `is_stopped` is not waited for any longer because the machine is busy."""
         now = time.monotonic() if now is None else now
         spent = min(now - self._looked, GAP) if self._looked is not None else 0.0
         self._looked = now
-        for rank, last in heard.items():
-            known = self._heard.get(rank) == last
+        for rank, last in last_words_at.items():
+            unchanged = self._heard.get(rank) == last
             self._heard[rank] = last
-            self._silent[rank] = self._silent.get(rank, 0.0) + spent if known else 0.0
+            self._silent[rank] = self._silent.get(rank, 0.0) + spent if unchanged else 0.0
         if not self._silent:
             return None
         most = max(self._silent, key=self._silent.__getitem__)
@@ -63,21 +64,22 @@ class Silence:
 
 
 def silence_words(rank: int, host: str, pid: int | None) -> str:
-    """Of a rank that is silent, in one sentence without its full stop; `pid` is its process, where that is here."""
+    """The sentence on a silent rank, without its full stop; `pid` is its process, where that is here."""
     who = f"rank {rank} ({f'process {pid} ' if pid else ''}on {host})"
     if is_stopped(pid):
         return f"{who} was stopped by a signal (SIGSTOP), and has not gone on within {SILENT:.0f} s"
     return f"{who} has not been heard of for {patient(SILENT):.0f} s"
 
 
-LOOK = 0.1  # seconds between looks at the ranks
-ASK = 0.3  # seconds between looks for a reason to end, which take processor time from the ranks
+# Looks take processor time from the ranks. A rank's last word wakes the monitor at once.
+LOOK = 0.25  # seconds between looks at the ranks
+ASK = 0.5  # seconds between looks for a reason to end
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
 
 
 class MonitoredSession(Protocol):
-    """What the monitor needs of the session whose ranks it watches."""
+    """The part of a session that the run monitor uses."""
 
     id: int
     store: Store
@@ -88,8 +90,12 @@ class MonitoredSession(Protocol):
     ending: threading.Event
 
     @property
-    def asked(self) -> bool:
+    def stop_requested(self) -> bool:
         """Whether a session that ends was meant to."""
+        ...
+
+    def full(self) -> str:
+        """Why nothing can be written any longer, in one sentence; "" while there is room."""
         ...
 
     def lost(self) -> str | None:
@@ -118,26 +124,28 @@ def problem(
     return {"rank": rank, "host": host, "type": type_, "message": message, "traceback": trace}
 
 
-def _out_of_memory(found: Shortage) -> RunOutcome:
-    return RunOutcome("failed", error=problem(OUT_OF_MEMORY, found.words, found.rank, found.host), reusable=False)
+def _out_of_memory(shortage: Shortage) -> RunOutcome:
+    return RunOutcome(
+        "failed", error=problem(OUT_OF_MEMORY, shortage.words, shortage.rank, shortage.host), reusable=False
+    )
 
 
 class RunMonitor:
     """Watches one run until it has ended in any way."""
 
     def __init__(
-        self, session: MonitoredSession, run: RunRecord, ranks: int, result: Any, lookout: MemoryMonitor
+        self, session: MonitoredSession, run: RunRecord, ranks: int, result: Any, memory_monitor: MemoryMonitor
     ) -> None:
         self.session = session
         self.run = run
         self.ranks = ranks
         self.result = result
-        self.lookout = lookout
+        self.memory_monitor = memory_monitor
         self.killed = session.site.kills()
         self.silence = Silence()
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
-        self.started = self.asked = time.monotonic()
+        self.started = self.asked_at = time.monotonic()
         self.deadline: float | None = None  # for those who have not ended yet
         self.because: RunOutcome | None = None  # why we asked them to end
 
@@ -148,8 +156,8 @@ class RunMonitor:
             outcome = self._ended()
             if outcome is not None:
                 break
-            if self.deadline is None and time.monotonic() - self.asked > ASK:
-                self.asked = time.monotonic()
+            if self.deadline is None and time.monotonic() - self.asked_at > ASK:
+                self.asked_at = time.monotonic()
                 self._ask_to_end()
         threads = {rank: body["threads"] for rank, body in (self.finished | self.failed).items()}
         engines = self.session.cluster.engines
@@ -168,8 +176,8 @@ class RunMonitor:
             wait = 0.0
             if word.run != self.run.id:
                 continue
-            known = self.finished if word.kind == "finished" else self.failed
-            known.setdefault(word.rank, word.body)
+            last_words = self.finished if word.kind == "finished" else self.failed
+            last_words.setdefault(word.rank, word.body)
             if word.kind == "failed" and self.deadline is None:
                 self.deadline = time.monotonic() + GRACE
 
@@ -178,17 +186,17 @@ class RunMonitor:
         cluster = self.session.cluster
         if len(self.finished) + len(self.failed) == self.ranks:
             return self._last_words()
-        if self.lookout.found:
-            return _out_of_memory(self.lookout.found)
+        if self.memory_monitor.found:
+            return _out_of_memory(self.memory_monitor.found)
         if not cluster.alive:
-            return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
+            return self._last_words() if self.failed else death(self.session, self.memory_monitor, self.killed)
         engines = cluster.engines
         lost = engines is not None and engines.lost
         if lost or (self.result.ready() and not self.result.successful()):
             # The kernel and the controller know of a rank's death before the launcher has said so. The launcher never
             # says so while the process is stopped from which the rank was forked.
             if (engines is not None and engines.died.wait(patient(GRACE))) or lost:
-                return self._last_words() if self.failed else death(self.session, self.lookout, self.killed)
+                return self._last_words() if self.failed else death(self.session, self.memory_monitor, self.killed)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return RunOutcome("failed", error=failure, reusable=False)
@@ -213,16 +221,18 @@ class RunMonitor:
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
         session, run = self.session, self.run
-        asked = session.store.session(session.id)
-        minutes, limited = asked.limits.minutes, asked.limits.everybody or run.identity_id is not None
+        record = session.store.session(session.id)
+        minutes, limited = record.limits.minutes, record.limits.everybody or run.identity_id is not None
         if session.store.run(run.id).cancel_requested:
             because = RunOutcome("cancelled")
-        elif session.ending.is_set() or asked.stop_requested:
+        elif session.ending.is_set() or record.stop_requested:
             session.ending.set()
             because = stopped(session)
         elif lost := session.lost():
             because = RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
-        elif asked.reset_requested:
+        elif full := session.full():
+            because = RunOutcome("failed", error=problem(disk.NO_ROOM, full), reusable=False)
+        elif record.reset_requested:
             because = RunOutcome("cancelled", error=problem("SessionReset", "the instructor reset the session"))
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
@@ -234,7 +244,7 @@ class RunMonitor:
         else:
             return
         self.because = because
-        hopeless = because.error is not None and because.error["type"] in (OUT_OF_MEMORY, "SiteLost", "RankSilent")
+        hopeless = because.error is not None and because.error["type"] in HOPELESS
         self.deadline = time.monotonic() + (0.0 if hopeless else CANCEL)
         session.channel.stop(run.id)
 
@@ -244,8 +254,8 @@ class RunMonitor:
         if engines is None:
             return None
         local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
-        heard = {rank: last for rank, last in dict(self.session.channel.heard).items() if rank in hosts}
-        rank = self.silence.look(heard, lambda rank: processes.is_stopped(local.get(rank)))
+        last_heard = {rank: last for rank, last in dict(self.session.channel.last_heard).items() if rank in hosts}
+        rank = self.silence.look(last_heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None
         words = silence_words(rank, hosts[rank], local.get(rank))
@@ -253,8 +263,8 @@ class RunMonitor:
 
 
 def stopped(session: MonitoredSession) -> RunOutcome:
-    """Of a run that ends, or doesn't begin, because its session ends."""
-    if session.asked:
+    """The outcome of a run that ends, or doesn't begin, because its session ends."""
+    if session.stop_requested:
         return RunOutcome(
             "cancelled", error=problem("SessionStopped", "the session was stopped during the run"), reusable=False
         )
@@ -262,14 +272,14 @@ def stopped(session: MonitoredSession) -> RunOutcome:
     return RunOutcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
-def death(session: MonitoredSession, lookout: MemoryMonitor, killed: int) -> RunOutcome:
+def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int) -> RunOutcome:
     """Of what a session's ranks have died. `killed` is what `Site.kills` said before."""
     engines = session.cluster.engines
     died = engines.death() if engines is not None else None
     here = died is None or died.host == socket.gethostname()
     by_force = died is None or died.signal == signal.SIGKILL
-    if here and by_force and (found := lookout.killed(died.rank if died else None)):
-        return _out_of_memory(found)
+    if here and by_force and (shortage := memory_monitor.killed(died.rank if died else None)):
+        return _out_of_memory(shortage)
     if not session.cluster.controller_alive:
         failure = problem("ControllerDied", "the session's controller died")
         return RunOutcome("failed", error=failure, reusable=False)
@@ -281,8 +291,8 @@ def death(session: MonitoredSession, lookout: MemoryMonitor, killed: int) -> Run
         return RunOutcome("failed", error=problem("RankServerDied", message), reusable=False)
     if died is not None and by_force and not here and session.site.kills() > killed:
         return _out_of_memory(memory_policy.killed(died.host, died.rank, {}))
-    if died is None and (left := engines.mpi.left(engines.output)):
-        rank, code = left
+    if died is None and (ending := engines.mpi.early_exit(engines.output)):
+        rank, code = ending
         if code == EXIT_ORPHANED:
             words = f"rank {rank} had heard nothing of its session's conductor for {SILENCE:.0f} s, and ended itself"
             return RunOutcome("failed", error=problem("ConductorSilent", words, rank), reusable=False)

@@ -1,7 +1,8 @@
-"""Shared memory that a session's ranks made on this machine: it would outlive ranks that somebody killed.
+"""Shared memory that a session's ranks made on this machine: it would outlive killed ranks.
 
-What all ranks of a host have mapped needs no name any more. Without one, the kernel frees it with the last rank,
-however that ends. What ranks make later, or have not all mapped, is noted and removed when they have ended.
+A segment that all ranks of a host have mapped needs no name any more. Without a name, the kernel frees it with the last
+rank, however that ends. Segments that ranks make later, or that some have not mapped, are noted and removed when the
+ranks have ended.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""What `workshop up` keeps running until somebody asks for an end: its children, whatever they are.
-
-Each ends with this process, whatever ends it, and is started anew when it dies before that.
+"""The children of `workshop up`, which run until an end is requested. Each ends with this process, whatever ends it,
+and is restarted when it dies before that.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Child(Protocol):
     child with the thread that has started it."""
 
     name: str  # in sentences: "dashboard"
-    answers: str  # what is told, with the time, once it is ready: "The dashboard answers"
+    answers: str  # the message, with the time, once it is ready: "The dashboard answers"
     needed: bool  # whether nothing goes on without it
 
     def start(self) -> None:
@@ -47,7 +46,7 @@ class Child(Protocol):
     def alive(self) -> bool: ...
 
     def done(self) -> str | None:
-        """A sentence where it has ended because somebody wanted that, and is not to be started anew."""
+        """A sentence where it has ended on request, and is not to be restarted."""
 
     def ask_to_end(self) -> None: ...
 
@@ -96,20 +95,22 @@ class Supervisor:
     children: Sequence[Child]
     say: Callable[[str], None]
     ending: threading.Event = field(default_factory=threading.Event)
-    _kept: list[Child] = field(default_factory=list)  # those that are started anew when they die
+    _restarting: list[Child] = field(default_factory=list)  # children that are restarted when they die
     _restarts: dict[str, list[float]] = field(default_factory=dict)
-    _asked: dict[Future[None], Child] = field(default_factory=dict)  # of those that aren't needed: whether they answer
+    _health_checks: dict[Future[None], Child] = field(
+        default_factory=dict
+    )  # of those that aren't needed: whether they answer
 
     def start(self) -> None:
-        """Bring up all at once, and wait until those answer that are needed. Raises WorkshopError with the reason
-        where one of them doesn't; without the others, it goes on."""
+        """Start all at once, and wait until the needed children answer. Raises WorkshopError with the reason where a
+        needed child doesn't answer."""
         began = time.monotonic()
         pool = ThreadPoolExecutor(len(self.children))
         waiting: dict[Future[None], Child] = {}
         try:
-            self._kept = [child for child in self.children if self._started(child)]
-            for child in self._kept:
-                (waiting if child.needed else self._asked)[pool.submit(self._answers, child, began, "")] = child
+            self._restarting = [child for child in self.children if self._started(child)]
+            for child in self._restarting:
+                (waiting if child.needed else self._health_checks)[pool.submit(self._answers, child, began, "")] = child
             while waiting:
                 for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
                     del waiting[ready]
@@ -131,7 +132,7 @@ class Supervisor:
         return True
 
     def watch(self) -> None:
-        """Until `ending`: start anew what dies, and see that it answers as it did at first. Raises WorkshopError when
+        """Until `ending`: restart children that die, and check that they answer as at first. Raises WorkshopError when
         that happens again and again."""
         pool = ThreadPoolExecutor(len(self.children))
         try:
@@ -142,48 +143,48 @@ class Supervisor:
             pool.shutdown(wait=False)
 
     def _start_anew(self, pool: ThreadPoolExecutor) -> None:
-        asked = list(self._asked.values())
-        for child in [child for child in self._kept if child not in asked and not child.alive()]:
+        waiting_for = list(self._health_checks.values())
+        for child in [child for child in self._restarting if child not in waiting_for and not child.alive()]:
             if why := child.done():
                 self.say(why)
-                self._kept.remove(child)
+                self._restarting.remove(child)
             elif self._too_often(child):
                 why = f"The {child.name} died {RESTARTS} times within a minute; see the logs in {config.home()}."
                 if child.needed:
                     raise WorkshopError(why)
                 self.say(f"{why} All else goes on without it.")
-                self._kept.remove(child)
+                self._restarting.remove(child)
             else:
                 self.say(f"The {child.name} died; starting it anew")
                 began = time.monotonic()
                 if not self._started(child):
-                    self._kept.remove(child)
+                    self._restarting.remove(child)
                 elif not child.needed:  # of the others everybody sees whether they are there
-                    self._asked[pool.submit(self._answers, child, began, " again")] = child
+                    self._health_checks[pool.submit(self._answers, child, began, " again")] = child
 
-    def _answers(self, child: Child, began: float, again: str) -> None:
+    def _answers(self, child: Child, began: float, suffix: str) -> None:
         """Raises WorkshopError where a child that was started doesn't answer in time, or something else does."""
         child.wait_ready(self.ending)
         if not self.ending.is_set():
-            self.say(f"{child.answers}{again} after {time.monotonic() - began:.1f} s")
+            self.say(f"{child.answers}{suffix} after {time.monotonic() - began:.1f} s")
 
     def _hear(self) -> None:
-        """End a child that isn't needed and doesn't answer; one that has died meanwhile is started anew again."""
-        for asked in [asked for asked in self._asked if asked.done()]:
-            child = self._asked.pop(asked)
+        """End an unneeded child that doesn't answer; a child that has died meanwhile is restarted."""
+        for answer in [answer for answer in self._health_checks if answer.done()]:
+            child = self._health_checks.pop(answer)
             try:
-                asked.result()
+                answer.result()
             except WorkshopError as error:
                 if child.alive():
                     self.say(f"{error} All else goes on without it.")
                     child.ask_to_end()
-                    self._kept.remove(child)
+                    self._restarting.remove(child)
 
     def _too_often(self, child: Child) -> bool:
         """Count another death of a child."""
         now = time.monotonic()
         before = self._restarts.get(child.name, [])
-        self._restarts[child.name] = [then for then in before if now - then < RESTARTS_WITHIN] + [now]
+        self._restarts[child.name] = [restart for restart in before if now - restart < RESTARTS_WITHIN] + [now]
         return len(self._restarts[child.name]) > RESTARTS
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
-"""The dashboard's server: one ASGI process with Streamlit's pages and everything beside them.
+"""The dashboard's server: one ASGI process with Streamlit's pages and all other routes.
 
-`server` puts the application together. Who is in: `auth_middleware`, `auth`, `cookies`, `logins`, `login_attempts`,
-`join`, `logout`. How much a visitor may ask: `limits`, `limit_middleware`, `connections`, `worker_gate` (questions to
+`server` puts the application together. Logins: `auth_middleware`, `auth`, `cookies`, `logins`, `login_attempts`,
+`join`, `logout`. Limits for visitors: `limits`, `limit_middleware`, `connections`, `worker_gate` (questions to
 an MPI's mapper). Live pages: `live` has the WebSockets, `push` one poller for each thing that somebody watches. Files
 of runs: `artifacts`. Studies that the dashboard started: `study_processes`. Pages without a script: `plain_pages`,
 `code_form`. `page_rewriter` changes pages on their way out: a loading screen, the notice of a recording.

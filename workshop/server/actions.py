@@ -1,4 +1,4 @@
-"""What people do from the dashboard, with the checks of who may: pages hide what one may not do, these refuse it."""
+"""Actions of the dashboard, with their permissions: pages hide a forbidden action, these functions refuse it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reclaim(store: Store, identity: Identity, name: str) -> None:
 
 
 def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
-    """What learners' runs may ask for from now on. Raises BadInput for limits that allow nothing."""
+    """Set the limits of learners' runs. Raises BadInput for limits that allow nothing."""
     only_instructor(identity)
     for what, value in (
         ("ranks", limits.ranks),
@@ -77,7 +77,7 @@ def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> N
 
 
 def take_back(store: Store, identity: Identity, learner: str, lab: str | None = None) -> str:
-    """Let a learner begin anew in one lab or in all. Returns what was done. Raises BadInput."""
+    """Reset a learner in one lab or in all. Returns the effects. Raises BadInput."""
     only_instructor(identity)
     return progress_reset.take_back(store, learner, lab).words
 
@@ -104,36 +104,36 @@ def submit(
             _check_file(param, about, params, param in (uploads or {}))
     names = {param: Path(name).name or "upload" for param, (name, _) in (uploads or {}).items()}
     with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
-        given = dict(params)
+        values = dict(params)
         for param, (_, data) in (uploads or {}).items():
             path = Path(folder) / f"{param}{Path(names[param]).suffix[:10]}"
             path.write_bytes(data)
-            given[param] = str(path)
+            values[param] = str(path)
         try:
-            return client.submit(store, session, workload, given, placement, identity=identity, shown=names)
+            return client.submit(store, session, workload, values, placement, identity=identity, public_params=names)
         except BadInput as error:
             words = str(error)
             for param, name in names.items():
-                words = words.replace(given[param], name)
+                words = words.replace(values[param], name)
             raise BadInput(words) from error
 
 
 def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:
     """On the dashboard, a param that names a file takes a listed file, an upload, or the number of a run, never a path
     on the server. Raises BadInput."""
-    of_theirs, given = about.get("upload", True), params.get(param)
+    of_theirs, value = about.get("upload", True), params.get(param)
     if uploaded:
         if not of_theirs:
             raise BadInput(f"{param} takes no file of yours.")
         return
-    if param not in params or given in about["choices"]:
+    if param not in params or value in about["choices"]:
         return
     if about.get("runs"):
-        if given != "" and not is_run_number(given):
-            raise BadInput(f"{param} is {given!r}; it should be the number of a run, or empty.")
+        if value != "" and not is_run_number(value):
+            raise BadInput(f"{param} is {value!r}; it should be the number of a run, or empty.")
         return
     rest = ", or a file of yours" if of_theirs else ""
-    raise BadInput(f"{param} is {given!r}; it should be {' or '.join(about['choices'])}{rest}.")
+    raise BadInput(f"{param} is {value!r}; it should be {' or '.join(about['choices'])}{rest}.")
 
 
 def routes(store: Store) -> list[BaseRoute]:

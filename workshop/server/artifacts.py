@@ -32,24 +32,26 @@ def routes(store: Store) -> list[BaseRoute]:
 
     async def artifact(request: Request) -> Response:
         try:
-            found = await shelf.take(
+            stored_artifact = await shelf.take(
                 request.path_params["run"], request.path_params["name"], request.query_params.get("v", "")
             )
         except BadInput as error:
             return PlainTextResponse(str(error), 404)
-        etag = f'"{found.sha256}"'
+        etag = f'"{stored_artifact.sha256}"'
         headers = {
             "etag": etag,
-            "cache-control": FOR_EVER if is_version(request.query_params.get("v", ""), found) else "private, no-cache",
+            "cache-control": FOR_EVER
+            if is_version(request.query_params.get("v", ""), stored_artifact)
+            else "private, no-cache",
             "content-security-policy": SEALED,
         }
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
-        media_type = shown_as(found)
+        media_type = shown_as(stored_artifact)
         if media_type not in INLINE or "download" in request.query_params:
-            file_name = quote(found.name.rpartition("/")[2])
+            file_name = quote(stored_artifact.name.rpartition("/")[2])
             headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
-        return Response(found.data or b"", media_type=media_type, headers=headers)
+        return Response(stored_artifact.data or b"", media_type=media_type, headers=headers)
 
     async def asset(request: Request) -> Response:
         name = request.path_params["name"]
@@ -86,14 +88,14 @@ class Shelf:
         task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self._find, run_id, name))
         self._there[key] = task
         try:
-            found = await asyncio.shield(task)
+            artifact = await asyncio.shield(task)
         except Exception:
             self._there.pop(key, None)
             raise
-        if not is_version(version, found):  # may be another one next time
+        if not is_version(version, artifact):  # may be another one next time
             self._there.pop(key, None)
         self._make_room()
-        return found
+        return artifact
 
     def _find(self, run_id: int, name: str) -> Artifact:
         self.store.run(run_id)  # addresses may hold numbers that no run can have
@@ -110,7 +112,7 @@ class Shelf:
 
 
 def shown_as(artifact: Artifact) -> str:
-    """The media type that a browser is told; photos that came as inputs are known by their first bytes."""
+    """The media type for a browser; photos that came as inputs are known by their first bytes."""
     if artifact.media_type == "application/octet-stream" and artifact.data:
         if artifact.data.startswith(b"\xff\xd8\xff"):
             return "image/jpeg"
@@ -122,12 +124,12 @@ def shown_as(artifact: Artifact) -> str:
 @cache
 def assets() -> dict[str, Path]:
     """Our own files, the plotly.js that came with the plotly package, and the font that came with Streamlit."""
-    own = {path.name: path for path in (Path(__file__).parent / "static").iterdir()}
+    own_files = {path.name: path for path in (Path(__file__).parent / "static").iterdir()}
     fonts = Path(str(files("streamlit") / "static" / "static" / "media")).glob("SourceSansVF-Upright*.woff2")
     others = {"plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js"))}
     if font := next(fonts, None):
         others["source-sans.woff2"] = font
-    return own | others
+    return own_files | others
 
 
 @cache

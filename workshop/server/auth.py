@@ -1,4 +1,4 @@
-"""Who may come in, and as whom: the instructor's token, the class code, and the cookies they are exchanged for.
+"""Authentication: the instructor's token, the class code, and the cookies that replace them.
 
 The store keeps hashes of tokens, never tokens. The class code is short because people type it, so it is kept as it is
 and guessing is slowed down, see `login_attempts`.
@@ -34,9 +34,9 @@ def new_secrets(store: Store) -> tuple[str, str]:
 def log_everybody_out(store: Store) -> tuple[str, str]:
     """End all cookies, also of players. Returns a new token and a new class code, because everybody knows the old
     ones."""
-    made = new_secrets(store)
+    secrets_made = new_secrets(store)
     store.log_out_all()
-    return made
+    return secrets_made
 
 
 def _new_code() -> str:
@@ -51,7 +51,7 @@ def new_ticket(store: Store) -> str:
 
 
 def hashed(secret: str) -> str:
-    """What the store keeps of a secret."""
+    """The hash of a secret for the store."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
@@ -61,15 +61,15 @@ def is_instructor_token(store: Store, token: str) -> bool:
 
 def is_class_code(store: Store, code: str) -> bool:
     """Whether this is the class code; case and spaces don't matter."""
-    given = "".join(code.split()).upper().encode()
-    known = (store.setting(CLASS_CODE) or "").encode()
-    return bool(known) and hmac.compare_digest(given, known)
+    given_code = "".join(code.split()).upper().encode()
+    class_code = (store.setting(CLASS_CODE) or "").encode()
+    return bool(class_code) and hmac.compare_digest(given_code, class_code)
 
 
 def let_in(store: Store, role: Role, nickname: str, former: str | None = None) -> tuple[Identity, str]:
-    """An identity and the secret for its cookie; a nickname that somebody has already gets a number. Who brings the
-    `former` secret, and comes under the same nickname in the same role, stays who they were."""
+    """An identity and the secret for its cookie; a nickname that somebody has already gets a number. A visitor with the
+    `former` secret, the same nickname and the same role keeps the identity."""
     cookie = secrets.token_urlsafe(32)
-    if former and (known := store.let_in_again(hashed(former), hashed(cookie), role, nickname)) is not None:
-        return known, cookie
+    if former and (identity := store.let_in_again(hashed(former), hashed(cookie), role, nickname)) is not None:
+        return identity, cookie
     return store.add_identity(role, nickname, hashed(cookie), numbered=role == "learner"), cookie

@@ -1,7 +1,7 @@
-"""The door: middleware in front of everything, Streamlit's WebSocket included.
+"""The authentication middleware, in front of everything, Streamlit's WebSocket included.
 
-Pure ASGI, so that it also sees WebSockets and passes streams on untouched. Who has a valid cookie goes on, and pages
-learn who it is from a header that only the door can set; who has none is sent to /join.
+Pure ASGI, so that it also sees WebSockets and passes streams on untouched. A visitor with a valid cookie passes, and
+pages read the identity from a header that only this middleware can set; other visitors are sent to /join.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ POLICY = b"content-security-policy"
 # page it leads to: the instructor's token, or a ticket.
 SECRETS = {
     "token": (auth.is_instructor_token, "/"),
-    "ticket": (lambda store, given: store.take_ticket(auth.hashed(given)), "/session"),
+    "ticket": (lambda store, ticket: store.take_ticket(auth.hashed(ticket)), "/session"),
 }
 _ROUND = re.compile(r"/quiz/[0-9]+")
 
@@ -60,11 +60,11 @@ class AuthMiddleware:
             await self.app(scope, receive, send)
             return
         try:
-            given = cookies.read(scope["headers"], (self.cookie, cookies.STREAMLIT))
+            given_cookies = cookies.read(scope["headers"], (self.cookie, cookies.STREAMLIT))
         except BadInput as error:
             await self._refuse(scope, receive, send, str(error), 431)
             return
-        scope = {**scope, "headers": cookies.replaced(scope["headers"], given)}
+        scope = {**scope, "headers": cookies.replaced(scope["headers"], given_cookies)}
         headers = Headers(scope=scope)
         writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if writes and not same_origin(headers):
@@ -72,10 +72,10 @@ class AuthMiddleware:
             return
         if scope["type"] == "http":
             send = _with_security_headers(send, self._frames)
-            if (brought := _brought(scope)) is not None:
-                await (await self._exchange(*brought))(scope, receive, send)
+            if (secret_in_address := _secret_in_address(scope)) is not None:
+                await (await self._exchange(*secret_in_address))(scope, receive, send)
                 return
-        secret = given.get(self.cookie)
+        secret = given_cookies.get(self.cookie)
         identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
@@ -85,12 +85,16 @@ class AuthMiddleware:
             return
         if scope["path"] == STREAM:
             receive = _bytes_only(receive, send)
-        served = self.app(self._marked(scope, secret, identity), receive, send)
+        marked = self._marked(scope, secret, identity)
+
+        async def serve() -> None:
+            await self.app(marked, receive, send)
+
         if scope["type"] == "websocket" and secret and identity is not None:
-            await self.visitors.serve_while_in(auth.hashed(secret), served, send)
+            await self.visitors.serve_while_in(auth.hashed(secret), serve(), send)
         else:
             with suppress(ClientDisconnect):  # who goes before all was sent: nobody is left to be told, nothing broke
-                await served
+                await serve()
 
     def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
         """The scope with the visitor's identity, without a header of that name that came from outside."""
@@ -100,14 +104,14 @@ class AuthMiddleware:
             headers.append((name, auth.hashed(secret).encode()))
         return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
 
-    async def _exchange(self, kind: str, given: str) -> Response:
+    async def _exchange(self, kind: str, given_secret: str) -> Response:
         """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
 
         Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
         """
         good, page = SECRETS[kind]
         unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
-        if not await run_in_threadpool(good, self.store, given):
+        if not await run_in_threadpool(good, self.store, given_secret):
             return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
         _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
         response = RedirectResponse(page, 303, unkept)
@@ -140,8 +144,8 @@ def same_origin(headers: Headers) -> bool:
     return origin is None or origin.partition("://")[2] == headers.get("host")
 
 
-def _brought(scope: Scope) -> tuple[str, str] | None:
-    """What kind of secret the address of the front page holds, and the secret."""
+def _secret_in_address(scope: Scope) -> tuple[str, str] | None:
+    """The kind of the secret in the front page's address, and the secret."""
     if scope["path"] != "/" or not scope["query_string"]:
         return None
     query = parse_qs(scope["query_string"].decode("latin-1"))
@@ -149,7 +153,7 @@ def _brought(scope: Scope) -> tuple[str, str] | None:
 
 
 def _bytes_only(receive: Receive, send: Send) -> Receive:
-    """What a WebSocket sends until it sends text, which Streamlit takes for an error of its own."""
+    """A check that refuses binary messages before the first text, which Streamlit takes for an error of its own."""
 
     async def wrapped() -> Message:
         message = await receive()
@@ -168,13 +172,13 @@ def _with_security_headers(send: Send, frames: str) -> Send:
                 (name, value.replace(FRAMES.encode(), frames.encode()) if name.lower() == POLICY else value)
                 for name, value in message["headers"]
             ]
-            there = {name.lower() for name, _ in headers}
+            names_present = {name.lower() for name, _ in headers}
             for name, value in (
                 (b"x-content-type-options", b"nosniff"),
                 (b"referrer-policy", b"same-origin"),
                 (POLICY, frames.encode()),
             ):
-                if name not in there:
+                if name not in names_present:
                     headers.append((name, value))
             message = {**message, "headers": headers}
         await send(message)
@@ -192,10 +196,10 @@ def _way_in(scope: Scope) -> str:
     """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
     if _ROUND.fullmatch(scope["path"]):
         return "/quiz"
-    wanted = scope["path"].encode(errors="replace")
+    target = scope["path"].encode(errors="replace")
     if scope["query_string"]:
-        wanted += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
-    return "/join" if wanted == b"/" else f"/join?next={quote(wanted, safe='')}"
+        target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
+    return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
 
 
 def _is_open(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the instructor's page shows of the class, as sections for `workshop.server.push` and as CSV."""
+"""The class on the instructor's page, as sections for `workshop.server.push` and as CSV."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from workshop.core import words
+from workshop.core import words as say
 from workshop.course.class_progress import Classroom
 from workshop.course.progress import (
     Class,
@@ -14,17 +14,20 @@ from workshop.course.progress import (
     LabStanding,
     LearnerProgress,
     Outline,
-    PredictionProgress,
     QuizProgress,
 )
 from workshop.course.stuck import ago
-from workshop.quiz.results.rows import Cell, safe
+from workshop.quiz.results.spreadsheets import Cell, table_csv
+from workshop.report.cards import Card, Part, line, table, words
+from workshop.report.figures import theme
+from workshop.report.html import live
 from workshop.report.sentences import dumps
 from workshop.store.read_only import now as as_of
 
 EVERY = 1.0  # seconds between looks
 LONGEST = 400  # characters of a hint or value that are shown
 MARKS = {"right": "right", "wrong": "not right yet", "stuck": "wrong again and again", "none": "not tried yet"}
+COLOURS = {"right": theme.GOOD, "wrong": theme.RANKS[1], "stuck": theme.ALARM, "none": theme.REST}
 STATES = {
     "right": "was right",
     "hint": "was not right",
@@ -44,15 +47,15 @@ class ClassLook:
         self._room = room
 
     def __call__(self) -> Mapping[str, str]:
-        found, now = self._room.look(), as_of(self._room.store.database)
-        learners = [one for one in found.learners if not one.quizzes_only]
-        stuck = [{"name": one.name, "words": one.stuck.words, "hint": cut(one.stuck.hint)}
-                 for one in learners if one.stuck]  # fmt: skip
+        class_, now = self._room.look(), as_of(self._room.store.database)
+        learners = [learner for learner in class_.learners if not learner.quizzes_only]
+        stuck = [{"name": learner.name, "words": learner.stuck.words, "hint": cut(learner.stuck.hint)}
+                 for learner in learners if learner.stuck]  # fmt: skip
         return {
-            "labs": dumps([_lab(lab, number, learners) for number, lab in enumerate(found.labs)]),
+            "labs": dumps([_lab(lab, number, learners) for number, lab in enumerate(class_.labs)]),
             "stuck": dumps(stuck),
-            "learners": dumps([_row(one, now) for one in learners]),
-            "others": dumps([_row(one, now) for one in found.learners if one.quizzes_only]),
+            "learners": dumps([_row(learner, now) for learner in learners]),
+            "others": dumps([_row(learner, now) for learner in class_.learners if learner.quizzes_only]),
             "notes": dumps(self._room.problems),
         }
 
@@ -66,20 +69,21 @@ class LearnerLook:
         self._room, self._name = room, name
 
     def __call__(self) -> Mapping[str, str]:
-        found, now = self._room.look(self._name), as_of(self._room.store.database)
-        learner = found.learner(self._name)
-        return {"learner": dumps(_detail(learner, now) if learner else None), "name": dumps(self._name)}
+        class_, now = self._room.look(self._name), as_of(self._room.store.database)
+        learner = class_.learner(self._name)
+        unknown = Card("learner", "", (words(line("Nothing is known of this learner.", tone="about")),))
+        return {"learner": live(learner_cards(learner, now) if learner else [unknown]), "name": dumps(self._name)}
 
 
 def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str, Any]:
-    at_it = [one.labs[number] for one in learners if one.labs[number].at_it]
+    at_it = [learner.labs[number] for learner in learners if learner.labs[number].at_it]
     return {
         "name": lab.name,
         "number": lab.number,
         "title": lab.title,
         "exercises": len(lab.exercises),
         "begun": len(at_it),
-        "done": sum(one.finished for one in at_it),
+        "done": sum(standing_in_lab.finished for standing_in_lab in at_it),
     }
 
 
@@ -89,70 +93,71 @@ def _row(learner: LearnerProgress, now: float) -> dict[str, Any]:
         "name": learner.name,
         "stuck": learner.stuck is not None,
         "last": f"{last.last} ({last.lab.label}), {_ago(last.last_at, now)}" if last else "",
-        "labs": [_cell(one) if one.begun else None for one in learner.labs],
+        "labs": [_cell(lab) if lab.begun else None for lab in learner.labs],
     }
 
 
 def _cell(where: LabStanding) -> dict[str, Any]:
     return {
         "marks": [
-            {"mark": one.mark, "words": f"{one.id}: {MARKS[one.mark]}{_tries(one)}"}
-            for one in (where.exercises if where.at_it else ())
+            {"mark": exercise.mark, "words": f"{exercise.id}: {MARKS[exercise.mark]}{_tries(exercise)}"}
+            for exercise in (where.exercises if where.at_it else ())
         ],
         "solved": where.solved,
         "of": len(where.exercises),
         "finished": where.finished,
-        "quizzes": [{"share": words.percent(one.share), "words": _quiz(one)} for one in where.quizzes],
+        "quizzes": [{"share": say.percent(quiz.share), "words": _quiz(quiz)} for quiz in where.quizzes],
         "minutes": round(where.minutes),
     }
 
 
-def _detail(learner: LearnerProgress, now: float) -> dict[str, Any]:
-    return {
-        "name": learner.name,
-        "stuck": {"words": learner.stuck.words, "hint": cut(learner.stuck.hint)} if learner.stuck else None,
-        "labs": [_lab_detail(one, now) for one in learner.labs if one.begun],
-        "waiting": [one.lab.label for one in learner.labs if not one.begun],
-    }
+def learner_cards(learner: LearnerProgress, now: float) -> list[Card]:
+    """One learner: every lab with its tries, hints, predictions and quizzes."""
+    lines = []
+    if learner.stuck:
+        lines.append(line(f"Stuck. {learner.stuck.words}", tone="alarm"))
+        lines += [line(cut(learner.stuck.hint), "Last hint:")] if learner.stuck.hint else []
+    if waiting := [lab.lab.label for lab in learner.labs if not lab.begun]:
+        lines.append(line(f"Not begun: {', '.join(waiting)}.", tone="about"))
+    return [Card("learner", "", (words(*lines),)), *(_lab_card(lab, now) for lab in learner.labs if lab.begun)]
 
 
-def _lab_detail(where: LabStanding, now: float) -> dict[str, Any]:
-    told = "the notebook was not begun"
+def _lab_card(where: LabStanding, now: float) -> Card:
+    summary = "the notebook was not begun"
     if where.at_it:
-        solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
-        told = f"{solved}, {words.count(round(where.minutes), 'minute')} in it"
+        solved = f"{where.solved} of {say.count(len(where.exercises), 'exercise')} right"
+        summary = f"{solved}, {say.count(round(where.minutes), 'minute')} in it"
     gone = "not in the course now; " if where.lab.number is None else ""
-    return {
-        "name": where.lab.name,
-        "label": where.lab.label,
-        "words": words.capital(f"{gone}{told}; {where.last} {_ago(where.last_at, now)}."),
-        "exercises": [_exercise(one, now) for one in (where.exercises if where.at_it else ())],
-        "predictions": [_prediction(one) for one in where.predictions],
-        "quizzes": [_quiz(one) for one in where.quizzes],
-    }
+    sentence = say.capital(f"{gone}{summary}; {where.last} {_ago(where.last_at, now)}.")
+    parts = [words(line(sentence, tone="about"))]
+    if where.at_it and where.exercises:
+        rows = [_exercise(exercise, now) for exercise in where.exercises]
+        parts.append(table(("Exercise", "State", "Checks", "Last hint"), rows))
+    if where.predictions:
+        guesses = [(guess.id, value_words(guess.guess), value_words(guess.measured)) for guess in where.predictions]
+        rows = [(id, cut(guess) or "–", cut(measured) or "not yet") for id, guess, measured in guesses]
+        parts.append(table(("Prediction", "Predicted", "Measured"), rows))
+    parts += [words(line(_quiz(quiz))) for quiz in where.quizzes]
+    return Card(where.lab.name, where.lab.label, tuple(parts))
 
 
-def _exercise(one: ExerciseProgress, now: float) -> dict[str, Any]:
-    told = ""
-    if one.tries:
-        told = (
-            f"{words.count(one.tries, 'check')}; the last one {STATES.get(one.state, one.state)}, {_ago(one.at, now)}"
-        )
-    return {"id": one.id, "mark": one.mark, "words": MARKS[one.mark], "told": told, "said": cut(one.said)}
+def _exercise(exercise: ExerciseProgress, now: float) -> tuple[str | Part, ...]:
+    tries = ""
+    if exercise.tries:
+        state = STATES.get(exercise.state, exercise.state)
+        tries = f"{say.count(exercise.tries, 'check')}; the last one {state}, {_ago(exercise.at, now)}"
+    mark = {"text": MARKS[exercise.mark], "colour": COLOURS[exercise.mark]}
+    return exercise.id, mark, tries, cut(exercise.said)
 
 
-def _prediction(one: PredictionProgress) -> dict[str, str]:
-    return {"id": one.id, "guess": cut(value_words(one.guess)), "measured": cut(value_words(one.measured))}
+def _quiz(quiz: QuizProgress) -> str:
+    so_far = f", {quiz.answered} answered so far" if quiz.answered < quiz.questions else ""
+    result = f"{say.short(quiz.right)} of {quiz.questions} right{so_far}"
+    return f"Quiz {KINDS[quiz.kind]}: {say.percent(quiz.share)} ({result})"
 
 
-def _quiz(one: QuizProgress) -> str:
-    so_far = f", {one.answered} answered so far" if one.answered < one.questions else ""
-    told = f"{words.short(one.right)} of {one.questions} right{so_far}"
-    return f"Quiz {KINDS[one.kind]}: {words.percent(one.share)} ({told})"
-
-
-def _tries(one: ExerciseProgress) -> str:
-    return f" ({words.count(one.tries, 'check')})" if one.tries else ""
+def _tries(exercise: ExerciseProgress) -> str:
+    return f" ({say.count(exercise.tries, 'check')})" if exercise.tries else ""
 
 
 def value_words(value: Any) -> str:
@@ -161,7 +166,7 @@ def value_words(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return words.short(value) if isinstance(value, float) else str(value)
+    return say.short(value) if isinstance(value, float) else str(value)
 
 
 def _ago(at: float | None, now: float) -> str:
@@ -179,32 +184,39 @@ HEADINGS = (
 )
 
 
-def write_csv(found: Class) -> bytes:
-    """CSV in UTF-8 with a byte order mark, which spreadsheets need; times are local. What people typed is never a
-    formula there."""
-    import pandas as pd  # takes half a second, for which a server that starts would wait
-
+def write_csv(class_: Class) -> bytes:
+    """Everybody's progress as CSV; times are local."""
     rows = []
-    for learner in found.learners:
+    for learner in class_.learners:
         for where in learner.labs:
             for cells in _cells(where) if where.begun else ():
                 row = {"learner": learner.name, "lab": where.lab.name, "number": where.lab.number, **cells}
                 row["minutes in the lab"] = round(where.minutes, 1)
-                rows.append([safe(row.get(name)) for name in HEADINGS])
-    written = pd.DataFrame(rows, columns=list(HEADINGS), dtype=object).to_csv(index=False, lineterminator="\r\n")
-    return written.encode("utf-8-sig")
+                rows.append(row)
+    return table_csv(rows, HEADINGS)
 
 
 def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
-    for one in where.exercises:
-        told = {"state": one.state or "not tried", "tries": one.tries, "wrong in a row": one.wrong, "hint": one.said}
-        yield {"kind": "exercise", "item": one.id, **told, "right since": _when(one.right_at), "changed": _when(one.at)}
+    for exercise in where.exercises:
+        cells: dict[str, Cell] = {
+            "state": exercise.state or "not tried",
+            "tries": exercise.tries,
+            "wrong in a row": exercise.wrong,
+            "hint": exercise.said,
+        }
+        yield {
+            "kind": "exercise",
+            "item": exercise.id,
+            **cells,
+            "right since": _when(exercise.right_at),
+            "changed": _when(exercise.at),
+        }
     for guess in where.predictions:
-        told = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
-        yield {"kind": "prediction", "item": guess.id, **told, "changed": _when(guess.at)}
+        cells = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
+        yield {"kind": "prediction", "item": guess.id, **cells, "changed": _when(guess.at)}
     for quiz in where.quizzes:
-        told = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}
-        yield {"kind": "quiz", "item": quiz.kind, **told, "changed": _when(quiz.at)}
+        cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}
+        yield {"kind": "quiz", "item": quiz.kind, **cells, "changed": _when(quiz.at)}
 
 
 def _when(at: float | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from workshop.core.errors import BadInput
 from workshop.server import auth, limits, plain_pages, request_body
 from workshop.server.auth_middleware import client_address
-from workshop.server.login_attempts import Attempts, TooManyAttempts
+from workshop.server.login_attempts import LONGEST, Attempts, TooManyAttempts
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
@@ -56,14 +57,19 @@ class CodeForm(ABC):
         self.store = store
         self.cookie = cookie
         self.attempts = attempts
+        self._order = Attempts(at_once=1)  # of those who join
 
     @abstractmethod
     async def find(self, code: str) -> Any:
-        """What a code opens; None or False: nothing."""
+        """The place that a code opens; None or False for a wrong code."""
 
     @abstractmethod
-    async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+    async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
         """Let somebody in whose code and nickname are right."""
+
+    def makes_name(self, request: Request) -> bool:
+        """Whether somebody who is let in may get a new name."""
+        return True
 
     async def respond(self, request: Request) -> Response:
         if request.method == "POST":
@@ -76,38 +82,50 @@ class CodeForm(ABC):
 
     async def _enter(self, request: Request) -> Response:
         try:
-            given = await request_body.form(request)
+            form = await request_body.form(request)
         except request_body.TooMuch:
             return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
         try:
             async with self.attempts.turn(client_address(request.scope)) as turn:
-                found = await self.find(given.get("code", ""))
-                turn.right = bool(found)
+                place = await self.find(form.get("code", ""))
+                turn.right = bool(place)
         except TooManyAttempts:
             words = "Too many wrong codes come from your network now, so yours was not read; please try again."
-            return self.page(request, words, given, 429)
-        if not found and turn.waited:
+            return self.page(request, words, form, 429)
+        if not place and turn.waited:
             words = f"{self.words.wrong_code} Many codes come from your network now, so they are read slowly."
-            return self.page(request, words, given, 429)
-        if not found:
-            return self.page(request, self.words.wrong_code, given, 403)
+            return self.page(request, words, form, 429)
+        if not place:
+            return self.page(request, self.words.wrong_code, form, 403)
         try:
-            nickname = checked_nickname(given.get("nickname", ""))
+            nickname = checked_nickname(form.get("nickname", ""))
         except BadInput as error:
-            return self.page(request, str(error), given, 400)
-        return await self._join(request, found, nickname, given)
+            return self.page(request, str(error), form, 400)
+        return await self._join(request, place, nickname, form)
 
-    async def _join(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
-        """Let in as many new names as an address may have. A new name is what comes with a new cookie; all other
-        answers cost nothing."""
+    async def _join(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
+        """Let in as many new names as an address may have, in the order in which they come. A name counts as new if it
+        comes with a new cookie; all other answers cost nothing."""
+        if not self.makes_name(request):
+            return await self.let_in(request, place, nickname, form)
         joins, address = limits.shared().joins, client_address(request.scope)
-        if wait := joins.wait(address):
-            page = self.page(request, limits.later(wait), given, 429)
+        wait = 1.0
+        try:
+            async with self._order.turn(address) as turn:
+                turn.right = True
+                if turn.waited and await request.is_disconnected():
+                    return Response(status_code=408)  # who has gone takes nothing from those who wait
+                while wait := joins.wait(address):
+                    if wait > LONGEST:
+                        raise TooManyAttempts
+                    await asyncio.sleep(wait)
+        except TooManyAttempts:
+            page = self.page(request, limits.later(wait), form, 429)
             page.headers["retry-after"] = str(int(wait) + 1)
             return page
         joined = False
         try:
-            response = await self.let_in(request, found, nickname, given)
+            response = await self.let_in(request, place, nickname, form)
             joined = "set-cookie" in response.headers
             return response
         finally:
@@ -115,14 +133,14 @@ class CodeForm(ABC):
                 joins.give_back(address)
 
     def secret(self, request: Request) -> str | None:
-        """What this browser's cookie holds, whether or not it is worth anything."""
+        """The value of this browser's cookie, valid or not."""
         return request.cookies.get(self.cookie)
 
     def page(
         self,
         request: Request,
         wrong: str,
-        given: Mapping[str, str],
+        form: Mapping[str, str],
         status: int = 200,
         *,
         nickname: str = "",
@@ -130,14 +148,14 @@ class CodeForm(ABC):
         below: str = "",
     ) -> Response:
         """The form with the entered values; `nickname` is empty at first. `hidden` and `below` are HTML."""
-        code = str(given.get("code", ""))[:20]
+        code = str(form.get("code", ""))[:20]
         nickname = nickname or getattr(request.state, "nickname", "")
         body = FORM.format(
             **asdict(self.words),
             wrong=f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else "",
             hidden=hidden,
             code=escape(code),
-            nickname=escape(str(given.get("nickname", nickname))[:60]),
+            nickname=escape(str(form.get("nickname", nickname))[:60]),
             longest=LONGEST_NICKNAME,
             focus_code="" if code else " autofocus",
             focus_nickname=" autofocus" if code else "",

@@ -1,19 +1,22 @@
-"""Limits for connections: half-sent requests are closed, a socket's messages have a largest size, and clients that
-don't read are disconnected."""
+"""Limits for connections: half-sent requests are closed or give way, a socket's messages have a largest size, and
+clients that don't read are disconnected."""
 
 from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
 import h11
+from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+from uvicorn.server import ServerState
 
 from workshop.server import limits
 from workshop.server.limits import TooManyRequests, Who
+from workshop.server.waiting import MOST_OF_ONE
 
 STREAMLIT = "/_stcore/"
 LARGEST_OF_STREAMLIT = 4 << 20  # bytes of a message: all that stands in the fields of a page
@@ -48,17 +51,17 @@ class Unread:
 
     def _look(self) -> None:
         self._timer = None
-        left = self._transport.get_write_buffer_size()
+        unsent = self._transport.get_write_buffer_size()
         stands = self._waits() or self._transport.is_closing()  # else what is left may be new
-        if left and stands and left >= self._left:
+        if unsent and stands and unsent >= self._left:
             self._transport.abort()
-        elif left:
-            self._left = left if stands else math.inf
+        elif unsent:
+            self._left = unsent if stands else math.inf
             self._timer = asyncio.get_running_loop().call_later(self._seconds, self._look)
 
 
 class UnreadLimit(asyncio.Protocol):
-    """What both protocols share: the clock runs while the other side takes no more."""
+    """The base of both protocols: a clock runs while the other side doesn't read."""
 
     UNREAD: ClassVar[float] = UNREAD
     _unread: Unread
@@ -77,11 +80,17 @@ class UnreadLimit(asyncio.Protocol):
 
 
 class Requests(UnreadLimit, H11Protocol):
-    """HTTP in which a request's head and body have to come within limits of time."""
+    """HTTP in which a request's head and body have to come within limits of time. A connection that waits for its
+    client gives way to others, as those of `group` do."""
 
     HEAD: ClassVar[float] = 20.0  # seconds for all of a request's head
     SILENCE: ClassVar[float] = 30.0  # seconds between two parts of its body
     BODY: ClassVar[float] = 900.0  # seconds for all of its body: 64 MB over a slow line
+    LEAST: ClassVar[float] = 2000.0  # least bytes a second of a request's body, after SILENCE
+
+    def __init__(self, config: Config, server_state: ServerState, app_state: dict[str, Any], **more: Any) -> None:
+        # By `line` the limits tell a connection who uses it.
+        super().__init__(config, server_state, {**app_state, "line": self}, **more)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         super().connection_made(transport)
@@ -89,28 +98,54 @@ class Requests(UnreadLimit, H11Protocol):
         self._unread = Unread(transport, self.UNREAD, lambda: self.flow.write_paused)
         self._limit: asyncio.TimerHandle | None = None
         self._silence: asyncio.TimerHandle | None = None
+        self._began, self._received = self.loop.time(), 0  # when that began, and the bytes that have come since
         self._waits_for: Any = None  # the part of a request that `_limit` is for, as h11 calls it
         peer = self.client[0] if self.client else ""
-        through_proxy = self.config.proxy_headers and peer == self.config.forwarded_allow_ips  # so everybody comes
-        self._who = Who(None, "" if through_proxy else limits.network(peer))
+        self._through_proxy = self.config.proxy_headers and peer == self.config.forwarded_allow_ips
+        self._who = Who(None, "" if self._through_proxy else limits.network(peer))
+        self._group: tuple[str, Hashable] | None = ("strangers", self._who.address)
+        bounds = limits.shared()
         try:
-            limits.shared().connections.take(self._who)
+            bounds.connections.take(self._who)
         except TooManyRequests:
-            self._who = Who(None)
-            transport.abort()
-            return
+            bounds.waiting.push_out(self._group)
+            try:
+                bounds.connections.take(self._who)
+            except TooManyRequests:  # none of them waits
+                self._who = Who(None)
+                transport.abort()
+                return
         self._watch()
+
+    def used_by(self, who: Who) -> None:
+        """Note the visitor of this connection. A visitor with a valid cookie doesn't count for the address."""
+        if who.stranger:
+            self._group = ("strangers", who.address)
+            return
+        self._give_back()
+        self._group = None if who.identity is None else ("identity", who.identity)  # the instructor never gives way
+        limits.shared().waiting.end(self)
+        if self._waits_for is not None:
+            self._wait()
+
+    def give_way(self) -> None:
+        self._give_back()
+        self.transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop()
+        limits.shared().waiting.end(self)
         self._give_back()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self._received += len(data)
         super().data_received(data)
         self._watch()
 
     def on_response_complete(self) -> None:
+        if self._through_proxy:  # the next request may be anybody's
+            self._group = ("strangers", "")
         super().on_response_complete()
         self._unread.begin()
         self._watch()
@@ -118,6 +153,7 @@ class Requests(UnreadLimit, H11Protocol):
     def handle_websocket_upgrade(self, event: h11.Request) -> None:
         self._upgraded = True
         self._stop()
+        limits.shared().waiting.end(self)
         self._unread.stop()
         self._give_back()  # sockets are counted behind the door
         super().handle_websocket_upgrade(event)
@@ -132,20 +168,34 @@ class Requests(UnreadLimit, H11Protocol):
             return
         part = self.conn.their_state
         idle = part is h11.IDLE and self.timeout_keep_alive_task is not None
-        if idle or part not in (h11.IDLE, h11.SEND_BODY) or self.transport.is_closing():
+        if part not in (h11.IDLE, h11.SEND_BODY) or self.transport.is_closing():
             self._stop()
+            limits.shared().waiting.end(self)
+            return
+        if idle:
+            self._stop()
+            self._wait()
             return
         if self._waits_for is not part:
             self._stop()
-            self._waits_for = part
+            self._wait()
+            self._waits_for, self._began, self._received = part, self.loop.time(), 0
             self._limit = self.loop.call_later(self.HEAD if part is h11.IDLE else self.BODY, self.transport.abort)
         if self._silence is not None:
             self._silence.cancel()
-        # While the application doesn't take what has come, it is not the sender who is silent.
-        self._silence = self.loop.call_later(self.SILENCE, self._was_silent) if part is h11.SEND_BODY else None
+        due = self._began + self.SILENCE + self._received / self.LEAST
+        remaining = min(self.SILENCE, max(due - self.loop.time(), 0.0))
+        self._silence = self.loop.call_later(remaining, self._was_silent) if part is h11.SEND_BODY else None
+
+    def _wait(self) -> None:
+        if self._group is not None:
+            most = MOST_OF_ONE if self._group[0] == "identity" else None
+            limits.shared().waiting.begin(self, self._group, most)
 
     def _was_silent(self) -> None:
+        # While the application doesn't take what has come, it is not the sender who is silent.
         if self.flow.read_paused:
+            self._began = self.loop.time()
             self._silence = self.loop.call_later(self.SILENCE, self._was_silent)
         else:
             self.transport.abort()
@@ -167,7 +217,7 @@ class Sockets(UnreadLimit, WebSocketsSansIOProtocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.conn.max_message_size = LARGEST  # also of what comes before the request is answered
+        self.conn.max_message_size = LARGEST  # also of data before the answer to the request
         self._unread = Unread(self.transport, self.UNREAD, lambda: not self.writable.is_set())
 
     def keepalive_timeout(self) -> None:

@@ -23,18 +23,18 @@ Headers = list[tuple[bytes, bytes]]
 def read(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict[str, str]:
     """The last cookie of each of these names with a plain value; all others are left out. Raises BadInput for too many
     bytes."""
-    given = [value for name, value in headers if name.lower() == _HEADER]
-    if (size := sum(map(len, given))) > LARGEST:
+    lines = [value for name, value in headers if name.lower() == _HEADER]
+    if (size := sum(map(len, lines))) > LARGEST:
         raise BadInput(
             f"The cookies have {size:,} bytes; at most {LARGEST:,} are read. Please delete this site's cookies in your "
             "browser."
         )
-    pairs = (cookie.strip().partition(b"=") for line in given for cookie in line.split(b";"))
-    wanted = {name.encode(): name for name in names}
+    pairs = (cookie.strip().partition(b"=") for line in lines for cookie in line.split(b";"))
+    names_as_bytes = {name.encode(): name for name in names}
     return {
-        wanted[name.strip()]: value.strip().decode()
+        names_as_bytes[name.strip()]: value.strip().decode()
         for name, _, value in pairs
-        if name.strip() in wanted and _PLAIN.fullmatch(value.strip())
+        if name.strip() in names_as_bytes and _PLAIN.fullmatch(value.strip())
     }
 
 

@@ -1,8 +1,8 @@
-"""How much one person, and everybody behind one network address, may ask of this server: all limits, in one place.
+"""All limits of this server, for each person and for each network address.
 
-A class often sits behind one address, so limits per address are those of a large class. Limits per identity hold for
-learners and players; the instructor has none, and doesn't count for an address where it is known who they are. What is
-counted is in memory, so a restart forgets it.
+A class often sits behind one address, so limits per address are those of a large class, and they refuse nobody who has
+little of their own. Limits per identity hold for learners and players; the instructor has none, and doesn't count for
+an address where it is known who they are. What is counted is in memory, so a restart forgets it.
 """
 
 from __future__ import annotations
@@ -20,29 +20,34 @@ from functools import cache
 
 from workshop.core.errors import BadInput
 from workshop.server.auth import hashed
+from workshop.server.waiting import Waiting
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
 FACTOR = "WORKSHOP_PER_ADDRESS"  # a variable: so many times as much as below for each address, as behind a proxy
-JOINS_AT_ONCE, JOINS_A_SECOND = 500, 5.0  # new names from one address
+JOINS_AT_ONCE, JOINS_A_SECOND = 300, 8.0  # new names from one address
+MOST_UNUSED = 500  # names of an address that have not opened a page; the oldest give way to new ones
+NEW = 60.0  # seconds for which a name is new
 MOST_KNOWN = 50_000  # identities whose addresses are remembered
 
 
 @dataclass(frozen=True)
 class Limit:
-    """How much of something one identity, and one address, may have at a time; `what` is counted, in the plural."""
+    """How much of something one identity, and one address, may have at a time; `what` is counted, in the plural. The
+    limit of an address refuses nobody who would have no more than `few`."""
 
     what: str
     identity: int
     address: int
+    few: int = 0
 
 
 CONNECTIONS = Limit("connections", 1 << 30, 6000)
-REQUESTS = Limit("requests at once", 60, 1000)
-SOCKETS = Limit("open live pages", 40, 4000)
+REQUESTS = Limit("requests at once", 60, 1000, few=12)
+SOCKETS = Limit("open live pages", 40, 4000, few=8)
 UPLOADS = Limit("bytes of uploaded files", 192 << 20, 2 << 30)
 QUESTIONS = Limit("questions to the mapper at once", 2, 200)
-SEATS = Limit("seats in this round", 1, 1000)
+SEATS = Limit("participants in this round", 1, 1000)
 RUNS = Limit("unfinished runs", 1 << 30, 400)
 
 
@@ -53,8 +58,8 @@ class TooManyRequests(BadInput):
 @dataclass(frozen=True)
 class Who:
     """Somebody who asks: `identity` is what tells them from others (None: the instructor, or nobody known yet). The
-    instructor has no `address` either. A `stranger` has not joined: all strangers of an address share half of what the
-    address may have, and take nothing from those who have joined."""
+    instructor has no `address` either. A `stranger` has not joined, or not opened a page since: all strangers of an
+    address share half of what the address may have, and take nothing from others."""
 
     identity: Hashable | None
     address: str = ""
@@ -64,7 +69,7 @@ class Who:
 _WHOSE = {
     "identity": "You have",
     "address": "Your network has",
-    "strangers": "Visitors of your network who have not joined have",
+    "strangers": "Visitors of your network who have not opened a page have",
 }
 
 
@@ -77,14 +82,16 @@ class Counts:
         self._lock = threading.Lock()
 
     def take(self, who: Who, amount: int = 1, besides: int = 0) -> None:
-        """Raises TooMany where somebody would have more than they may; nothing is taken then. `besides`: so much they
-        have that is counted somewhere else."""
+        """Raises TooMany where the limit would be exceeded; nothing is taken then. `besides` is the amount that is
+        counted elsewhere."""
         with self._lock:
+            of_identity = self._taken.get(("identity", who.identity), 0) + amount
+            few = who.identity is not None and of_identity <= self.limit.few
             for key, most in self._keys(who):
-                there = self._taken.get(key, 0) + besides
-                if there + amount > most:
+                taken_before = self._taken.get(key, 0) + besides
+                if taken_before + amount > most and not (few and key[0] == "address"):
                     raise TooManyRequests(
-                        f"{_WHOSE[key[0]]} {there:,} {self.limit.what}, and at most {most:,} are allowed."
+                        f"{_WHOSE[key[0]]} {taken_before:,} {self.limit.what}, and at most {most:,} are allowed."
                     )
             for key, _ in self._keys(who):
                 self._taken[key] = self._taken.get(key, 0) + amount
@@ -92,12 +99,12 @@ class Counts:
     def give_back(self, who: Who, amount: int = 1) -> None:
         with self._lock:
             for key, _ in self._keys(who):
-                left = self._taken.pop(key) - amount
-                if left > 0:
-                    self._taken[key] = left
+                remaining = self._taken.pop(key) - amount
+                if remaining > 0:
+                    self._taken[key] = remaining
 
     @contextmanager
-    def held(self, who: Who, amount: int = 1, besides: int = 0) -> Iterator[None]:
+    def reserve(self, who: Who, amount: int = 1, besides: int = 0) -> Iterator[None]:
         """Take something for as long as a block lasts. Raises TooMany as `take` does."""
         self.take(who, amount, besides)
         try:
@@ -123,22 +130,22 @@ class Rate:
 
     def wait(self, address: str) -> float:
         """Take one: 0.0, or how many seconds to wait where there is none."""
-        left = self._now(address)
-        if left < 1:
-            return (1 - left) / self.a_second
-        self._keep(address, left - 1)
+        tokens = self._now(address)
+        if tokens < 1:
+            return (1 - tokens) / self.a_second
+        self._keep(address, tokens - 1)
         return 0.0
 
     def give_back(self, address: str) -> None:
-        """One that was taken came to nothing."""
+        """Give back a token that wasn't used."""
         self._keep(address, self._now(address) + 1)
 
     def _now(self, address: str) -> float:
-        left, at = self._left.get(address, (float(self.at_once), self.clock()))
-        return min(left + (self.clock() - at) * self.a_second, self.at_once)
+        tokens, at = self._left.get(address, (float(self.at_once), self.clock()))
+        return min(tokens + (self.clock() - at) * self.a_second, self.at_once)
 
-    def _keep(self, address: str, left: float) -> None:
-        self._left[address] = left, self.clock()
+    def _keep(self, address: str, tokens: float) -> None:
+        self._left[address] = tokens, self.clock()
         self._left.move_to_end(address)
         if len(self._left) > MOST_KNOWN:
             self._left.popitem(last=False)
@@ -149,18 +156,22 @@ class ServerLimits:
     """All that is counted for one server."""
 
     connections: Counts = field(default_factory=lambda: Counts(CONNECTIONS))
+    waiting: Waiting = field(default_factory=Waiting)  # those among the connections that may have to give way
     requests: Counts = field(default_factory=lambda: Counts(REQUESTS))
     sockets: Counts = field(default_factory=lambda: Counts(SOCKETS))
     uploads: Counts = field(default_factory=lambda: Counts(UPLOADS))
     questions: Counts = field(default_factory=lambda: Counts(QUESTIONS))
-    seats: Counts = field(default_factory=lambda: Counts(SEATS))  # of those on their way in, by round and address
+    participants: Counts = field(
+        default_factory=lambda: Counts(SEATS)
+    )  # of those on their way in, by round and address
     runs: Counts = field(default_factory=lambda: Counts(RUNS))
     joins: Rate = field(default_factory=lambda: Rate(JOINS_AT_ONCE * factor(), JOINS_A_SECOND * factor()))
     _addresses: OrderedDict[int, str] = field(default_factory=OrderedDict)  # of identities, the last one seen
     _persons: dict[int, int] = field(default_factory=dict)  # of an identity, the first one of the same browser
+    _unused: dict[str, OrderedDict[int, None]] = field(default_factory=dict)  # names without a page, by address
     _logged_out: OrderedDict[str, int] = field(default_factory=OrderedDict)  # persons, by hashes of browsers' cookies
 
-    def seen(self, identity: Identity | None, address: str) -> Who:
+    def note(self, identity: Identity | None, address: str) -> Who:
         """Take note of where somebody is; returns who asks."""
         address = network(address)
         if identity is not None:
@@ -171,7 +182,24 @@ class ServerLimits:
                 self._persons.pop(gone, None)
         if identity is not None and identity.role == "instructor":
             return Who(None)  # what a class does, or somebody beside it, must not keep the instructor out
-        return Who(self._person(identity), address, stranger=identity is None)
+        unused = identity is None or identity.id in self._unused.get(address, ())
+        return Who(self._person(identity), address, stranger=unused)
+
+    def joined(self, new: Identity, address: str) -> int | None:
+        """Take note of a new name, which is a stranger's until it opens a page. Returns the oldest such name of its
+        address where there are too many: it gives way."""
+        if self._person(new) != new.id or time.time() - new.created_at > NEW:
+            return None  # somebody who was here before
+        unused = self._unused.setdefault(address, OrderedDict())
+        unused[new.id] = None
+        return unused.popitem(last=False)[0] if len(unused) > MOST_UNUSED * factor() else None
+
+    def opened_page(self, identity: Identity, address: str) -> None:
+        """Take note that somebody has a page, so that they are no stranger any more."""
+        if unused := self._unused.get(address):
+            unused.pop(identity.id, None)
+            if not unused:
+                del self._unused[address]
 
     def who(self, identity: Identity) -> Who:
         """Somebody who was seen before."""
@@ -200,19 +228,19 @@ class ServerLimits:
         Raises TooManyRequests."""
         if identity.role != "learner":
             return
-        who, mine, theirs = self.who(identity), 0, 0
+        who, of_person, of_address = self.who(identity), 0, 0
         for other, count in store.unfinished(session.id).items():
-            mine += count if self._persons.get(other, other) == who.identity else 0
-            theirs += count if who.address and self._addresses.get(other) == who.address else 0
-        if mine >= session.limits.queued:
-            runs = "run" if mine == 1 else "runs"
+            of_person += count if self._persons.get(other, other) == who.identity else 0
+            of_address += count if who.address and self._addresses.get(other) == who.address else 0
+        if of_person >= session.limits.queued:
+            runs = "run" if of_person == 1 else "runs"
             raise TooManyRequests(
-                f"You have {mine} unfinished {runs}, as many as this session allows, under all nicknames that you have "
-                "had; wait for one or cancel it."
+                f"You have {of_person} unfinished {runs}, as many as this session allows, under all nicknames that you "
+                "have had; wait for one or cancel it."
             )
-        if theirs >= self.runs.limit.address:
+        if of_address >= self.runs.limit.address:
             raise TooManyRequests(
-                f"Your network has {theirs} unfinished runs, as many as are allowed; wait for some of them."
+                f"Your network has {of_address} unfinished runs, as many as are allowed; wait for some of them."
             )
 
     def _person(self, identity: Identity | None) -> int | None:
@@ -222,7 +250,7 @@ class ServerLimits:
 
 
 def network(address: str) -> str:
-    """What counts as one address: all of a network of IPv6 that one household or host has (/64)."""
+    """The key of an address: for IPv6, the network of one household or host (/64)."""
     try:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -236,14 +264,14 @@ def network(address: str) -> str:
 
 def factor() -> int:
     """The factor for all limits per address. Raises BadInput for other values."""
-    given = os.environ.get(FACTOR, "1").strip()
-    if not (given.isascii() and given.isdigit() and len(given) <= 4 and int(given) >= 1):
-        raise BadInput(f"{FACTOR} is {given[:40]!r}; it should be a whole number from 1 to 9999.")
-    return int(given)
+    value = os.environ.get(FACTOR, "1").strip()
+    if not (value.isascii() and value.isdigit() and len(value) <= 4 and int(value) >= 1):
+        raise BadInput(f"{FACTOR} is {value[:40]!r}; it should be a whole number from 1 to 9999.")
+    return int(value)
 
 
 def later(seconds: float) -> str:
-    """What somebody is told who has to wait so long to join."""
+    """The message for a visitor who has to wait so long to join."""
     return (
         f"Very many people have just joined from your network; please try again in {math.ceil(seconds)} "
         f"{'second' if math.ceil(seconds) == 1 else 'seconds'}."

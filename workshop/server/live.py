@@ -30,7 +30,8 @@ def routes(store: Store) -> list[BaseRoute]:
     async def watch(
         websocket: WebSocket, find: Callable[[], object], key: tuple[str, object], make_look: Callable[[], LiveSource]
     ) -> None:
-        """Push what there is. What `find` says isn't there (BadInput) gets no poller: anybody could ask for any."""
+        """Push a topic's sections. A topic that `find` doesn't know (BadInput) gets no poller: anybody could ask for
+        any name."""
         try:
             await run_in_threadpool(find)
         except BadInput as error:
@@ -91,9 +92,9 @@ async def _serve(websocket: WebSocket, topic: Topic) -> None:
 
 async def _send(websocket: WebSocket, topic: Topic) -> None:
     """Send new data as soon as the viewer has received the last ones. Ends when the viewer is gone."""
-    seen = 0
+    version = 0
     with suppress(WebSocketDisconnect, RuntimeError):  # RuntimeError: Starlette's word for sending after the close
         while True:
-            await topic.wait(seen)
-            message, seen = topic.message(seen), topic.version
+            await topic.wait(version)
+            message, version = topic.message(version), topic.version
             await websocket.send_text(message)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 AT_ONCE = 20  # codes of one address that are looked at, or were wrong a moment ago
 # A wrong code keeps its turn for so many seconds: 20 guesses a second against a billion codes, about a one in two
 # thousand chance in eight hours.
-KEPT = 1.0
+FIRST_PAUSE = 1.0
 # Seconds that a code waits for its turn: two thousand who join a round at once all get theirs.
 LONGEST = 30.0
 
@@ -32,8 +32,8 @@ class Attempts:
     comes in from behind one address; wrong ones are kept a while, so that others wait, and only the wrong are told so.
     Belongs to the event loop."""
 
-    def __init__(self, at_once: int = AT_ONCE, kept: float = KEPT, longest: float = LONGEST) -> None:
-        self.at_once, self.kept, self.longest = at_once, kept, longest
+    def __init__(self, at_once: int = AT_ONCE, pause: float = FIRST_PAUSE, longest: float = LONGEST) -> None:
+        self.at_once, self.kept, self.longest = at_once, pause, longest
         self._turns: dict[str, tuple[asyncio.Semaphore, int]] = {}  # and how many hold or wait for one
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Who is in by which cookie, remembered between requests, and who is not any more, wherever they were logged out."""
+"""Identities by cookie, remembered between requests, and forgotten after a logout, wherever that happened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workshop.store.records import Identity
 from workshop.store.store import Store
 
 LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
-AGAIN = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
+LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
 OUT = 4001  # code of a close after which the pages of quizzes don't come back by themselves
 
 
@@ -27,19 +27,19 @@ class Visitors:
         self.store = store
         self._known: dict[str, Identity] = {}
         self._changes: str | None = None
-        self._looked_at = self._found_at = -AGAIN
+        self._looked_at = self._found_at = -LOOKUP
         self._lines: dict[asyncio.Task[None], str] = {}  # of WebSockets that are open
         self._out: set[asyncio.Task[None]] = set()
         self._watcher: asyncio.Task[None] | None = None
 
     async def identity(self, key: str) -> Identity | None:
-        """Who is in by this cookie."""
+        """The identity that is logged in with this cookie."""
         await self._look()
         if key not in self._known:
-            found = await run_in_threadpool(self.store.identity, key)
-            if found is None:
+            known_identity = await run_in_threadpool(self.store.identity, key)
+            if known_identity is None:
                 return None
-            self._known[key] = found
+            self._known[key] = known_identity
         return self._known[key]
 
     async def serve_while_in(self, key: str, line: Coroutine[Any, Any, None], send: Send) -> None:
@@ -73,14 +73,14 @@ class Visitors:
         self._looked_at = now
         with suppress(WorkshopError):  # a database that is busy for a moment
             changes = await run_in_threadpool(self.store.changes)
-            if changes == self._changes and now - self._found_at < AGAIN:
+            if changes == self._changes and now - self._found_at < LOOKUP:
                 return
-            asked = {*self._known, *self._lines.values()}
-            found = await run_in_threadpool(self.store.those_in, asked)
+            keys = {*self._known, *self._lines.values()}
+            valid = await run_in_threadpool(self.store.those_in, keys)
             self._changes, self._found_at = changes, now
-            for key in asked - found:
+            for key in keys - valid:
                 self._known.pop(key, None)
             for task, key in self._lines.items():
-                if key in asked - found:
+                if key in keys - valid:
                     self._out.add(task)
                     task.cancel()

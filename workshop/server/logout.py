@@ -39,10 +39,10 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         if identity is None:
             return RedirectResponse("/join", 303)
         try:
-            given = await request_body.form(request)
+            form = await request_body.form(request)
         except request_body.TooMuch as error:
             return plain_pages.page("Log out", f"<p>{escape(str(error))}</p>", status=413)
-        if given.get("who") != "all":
+        if form.get("who") != "all":
             await run_in_threadpool(store.log_out, identity.id)
             response: Response = RedirectResponse("/join", 303)
             # A cookie that lets nobody in: the limits know by it who comes in again from this browser.
@@ -55,7 +55,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         token, code = await run_in_threadpool(auth.log_everybody_out, store)
         _, secret = await run_in_threadpool(auth.let_in, store, "instructor", identity.nickname)
         where = f"{request.url.scheme}://{request.url.netloc}"
-        response = plain_pages.page("Everybody is logged out", _made(where, token, code))
+        response = plain_pages.page("Everybody is logged out", _secrets_page(where, token, code))
         set_cookie(response, cookie, secret)
         return response
 
@@ -63,7 +63,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
 
 
 def _question(identity: Identity) -> str:
-    """What somebody is asked before they are logged out."""
+    """The question before a logout."""
     name = f"<p>You are in as <b><bdi>{escape(identity.nickname)}</bdi></b>."
     back = '<p class="here"><a href="/">Stay</a></p>'
     match identity.role:
@@ -81,8 +81,8 @@ def _question(identity: Identity) -> str:
     )
 
 
-def _made(where: str, token: str, code: str) -> str:
-    """What the instructor needs to let the class in again. It is shown once."""
+def _secrets_page(where: str, token: str, code: str) -> str:
+    """The new token and class code for the instructor. They are shown once."""
     link, learners = f"{where}/?token={token}", f"{where}/join?code={code}"
     return (
         "<p>You are still in, in this browser. This page is shown once; note what is on it.</p>"

@@ -36,9 +36,9 @@ class LimitedLog:
             if self._written >= self._a_minute:
                 self._left_out += 1
                 return len(text)
-            kept = self._shortened(text)
-            self._written += len(kept)
-            self._stream.write(kept)
+            shortened = self._shortened(text)
+            self._written += len(shortened)
+            self._stream.write(shortened)
             if self._written >= self._a_minute:
                 self._stream.write("Too much was logged; what comes within this minute is left out.\n")
             self._stream.flush()
@@ -70,8 +70,8 @@ class LimitedLog:
     def _keep_small(self) -> None:
         with suppress(OSError, ValueError):  # a stream without a file
             number = self._stream.fileno()
-            found = os.fstat(number)
-            if stat.S_ISREG(found.st_mode) and found.st_size > self._largest:
+            file_status = os.fstat(number)
+            if stat.S_ISREG(file_status.st_mode) and file_status.st_size > self._largest:
                 here = f"/proc/self/fd/{number}"
                 shutil.copyfile(here, f"{os.readlink(here)}.1")
                 os.ftruncate(number, 0)
@@ -80,4 +80,4 @@ class LimitedLog:
 def spare() -> None:
     """Let everything that this process logs from now on go through one such stream."""
     if not isinstance(sys.stderr, LimitedLog):
-        sys.stderr = LimitedLog(sys.stderr)  # type: ignore[assignment]  # has what logs need
+        sys.stderr = LimitedLog(sys.stderr)

@@ -7,14 +7,14 @@ from starlette.convertors import IntegerConvertor, register_url_convertor
 DIGITS = 40  # more than the number of anything has, and fewer than Python refuses to read (4,300)
 
 
-def number(given: str) -> int:
+def number(text: str) -> int:
     """The number in an address. A very long one is cut, and then nothing has that number.
 
     Raises ValueError for other text.
     """
-    digits = given.strip()
+    digits = text.strip()
     if not (digits.isascii() and digits.isdecimal()):
-        raise ValueError(f"{given[:40]!r} is no number")
+        raise ValueError(f"{text[:40]!r} is no number")
     return int(digits.lstrip("0")[:DIGITS] or "0")
 
 

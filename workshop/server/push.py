@@ -1,6 +1,6 @@
-"""Pushing what changes to everybody who watches: one poller for each watched thing, one message for all viewers.
+"""Pushes changes to all viewers: one poller for each topic, one message for all viewers.
 
-What is watched consists of sections, pieces of JSON under names. A viewer that has just come gets all of them, later
+A topic consists of sections, pieces of JSON under names. A viewer that has just come gets all of them, later
 only those that have changed since its last message. A slow viewer skips what was overtaken meanwhile.
 """
 
@@ -42,8 +42,8 @@ class Topic:
 
     def update(self, sections: Mapping[str, str]) -> None:
         """Store sections, and wake waiting viewers if a section is new."""
-        known = {name: text for name, (_, text) in self._sections.items()}
-        changed = {name: text for name, text in sections.items() if known.get(name) != text}
+        texts = {name: text for name, (_, text) in self._sections.items()}
+        changed = {name: text for name, text in sections.items() if texts.get(name) != text}
         if not changed:
             return
         self.version += 1
@@ -52,17 +52,17 @@ class Topic:
         self._changed.set()
         self._changed = asyncio.Event()
 
-    async def wait(self, seen: int) -> None:
+    async def wait(self, version: int) -> None:
         """Until there is something newer than version `seen`."""
-        while self.version <= seen:
+        while self.version <= version:
             await self._changed.wait()
 
-    def message(self, seen: int) -> str:
+    def message(self, version: int) -> str:
         """The changes since version `seen` as one JSON object, made once for all viewers with that version."""
-        if seen not in self._messages:
-            news = [f"{dumps(name)}:{text}" for name, (at, text) in self._sections.items() if at > seen]
-            self._messages[seen] = f'{{"version":{self.version},"sections":{{{",".join(news)}}}}}'
-        return self._messages[seen]
+        if version not in self._messages:
+            news = [f"{dumps(name)}:{text}" for name, (at, text) in self._sections.items() if at > version]
+            self._messages[version] = f'{{"version":{self.version},"sections":{{{",".join(news)}}}}}'
+        return self._messages[version]
 
 
 class Hub:

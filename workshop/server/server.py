@@ -21,7 +21,7 @@ from workshop.server.connections import Requests, Sockets
 from workshop.server.join import Join
 from workshop.server.limit_middleware import LimitMiddleware
 from workshop.server.login_attempts import Attempts
-from workshop.server.page_rewriter import LoadingScreen, RecordingNotice
+from workshop.server.page_rewriter import LoadingScreen, RecordingNotice, UnknownPages
 from workshop.server.quiz import routes as quiz
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
@@ -70,8 +70,8 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
-    found = recorded(store.database)
-    marks = [Middleware(RecordingNotice, found=found)] if found is not None else []
+    origin = recorded(store.database)
+    marks = [Middleware(RecordingNotice, origin=origin)] if origin is not None else []
     join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -87,6 +87,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
+            Middleware(UnknownPages),
             Middleware(LoadingScreen),
         ],
     )
@@ -97,9 +98,9 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
     the port can't be had or the store can't be opened."""
     check_port(host, port)
+    _allow_lines()
     limits.shared()  # raises BadInput
     with Store.open() as store:
-        _allow_lines()
         logs.spare()
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
         server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
@@ -133,6 +134,6 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
 def _allow_lines() -> None:
     """Many systems allow a program a thousand open files unless it asks for more."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = MOST_LINES if hard == resource.RLIM_INFINITY else min(MOST_LINES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    files = MOST_LINES if hard == resource.RLIM_INFINITY else min(MOST_LINES, hard)
+    if soft != resource.RLIM_INFINITY and soft < files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))

@@ -26,7 +26,7 @@ from workshop.study.trial_monitor import CANCELLED
 
 GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed
 RECENT = 50  # studies among which those are that go on
-TOLD = 3  # lines of its log that are shown of one that failed
+LAST_LINES = 3  # lines of its log that are shown of one that failed
 
 
 @dataclass
@@ -47,7 +47,7 @@ class StudyProcess:
             return ""
         with suppress(OSError):
             lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-            return " ".join(lines[-TOLD:]) or f"Its command ended with exit code {self.process.returncode}."
+            return " ".join(lines[-LAST_LINES:]) or f"Its command ended with exit code {self.process.returncode}."
         return f"Its command ended with exit code {self.process.returncode}."
 
 
@@ -69,7 +69,7 @@ class Runners:
         if study.state == "running":
             raise BadInput(f"Study {study.id} goes on already.")
         with self._lock:
-            if (known := self._known.get(study.id)) is not None and not known.ended.is_set():  # about to begin
+            if (earlier := self._known.get(study.id)) is not None and not earlier.ended.is_set():  # about to begin
                 raise BadInput(f"Study {study.id} goes on already.")
             self._only_one(store, session)
             log = config.home() / "studies" / f"{study.id}.log"
@@ -84,7 +84,7 @@ class Runners:
         """Ask a study's process to end, as Ctrl-C does, and kill it where it doesn't; returns at once. Raises BadInput
         for learners, and where this dashboard doesn't run that study."""
         only_instructor(identity)
-        running = self.of(study_id)
+        running = self.find(study_id)
         if running is None or running.ended.is_set():
             raise BadInput(
                 f"Study {study_id} is not run by this dashboard, so it can't be stopped here; whoever runs it can "
@@ -95,21 +95,27 @@ class Runners:
             running.process.send_signal(signal.SIGINT)
             threading.Thread(target=_insist, args=(running,), name=f"stop study {study_id}", daemon=True).start()
 
-    def of(self, study_id: int) -> StudyProcess | None:
+    def find(self, study_id: int) -> StudyProcess | None:
         """The process that runs, or last ran, a study from here."""
         with self._lock:
             return self._known.get(study_id)
 
     def _only_one(self, store: Store, session: SessionRecord) -> None:
         """Refuse a second study in a session, because the trials of two would wait for each other. Raises BadInput."""
-        there = {one.study_id for one in self._known.values() if not one.ended.is_set() and one.session == session.name}
+        running = {
+            process.study_id
+            for process in self._known.values()
+            if not process.ended.is_set() and process.session == session.name
+        }
         for study in store.studies(limit=RECENT):
-            if study.state == "running" and study.id not in there:
+            if study.state == "running" and study.id not in running:
                 newest = store.runs(study_id=study.id, limit=1)
                 if newest and newest[0].session_id == session.id:
-                    there.add(study.id)
-        if there:
-            raise BadInput(f"Study {min(there)} goes on in session {session.name}; stop it, or wait until it is done.")
+                    running.add(study.id)
+        if running:
+            raise BadInput(
+                f"Study {min(running)} goes on in session {session.name}; stop it, or wait until it is done."
+            )
 
     def _wait(self, running: StudyProcess) -> None:
         """Take note of its end, or it would stay in the process table."""

@@ -38,7 +38,7 @@ class Gate:
         begun. Raises TooManyRequests where `who` has their share of work here, or no place is free."""
         self._counts.take(who)
         places = [self._open, self._reserved] if reserved else [self._open]
-        place = next((one for one in places if one.acquire(blocking=False)), None)
+        place = next((free_place for free_place in places if free_place.acquire(blocking=False)), None)
         if place is None:
             self._counts.give_back(who)
             raise TooManyRequests(BUSY)

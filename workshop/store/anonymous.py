@@ -49,8 +49,8 @@ class Names:
         self._new = {form: new for name, new in named.items() for form in _forms(name)} | named
         self._known = _any_of(self._new)
         # Behind a longer one, a shorter folder finds nothing any more.
-        wanted = sorted({folder.rstrip("/") for folder in folders} - {""}, key=len, reverse=True)
-        self._folders = [folder for folder in wanted if folder.count("/") > 1]
+        longest_first = sorted({folder.rstrip("/") for folder in folders} - {""}, key=len, reverse=True)
+        self._folders = [folder for folder in longest_first if folder.count("/") > 1]
 
     @property
     def replaced(self) -> int:
@@ -68,7 +68,7 @@ class Names:
                 text = text.replace(f"{folder}/", "/workshop/") if folder in text else text
             text = _PATH.sub(_shortened, text)
         if self._known is not None:
-            text = self._known.sub(lambda found: self._new[found[0]], text)
+            text = self._known.sub(lambda match: self._new[match[0]], text)
         return _ADDRESS.sub(ADDRESS, text) if "." in text else text
 
     def file(self, data: bytes) -> bytes | None:
@@ -88,25 +88,25 @@ class Names:
         if isinstance(value, str):
             return self.text(value, paths)
         if isinstance(value, Mapping):
-            return {self.text(name, paths): self.clean(one, paths) for name, one in value.items()}
+            return {self.text(name, paths): self.clean(member, paths) for name, member in value.items()}
         if isinstance(value, list | tuple):
-            return [self.clean(one, paths) for one in value]
+            return [self.clean(member, paths) for member in value]
         return value
 
 
 def hosts_in(value: Any) -> Iterable[str]:
     """The names of hosts in a JSON value as we keep them: placements, rank maps, machines, errors, sites."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            if key in ("host", "address") and isinstance(one, str):
-                yield one
-            elif key == "hosts" and isinstance(one, list | tuple):
-                yield from _listed(one)
+        for key, member in value.items():
+            if key in ("host", "address") and isinstance(member, str):
+                yield member
+            elif key == "hosts" and isinstance(member, list | tuple):
+                yield from _listed(member)
             else:
-                yield from hosts_in(one)
+                yield from hosts_in(member)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from hosts_in(one)
+        for member in value:
+            yield from hosts_in(member)
 
 
 def _listed(hosts: Iterable[Any]) -> Iterable[str]:
@@ -118,18 +118,18 @@ def _listed(hosts: Iterable[Any]) -> Iterable[str]:
 
 def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
     """A number for each name, in the order of their appearance; known names keep theirs."""
-    there = list(dict.fromkeys(names))
+    distinct = list(dict.fromkeys(names))
     form = re.compile(rf"{re.escape(prefix)}[1-9][0-9]{{0,5}}")
-    found = {name: name for name in there if form.fullmatch(name)}
+    numbered = {name: name for name in distinct if form.fullmatch(name)}
     number = 0
-    for name in there:
-        if name in found:
+    for name in distinct:
+        if name in numbered:
             continue
         number += 1
-        while f"{prefix}{number}" in found:
+        while f"{prefix}{number}" in numbered:
             number += 1
-        found[name] = f"{prefix}{number}"
-    return found
+        numbered[name] = f"{prefix}{number}"
+    return numbered
 
 
 def _forms(name: str) -> set[str]:
@@ -140,16 +140,16 @@ def _forms(name: str) -> set[str]:
 
 def _only_picture(png: bytes) -> bytes | None:
     """A PNG picture without comments and other parts that drawing doesn't need; None for a damaged one."""
-    kept, at = [_PNG], len(_PNG)
+    parts, at = [_PNG], len(_PNG)
     while at < len(png):
         end = at + 12 + int.from_bytes(png[at : at + 4])  # length, kind, contents, check
         part, kind = png[at:end], png[at + 4 : at + 8]
         if end > len(png) or zlib.crc32(part[4:-4]) != int.from_bytes(part[-4:]):
             return None
         if kind in _PNG_PARTS:
-            kept.append(part)
+            parts.append(part)
         if kind == b"IEND":
-            return b"".join(kept)
+            return b"".join(parts)
         at = end
     return None
 
@@ -162,7 +162,7 @@ def _any_of(names: Collection[str]) -> re.Pattern[str] | None:
     return re.compile(rf"(?<![\w])(?:{longest})(?![\w])")
 
 
-def _shortened(found: re.Match[str]) -> str:
-    path = found[0]
+def _shortened(match: re.Match[str]) -> str:
+    path = match[0]
     start = max(path.rfind(marker) for marker in _KEPT_FROM)
     return path[start + 1 :] if start >= 0 else path.rstrip("/").rpartition("/")[2]

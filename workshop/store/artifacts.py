@@ -35,8 +35,8 @@ class Artifacts:
             row = connection.execute(query.where(artifacts.c.run_id == run_id, artifacts.c.name == name)).first()
         if row is not None:
             return _record(row, bytes(row.data))
-        there = ", ".join(artifact.name for artifact in self.artifacts(run_id)) or "none"
-        raise BadInput(f"Run {run_id} has no artifact {name!r}; it has {there}.")
+        names = ", ".join(artifact.name for artifact in self.artifacts(run_id)) or "none"
+        raise BadInput(f"Run {run_id} has no artifact {name!r}; it has {names}.")
 
     def artifacts(self, run_id: int) -> list[Artifact]:
         """A run's files in the order of their names, without their data."""

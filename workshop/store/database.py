@@ -31,10 +31,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
 
+from workshop.core.disk import NEEDED, NoRoom
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.memory import size
 from workshop.store import tables
 
 BUSY = 10.0  # seconds to wait for another writer
+FULL = "has no room left"
 CONNECT = 5  # seconds to wait for a PostgreSQL server
 WRITERS_LOCK = 7_019_426_115  # any number that nobody else uses in this database
 
@@ -72,8 +75,8 @@ class Database:
 
     @contextmanager
     def writing(self, durable: bool = False) -> Iterator[Connection]:
-        """The only writing transaction of the moment. What a `durable` one wrote survives a power cut as well, where
-        others only survive the end of any process. Raises WorkshopError where the database doesn't answer."""
+        """The only writing transaction of the moment. A `durable` one also survives a power cut; the others survive
+        only the end of a process. Raises WorkshopError where the database doesn't answer."""
         with self._worded(), (self._durable if durable else self._writer).begin() as connection:
             yield connection
 
@@ -85,7 +88,8 @@ class Database:
         except (DataError, IntegrityError, ProgrammingError):
             raise
         except DBAPIError as error:
-            raise WorkshopError(self._words(error)) from None
+            words = self._words(error)
+            raise (NoRoom if FULL in words else WorkshopError)(words) from None
 
     @property
     def where(self) -> str:
@@ -96,21 +100,21 @@ class Database:
         return self.url.set(drivername="postgresql", query=query).render_as_string(hide_password=True)
 
     def _words(self, error: DBAPIError) -> str:
-        """What a database said, as one sentence."""
-        said = " ".join(str(error.orig).split()).rstrip(".")
+        """The message of a database, as one sentence."""
+        message = " ".join(str(error.orig).split()).rstrip(".")
         sqlite = self.url.get_backend_name() == "sqlite"
-        if sqlite and ("not a database" in said or "malformed" in said):
-            fix = f"is damaged or not a store ({said}); move the file away, or restore it from a copy"
-        elif sqlite and ("readonly" in said or "unable to open" in said):
-            fix = f"can't be written ({said}); set WORKSHOP_HOME to a folder of your own on a local disk"
-        elif "full" in said or "No space left" in said:
-            fix = f"has no room left ({said}); free some space on its disk"
+        if sqlite and ("not a database" in message or "malformed" in message):
+            fix = f"is damaged or not a store ({message}); move the file away, or restore it from a copy"
+        elif sqlite and ("readonly" in message or "unable to open" in message):
+            fix = f"can't be written ({message}); set WORKSHOP_HOME to a folder of your own on a local disk"
+        elif "full" in message or "No space left" in message:
+            fix = f"{FULL} ({message}); free {size(NEEDED)} on its disk"
         elif sqlite:
-            fix = f"doesn't answer ({said}); see who else uses it"
-        elif "permission denied" in said:
-            fix = f"can't be used ({said}); give its user a database of their own"
+            fix = f"doesn't answer ({message}); see who else uses it"
+        elif "permission denied" in message:
+            fix = f"can't be used ({message}); give its user a database of their own"
         else:
-            fix = f"doesn't answer ({said}); see that the server runs and that WORKSHOP_DATABASE_URL is right"
+            fix = f"doesn't answer ({message}); see that the server runs and that WORKSHOP_DATABASE_URL is right"
         return f"The store {self.where} {fix}."
 
     def _prepare(self) -> None:
@@ -127,8 +131,8 @@ class Database:
             raise BadInput(self._words(error)) from None
 
     def _create(self, connection: Connection) -> None:
-        found = self._version(connection)
-        if found is None:
+        version = self._version(connection)
+        if version is None:
             others = set(inspect(connection).get_table_names()) & set(tables.metadata.tables)
             if others:
                 raise BadInput(
@@ -138,27 +142,29 @@ class Database:
             tables.metadata.create_all(connection)
             connection.execute(tables.spans.insert(), [{"n": n} for n in range(tables.SPANS)])
             connection.execute(tables.schema.insert().values(version=tables.VERSION))
-        elif found < tables.VERSION:
-            self._bring_up_to_date(connection, found)
-        elif found > tables.VERSION:
+        elif version < tables.VERSION:
+            self._bring_up_to_date(connection, version)
+        elif version > tables.VERSION:
             raise BadInput(
-                f"The store {self.where} has version {found}, this program reads version {tables.VERSION}: "
+                f"The store {self.where} has version {version}, this program reads version {tables.VERSION}: "
                 "it was written by a newer version of the workshop, which is the one to use with it."
             )
 
-    def _bring_up_to_date(self, connection: Connection, found: int) -> None:
+    def _bring_up_to_date(self, connection: Connection, stored_version: int) -> None:
         """Add the tables, columns and indexes that an older store lacks; its contents stay."""
-        new = [part for version, parts in tables.SINCE.items() if version > found for part in parts]
+        new = [part for version, parts in tables.SINCE.items() if version > stored_version for part in parts]
         missing = [part for part in new if isinstance(part, Table)]
         others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
         if others:
             raise BadInput(
-                f"The store {self.where} of version {found} has tables of something else "
+                f"The store {self.where} of version {stored_version} has tables of something else "
                 f"({', '.join(sorted(others))}); give the workshop a database of its own."
             )
         tables.metadata.create_all(connection, missing)
         columns = [part for part in new if isinstance(part, Column)]
-        for column in (one for one in columns if one.table not in missing):  # those just made are whole
+        for column in (
+            new_column for new_column in columns if new_column.table not in missing
+        ):  # those just made are whole
             kind = column.type.compile(connection.dialect)
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
         for index in (part for part in new if isinstance(part, Index)):

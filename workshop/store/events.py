@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, true
@@ -18,8 +18,8 @@ from workshop.store.tables import SPANS, batches, events, names, runs, spans
 if TYPE_CHECKING:
     import psycopg
 
-Told = tuple[float, str, int | None, float]  # time, name, step, value: as ranks send it
-Batch = tuple[int, int, int, Sequence[Told]]  # run id, rank, number from 1, events
+EventValues = tuple[float, str, int | None, float]  # time, name, step, value: as ranks send it
+Batch = tuple[int, int, int, Sequence[EventValues]]  # run id, rank, number from 1, events
 
 HUGE = 1e300  # a hundred million such values can be added
 
@@ -31,6 +31,7 @@ _BEFORE = select(batches.c.rank, batches.c.batch).where(
     batches.c.run_id == bindparam("wanted"), batches.c.batch.in_(bindparam("numbers", expanding=True))
 )
 _COUNT = runs.update().where(runs.c.id == bindparam("wanted")).values(events=bindparam("last"))
+_PROGRESS = runs.update().where(runs.c.id == bindparam("wanted")).values(progress=bindparam("done"))
 _INSERT = str(events.insert().compile(dialect=sqlite.dialect()))
 
 
@@ -39,21 +40,26 @@ class Events:
 
     database: Database
 
-    def add_events(self, run_id: int, rank: int, batch: int, events: Sequence[Told]) -> bool:
+    def add_events(self, run_id: int, rank: int, batch: int, events: Sequence[EventValues]) -> bool:
         """Store a numbered batch of one rank. False, and nothing written, where it was stored before."""
         return self.add_batches([(run_id, rank, batch, events)]) == 1
 
-    def add_batches(self, given: Iterable[Batch]) -> int:
-        """Store batches in one transaction; those stored before are left out. Returns how many were new."""
+    def add_batches(
+        self, all_batches: Iterable[Batch], progress: Mapping[int, tuple[float, float]] | None = None
+    ) -> int:
+        """Store batches, and how far runs are (done, total), in one transaction. Batches that are stored already are
+        left out. Returns how many were new."""
         by_run: dict[int, list[Batch]] = defaultdict(list)
-        for batch in given:
+        for batch in all_batches:
             by_run[batch[0]].append(batch)
         stored = 0
         with self.database.writing() as connection:
-            wanted = {name for some in by_run.values() for *_, told in some for _, name, _, _ in told}
-            numbers = _number_names(connection, wanted)
+            event_names = {name for some in by_run.values() for *_, values in some for _, name, _, _ in values}
+            numbers = _number_names(connection, event_names)
             for run_id, some in by_run.items():
                 stored += _add_to_run(connection, run_id, some, numbers)
+            for run_id, done in (progress or {}).items():
+                connection.execute(_PROGRESS, {"wanted": run_id, "done": done})
         return stored
 
     def missing_batches(self, run_id: int) -> dict[int, list[int]]:
@@ -64,8 +70,8 @@ class Events:
             counts = select(batches.c.rank, func.count(), func.max(batches.c.batch)).where(of_run)
             for rank, count, last in connection.execute(counts.group_by(batches.c.rank)).all():
                 if count < last:
-                    there = connection.scalars(select(batches.c.batch).where(of_run, batches.c.rank == rank))
-                    missing[rank] = sorted(set(range(1, last + 1)) - set(there))
+                    present = connection.scalars(select(batches.c.batch).where(of_run, batches.c.rank == rank))
+                    missing[rank] = sorted(set(range(1, last + 1)) - set(present))
         return missing
 
     def events(
@@ -83,8 +89,8 @@ class Events:
         if rank is not None:
             query = query.where(events.c.rank == rank)
         with self.database.reading() as connection:
-            found = connection.execute(query)
-            return [Event(who, at, name, step, _number(value), number) for who, at, name, step, value, number in found]
+            rows = connection.execute(query)
+            return [Event(who, at, name, step, _number(value), number) for who, at, name, step, value, number in rows]
 
     def last_event_id(self, run_id: int) -> int:
         """The id of a run's newest event, which is also how many it has; 0 for none."""
@@ -93,9 +99,9 @@ class Events:
 
     def event_names(self, run_id: int) -> list[str]:
         """The names of a run's events, sorted."""
-        there = select(events.c.id).where(events.c.run_id == run_id, events.c.name_id == names.c.id).exists()
+        in_run = select(events.c.id).where(events.c.run_id == run_id, events.c.name_id == names.c.id).exists()
         with self.database.reading() as connection:
-            return sorted(connection.scalars(select(names.c.name).where(there)))
+            return sorted(connection.scalars(select(names.c.name).where(in_run)))
 
     def totals(self, run_id: int) -> dict[str, dict[int, tuple[int, float]]]:
         """For each name and rank the number of events and the sum of their values, those left out that are no
@@ -125,9 +131,9 @@ class Events:
             if name_id is None:
                 return []
             ranks = select(batches.c.rank).distinct().where(batches.c.run_id == run_id).order_by(batches.c.rank)
-            there = connection.scalars(ranks).all()
-            found = [_series(connection, run_id, name_id, name, rank, points) for rank in there]
-        return [series for series in found if series.count]
+            rank_numbers = connection.scalars(ranks).all()
+            all_series = [_series(connection, run_id, name_id, name, rank, points) for rank in rank_numbers]
+        return [series for series in all_series if series.count]
 
 
 _names = names  # `Events.events` has an argument of this name
@@ -149,32 +155,34 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _number_names(connection: Connection, wanted: set[str]) -> dict[str, int]:
+def _number_names(connection: Connection, event_names: set[str]) -> dict[str, int]:
     """The numbers of event names; new names get one."""
-    if not wanted:
+    if not event_names:
         return {}
-    known = dict(connection.execute(_NUMBERS, {"wanted": list(wanted)}).all())
-    new = sorted(wanted - known.keys())
+    numbers = dict(connection.execute(_NUMBERS, {"wanted": list(event_names)}).all())
+    new = sorted(event_names - numbers.keys())
     if new:
         connection.execute(names.insert(), [{"name": name} for name in new])
-        known = dict(connection.execute(_NUMBERS, {"wanted": list(wanted)}).all())
-    return known
+        numbers = dict(connection.execute(_NUMBERS, {"wanted": list(event_names)}).all())
+    return numbers
 
 
-def _add_to_run(connection: Connection, run_id: int, given: Sequence[Batch], numbers: dict[str, int]) -> int:
+def _add_to_run(connection: Connection, run_id: int, new_batches: Sequence[Batch], numbers: dict[str, int]) -> int:
     """Store batches of one run, within a writing transaction. Returns how many were new."""
     last = connection.scalar(_LAST, {"wanted": run_id})
     if last is None:
         raise BadInput(f"There is no run {run_id}.")
-    wanted = {(rank, number): told for _, rank, number, told in reversed(given)}  # of equal ones the first counts
-    these = {"wanted": run_id, "numbers": list({number for _, number in wanted})}
+    by_key = {
+        (rank, number): values for _, rank, number, values in reversed(new_batches)
+    }  # of equal ones the first counts
+    these = {"wanted": run_id, "numbers": list({number for _, number in by_key})}
     before = connection.execute(_BEFORE, these).all()
-    new = {key: told for key, told in sorted(wanted.items()) if key not in set(before)}
+    new = {key: values for key, values in sorted(by_key.items()) if key not in set(before)}
     if not new:
         return 0
     rows = []
-    for (rank, _), told in new.items():
-        for time, name, step, value in told:
+    for (rank, _), values in new.items():
+        for time, name, step, value in values:
             last += 1
             number = None if math.isnan(value) else value
             rows.append((run_id, last, numbers[name], rank, step, time, number))

@@ -24,9 +24,9 @@ class Guesses:
             connection.execute(
                 guesses.insert().values(about=about, identity_id=identity_id, value=value, created_at=time.time())
             )
-        found = self.guess(identity_id, about)
-        assert found is not None, "just written"
-        return found
+        guess = self.guess(identity_id, about)
+        assert guess is not None, "just written"
+        return guess
 
     def guess(self, identity_id: int | None, about: str) -> Guess | None:
         """A person's guess; None without one."""

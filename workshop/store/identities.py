@@ -1,4 +1,4 @@
-"""Who came in through the dashboard's door, and small settings."""
+"""The people who logged in to the dashboard, and small settings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import random
 import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from hashlib import sha256
 
 from sqlalchemy import ColumnElement, Connection, Select, select
+from sqlalchemy.exc import IntegrityError
 
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
@@ -19,7 +21,7 @@ COUNTED = 99  # people of one nickname who get the next number behind it; later 
 STAY = 30 * 86400.0  # seconds for which a cookie is worth something
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
 _SOME = 500  # values in a query: databases take so many
-_DRAWN = 50  # numbers that are drawn and looked up at once
+_CANDIDATES = 50  # numbers that are drawn and looked up at once
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -36,35 +38,46 @@ class Identities:
             return _added(connection, role, name, token_hash, time.time())
 
     def identity(self, token_hash: str) -> Identity | None:
-        """Who is in by the token of this hash; None: nobody, or nobody any more."""
+        """The identity that is logged in with the token of this hash; None where there is none, or it was logged
+        out."""
         with self.database.reading() as connection:
-            return _known(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
+            return _find(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
 
     def those_in(self, token_hashes: Iterable[str]) -> set[str]:
         """The hashes among these whose tokens let somebody in."""
-        asked, found = list(token_hashes), set[str]()
+        hashes, valid = list(token_hashes), set[str]()
         still = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
         with self.database.reading() as connection:
-            for begin in range(0, len(asked), _SOME):
-                some = asked[begin : begin + _SOME]
-                found.update(connection.scalars(still.where(identities.c.token_hash.in_(some))))
-        return found
+            for begin in range(0, len(hashes), _SOME):
+                some = hashes[begin : begin + _SOME]
+                valid.update(connection.scalars(still.where(identities.c.token_hash.in_(some))))
+        return valid
 
     def former_identity(self, token_hash: str) -> Identity | None:
-        """Who is or was in by the token of this hash, and did not log out themselves."""
+        """The identity that is or was logged in with the token of this hash and did not log out."""
         with self.database.reading() as connection:
-            return _known(connection, token_hash)
+            return _find(connection, token_hash)
 
     def let_in_again(self, former_hash: str, token_hash: str, role: Role, nickname: str) -> Identity | None:
-        """Let somebody in by a new token who had the former one, and stays who they were; None where nobody in this
-        role with this nickname had it."""
-        theirs = (identities.c.token_hash == former_hash, identities.c.role == role, identities.c.nickname == nickname)
+        """Give an identity a new token in place of the former one. Returns None where no identity with this role and
+        nickname had it."""
+        conditions = (
+            identities.c.token_hash == former_hash,
+            identities.c.role == role,
+            identities.c.nickname == nickname,
+        )
         values = {"token_hash": token_hash, "let_in_at": time.time()}
         with self.database.writing() as connection:
-            if connection.execute(identities.update().where(*theirs).values(**values)).rowcount == 0:
+            if connection.execute(identities.update().where(*conditions).values(**values)).rowcount == 0:
                 return None
             _tell_changed(connection)
-            return _known(connection, token_hash)
+            return _find(connection, token_hash)
+
+    def remove_identity(self, identity_id: int) -> None:
+        """Delete an identity that has no runs, no guesses and no place in a round; others stay."""
+        with suppress(IntegrityError), self.database.writing() as connection:
+            connection.execute(identities.delete().where(identities.c.id == identity_id))
+            _tell_changed(connection)
 
     def log_out(self, identity_id: int) -> None:
         """Make a person's token invalid; the person can't come back."""
@@ -92,30 +105,30 @@ class Identities:
         """
         known_by = _notebook(name)
         with self.database.writing() as connection:
-            there = _known(connection, known_by)
-            return there or _added(connection, "learner", _free(connection, name, ["learner"]), known_by)
+            known_learner = _find(connection, known_by)
+            return known_learner or _added(connection, "learner", _free(connection, name, ["learner"]), known_by)
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
         """The ids of learners among these who came from notebooks, with their names there."""
-        known = {_notebook(name): name for name in names}
+        name_of_hash = {_notebook(name): name for name in names}
         these = identities.c.token_hash.startswith(_NOTEBOOK, autoescape=True)
         with self.database.reading() as connection:
-            found = connection.execute(select(identities.c.id, identities.c.token_hash).where(these)).all()
-        return {row.id: known[row.token_hash] for row in found if row.token_hash in known}
+            rows = connection.execute(select(identities.c.id, identities.c.token_hash).where(these)).all()
+        return {row.id: name_of_hash[row.token_hash] for row in rows if row.token_hash in name_of_hash}
 
     def add_ticket(self, ticket_hash: str, until: float) -> None:
         """Store the hash of a ticket that is valid until then; expired ones are deleted."""
         with self.database.writing() as connection:
-            mine = settings.c.key.startswith(_TICKET, autoescape=True)
-            connection.execute(settings.delete().where(mine, settings.c.value < _moment(time.time())))
+            is_ticket = settings.c.key.startswith(_TICKET, autoescape=True)
+            connection.execute(settings.delete().where(is_ticket, settings.c.value < _moment(time.time())))
             connection.execute(settings.insert().values(key=_TICKET + ticket_hash, value=_moment(until)))
 
     def take_ticket(self, ticket_hash: str) -> bool:
-        """Use a ticket up. Whether it was worth something: one is taken once."""
+        """Use up a ticket. Returns whether it was valid: a ticket is valid once."""
         now = settings.c.value >= _moment(time.time())
         with self.database.writing() as connection:
-            taken = connection.execute(settings.delete().where(settings.c.key == _TICKET + ticket_hash, now))
-        return taken.rowcount == 1
+            deletion = connection.execute(settings.delete().where(settings.c.key == _TICKET + ticket_hash, now))
+        return deletion.rowcount == 1
 
     def setting(self, key: str) -> str | None:
         """A small setting; None where it was never set."""
@@ -140,15 +153,17 @@ def numbered(connection: Connection, nickname: str, column: ColumnElement[str], 
     names, digits = [nickname, *(_behind(nickname, number) for number in range(2, COUNTED + 1))], len(str(COUNTED))
     while (free := _first_free(connection, names, column, among)) is None:
         digits += 1
-        names = [_behind(nickname, number) for number in random.sample(range(10 ** (digits - 1), 10**digits), _DRAWN)]
+        names = [
+            _behind(nickname, number) for number in random.sample(range(10 ** (digits - 1), 10**digits), _CANDIDATES)
+        ]
     return free
 
 
 def _first_free(
     connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[str]
 ) -> str | None:
-    taken = set(connection.scalars(among.where(column.in_(names))))
-    return next((name for name in names if name not in taken), None)
+    used = set(connection.scalars(among.where(column.in_(names))))
+    return next((name for name in names if name not in used), None)
 
 
 def _behind(nickname: str, number: int) -> str:
@@ -177,7 +192,7 @@ def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str
     return numbered(connection, nickname, identities.c.nickname, among)
 
 
-def _known(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
+def _find(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
     columns = (identities.c.id, identities.c.role, identities.c.nickname, identities.c.created_at)
     row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash, *conditions)).first()
     return Identity(*row) if row is not None else None
@@ -189,9 +204,9 @@ def _added(
     values = {"role": role, "nickname": nickname, "token_hash": token_hash, "created_at": time.time()}
     values["let_in_at"] = let_in_at
     connection.execute(identities.insert().values(**values))
-    found = _known(connection, token_hash)
-    assert found is not None, "just written"
-    return found
+    identity = _find(connection, token_hash)
+    assert identity is not None, "just written"
+    return identity
 
 
 def _moment(seconds: float) -> str:

@@ -27,7 +27,7 @@ _INVISIBLE = re.compile(
 )
 _RESERVED = "instructor"
 # What looks like one of its letters in some font: Latin, Greek, Cyrillic, Armenian, Coptic, Cherokee, Lisu, and others.
-_ALIKE = {
+_LOOKALIKES = {
     "i": "l1|!¡ıɩɪιіӏꙇǀᎥꓲⲓا׀וןᛁ",
     "n": "ɴŋƞηνпиՈոռꓠⲛᴎ",
     "s": "$5ѕꜱʂƽտᏚꓢ§",
@@ -37,7 +37,7 @@ _ALIKE = {
     "c": "сᴄⲥᏟꓚ¢ƈ",
     "o": "0оοσօᴏⲟჿөɵø○◯〇ꓳסഠဝہه",
 }
-_LETTERS = {ord(one): letter for letter, others in _ALIKE.items() for one in others}
+_LETTERS = {ord(lookalike): letter for letter, others in _LOOKALIKES.items() for lookalike in others}
 # What Unicode's compatibility forms leave as it is, or make a sigma of: letters in black squares and circles, of flags.
 _FIRST = {
     **{begin + place: chr(ord("a") + place) for begin in (0x1F150, 0x1F170, 0x1F1E6) for place in range(26)},
@@ -45,16 +45,18 @@ _FIRST = {
 }
 
 
-def checked_nickname(given: str) -> str:
+def checked_nickname(text: str) -> str:
     """A nickname as it will be shown. Raises BadInput with one sentence."""
-    name = " ".join(unicodedata.normalize("NFC", given).split())
+    name = " ".join(unicodedata.normalize("NFC", text).split())
     if not name:
         raise BadInput("Please give a nickname, so that others can tell your runs from theirs.")
     if len(name) > LONGEST_NICKNAME:
         raise BadInput(f"The nickname has {len(name)} characters; at most {LONGEST_NICKNAME} fit.")
     # Control and format characters could turn the line around or hide; unassigned ones have no shape.
     rest = _IN_PLACE.sub("", name)
-    if _INVISIBLE.search(rest) or any(unicodedata.category(one) in ("Cc", "Cf", "Cn", "Co", "Cs") for one in rest):
+    if _INVISIBLE.search(rest) or any(
+        unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs") for character in rest
+    ):
         raise BadInput("The nickname holds characters that can't be shown; letters, digits and spaces can.")
     if _looks_reserved(name):
         raise BadInput("The nickname Instructor is the instructor's; please take another one.")
@@ -70,8 +72,8 @@ def _looks_reserved(name: str) -> bool:
 
 def _skeleton(plain: str) -> str:
     """A name's letters, each replaced by the letter that it looks like."""
-    alike = "".join(map(_digit, plain)).translate(_LETTERS)
-    return "".join(one for one in alike if one.isalpha())
+    letters = "".join(map(_digit, plain)).translate(_LETTERS)
+    return "".join(letter for letter in letters if letter.isalpha())
 
 
 def _digit(character: str) -> str:

@@ -24,7 +24,7 @@ class Progresses:
 
     database: Database
 
-    def keep_check(self, learner: str, lab: str, item: str, state: str, said: str) -> LabProgress:
+    def keep_check(self, learner: str, lab: str, item: str, state: str, hint: str) -> LabProgress:
         """Count a check of an exercise: `state` is its result, `said` the hint ("" where the answer is right).
 
         A solved exercise stays solved (`right_at`), also after a wrong check. An empty answer isn't wrong, because
@@ -34,13 +34,13 @@ class Progresses:
         if not state or len(state) > _most(progress.c.state):
             raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
 
-        def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
+        def change(row: Row[Any] | None, now: float) -> dict[str, Any]:
             right = state == RIGHT
-            before = there.wrong if there is not None else 0
+            before = row.wrong if row is not None else 0
             wrong = 0 if right else before if state == EMPTY else before + 1
-            solved = there.right_at if there is not None and there.right_at is not None else now if right else None
-            tries = 1 + (there.tries if there is not None else 0)
-            return {"state": state, "tries": tries, "wrong": wrong, "said": said, "right_at": solved}
+            solved = row.right_at if row is not None and row.right_at is not None else now if right else None
+            tries = 1 + (row.tries if row is not None else 0)
+            return {"state": state, "tries": tries, "wrong": wrong, "said": hint, "right_at": solved}
 
         return self._keep(learner, lab, "exercise", item, change)
 
@@ -55,14 +55,14 @@ class Progresses:
         for key, value in new.items():
             _check_value(key, value)
 
-        def change(there: Row[Any] | None, now: float) -> dict[str, Any]:
-            return {"value": {**(there.value or {} if there is not None else {}), **new}}
+        def change(row: Row[Any] | None, now: float) -> dict[str, Any]:
+            return {"value": {**(row.value or {} if row is not None else {}), **new}}
 
         return self._keep(learner, lab, "prediction", item, change)
 
     def keep_opened(self, learner: str, lab: str) -> LabProgress:
         """Keep that somebody has opened a lab's notebook: `began_at` is the first time, `changed_at` the last one."""
-        return self._keep(learner, lab, "notebook", "", lambda there, now: {})
+        return self._keep(learner, lab, "notebook", "", lambda row, now: {})
 
     def progress(self, learner: str | None = None, lab: str | None = None) -> list[LabProgress]:
         """Everybody's, or one learner's, or one lab's; by learner, lab, kind and item."""
@@ -72,8 +72,8 @@ class Progresses:
         if lab is not None:
             query = query.where(progress.c.lab == lab)
         with self.database.reading() as connection:
-            found = [LabProgress(**row._mapping) for row in connection.execute(query)]
-        return sorted(found, key=lambda one: (one.learner, one.lab, one.kind, one.item))
+            entries = [LabProgress(**row._mapping) for row in connection.execute(query)]
+        return sorted(entries, key=lambda entry: (entry.learner, entry.lab, entry.kind, entry.item))
 
     def forget_progress(self, learner: str, lab: str | None = None) -> int:
         """Delete a learner's progress in one lab or in all. Returns the number of deleted rows."""
@@ -96,16 +96,16 @@ class Progresses:
         _check_names(key)
         whose = and_(*(progress.c[name] == value for name, value in key.items()))
         with self.database.writing() as connection:
-            there, now = _row(connection, whose), time.time()
-            changed = {**change(there, now), "changed_at": now}
-            if there is not None:
+            row, now = _row(connection, whose), time.time()
+            changed = {**change(row, now), "changed_at": now}
+            if row is not None:
                 connection.execute(progress.update().where(whose).values(**changed))
             else:
                 empty = {"state": "", "tries": 0, "wrong": 0, "said": "", "value": None, "right_at": None}
                 connection.execute(progress.insert().values(**key, **{**empty, "began_at": now, **changed}))
-            kept = _row(connection, whose)
-        assert kept is not None, "just written"
-        return LabProgress(**kept._mapping)
+            new_row = _row(connection, whose)
+        assert new_row is not None, "just written"
+        return LabProgress(**new_row._mapping)
 
 
 def _row(connection: Connection, whose: Any) -> Row[Any] | None:

@@ -1,4 +1,4 @@
-"""Who is next, and how long it will take: pure functions of the runs that wait."""
+"""The next run, and the time until then: pure functions of the runs that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to quizzes in the store: one per question and player, and durable before anybody is told so."""
+"""Answers to quizzes in the store: one for each question and player, durable before it is confirmed."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ class QuizAnswers:
             .join(quiz_players, quiz_players.c.id == quiz_answers.c.player_id)
             .order_by(quiz_answers.c.received_at, quiz_answers.c.player_id, quiz_answers.c.question)
         )
-        for column, wanted in (("round_id", round_id), ("question", question), ("player_id", player_id)):
-            if wanted is not None:
-                query = query.where(quiz_answers.c[column] == wanted)
+        for column, value in (("round_id", round_id), ("question", question), ("player_id", player_id)):
+            if value is not None:
+                query = query.where(quiz_answers.c[column] == value)
         with self.database.reading() as connection:
             return [QuizAnswer(**row._mapping) for row in connection.execute(query)]
 
     def quiz_standings(self) -> list[QuizStanding]:
-        """How far everybody has come in every round in which they have answered, the newest attempt last. Who was
-        removed from a round is left out."""
+        """Every player's progress in the rounds that they have answered, the newest attempt last. Removed players are
+        left out."""
         judged = case((quiz_answers.c.right.is_(None), 0.0), else_=quiz_answers.c.share)
         query = (
             select(

@@ -14,7 +14,7 @@ from workshop.store.tables import quiz_rooms, quiz_rounds
 
 
 class QuizRooms:
-    """Holds on rounds. Who hosts one is heard of every second; a silent one counts as dead."""
+    """The processes that host rounds. A host sends a heartbeat every second; a silent host counts as dead."""
 
     database: Database
 
@@ -23,25 +23,25 @@ class QuizRooms:
 
         Returns None, or, while somebody else hosts it, that one's hold. Raises BadInput where there is no such round.
         """
-        mine = {"host": host, "place": place, "heartbeat_at": time.time()}
+        values = {"host": host, "place": place, "heartbeat_at": time.time()}
         this = quiz_rooms.c.round_id == round_id
         with self.database.writing() as connection:
-            held = connection.execute(select(quiz_rooms).where(this)).first()
-            if held is not None and held.host != host and held.heartbeat_at >= time.time() - SILENT:
-                return QuizRoom(**held._mapping)
-            if held is not None:
-                connection.execute(quiz_rooms.update().where(this).values(**mine))
+            room = connection.execute(select(quiz_rooms).where(this)).first()
+            if room is not None and room.host != host and room.heartbeat_at >= time.time() - SILENT:
+                return QuizRoom(**room._mapping)
+            if room is not None:
+                connection.execute(quiz_rooms.update().where(this).values(**values))
             elif connection.scalar(select(quiz_rounds.c.id).where(quiz_rounds.c.id == round_id)) is None:
                 raise BadInput(f"There is no quiz round {round_id}; `workshop quiz rounds` shows those there are.")
             else:
-                connection.execute(quiz_rooms.insert().values(round_id=round_id, **mine))
+                connection.execute(quiz_rooms.insert().values(round_id=round_id, **values))
         return None
 
     def keep_room(self, round_id: int, host: str) -> bool:
         """Still hosting it. False where somebody else has taken it over."""
-        mine = quiz_rooms.update().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host)
+        update = quiz_rooms.update().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host)
         with self.database.writing() as connection:
-            return connection.execute(mine.values(heartbeat_at=time.time())).rowcount == 1
+            return connection.execute(update.values(heartbeat_at=time.time())).rowcount == 1
 
     def leave_room(self, round_id: int, host: str) -> None:
         """No longer hosting it."""

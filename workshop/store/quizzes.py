@@ -54,10 +54,10 @@ class Quizzes:
             with self.database.writing() as connection:
                 if kind == "live":
                     refuse(connection)
-                made = inserted(connection, quiz_rounds.insert().values(**values))
+                round_id = inserted(connection, quiz_rounds.insert().values(**values))
         except IntegrityError:
             raise BadInput(f"A round with code {code} goes on already; another one needs another code.") from None
-        return self.round(made)
+        return self.round(round_id)
 
     def round(self, round_id: int) -> QuizRound:
         """Raises BadInput where there is no such round."""
@@ -91,8 +91,8 @@ class Quizzes:
     def set_round_state(
         self, round_id: int, state: Mapping[str, Any], *, ended: bool = False, host: str | None = None
     ) -> None:
-        """Keep how far a round has come; `ended` frees its code. Raises WorkshopError where it is said by a `host` that
-        doesn't hold the round any longer."""
+        """Store the progress of a round; `ended` frees its code. Raises WorkshopError where `host` doesn't hold the
+        round any longer."""
         values: dict[str, Any] = {"state": dict(state)}
         if ended:
             values["ended_at"] = time.time()
@@ -105,16 +105,16 @@ class Quizzes:
     def add_player(
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
     ) -> QuizPlayer:
-        """Let somebody take part. Who does already stays who they are, also where they were removed; a nickname that
-        somebody else has gets a number. Raises BadInput for a new one where there are `most` who weren't removed."""
+        """Add a player to a round. A known player stays the same, also after a removal; a nickname that is in use gets
+        a number. Raises BadInput for a new player where the round has `most` players who weren't removed."""
         whose = (
             quiz_players.c.round_id == round_id,
             quiz_players.c.identity_id == identity_id,
             quiz_players.c.attempt == attempt,
         )
         with self.database.writing() as connection:
-            there = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
-            if there is None:
+            player = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
+            if player is None:
                 if most is not None and _present(connection, round_id) >= most:
                     raise full(most)
                 values = {
@@ -125,9 +125,9 @@ class Quizzes:
                     "joined_at": time.time(),
                     "removed": False,
                 }
-                made = inserted(connection, quiz_players.insert().values(**values))
-                there = connection.execute(select(quiz_players).where(quiz_players.c.id == made)).one()
-        return QuizPlayer(**there._mapping)
+                player_id = inserted(connection, quiz_players.insert().values(**values))
+                player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
+        return QuizPlayer(**player._mapping)
 
     def player(self, player_id: int) -> QuizPlayer | None:
         with self.database.reading() as connection:
@@ -163,15 +163,15 @@ class Quizzes:
     def forget_identity(self, identity_id: int) -> int:
         """Delete a person's answers and name from all rounds. Returns the number of answers."""
         with self.database.writing(durable=True) as connection:
-            theirs = select(quiz_players.c.id).where(quiz_players.c.identity_id == identity_id)
+            player_ids = select(quiz_players.c.id).where(quiz_players.c.identity_id == identity_id)
             # Who came in by a quiz is nobody elsewhere.
             only_here = (identities.c.id == identity_id, identities.c.role == "player")
             connection.execute(identities.update().where(*only_here).values(nickname=""))
-            return _forget(connection, list(connection.scalars(theirs)))
+            return _forget(connection, list(connection.scalars(player_ids)))
 
 
 def full(most: int) -> BadInput:
-    """What somebody is told who comes when so many are in a round."""
+    """The error for a new player where a round has so many players."""
     return BadInput(
         f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove names that are "
         "nobody's, then join again."
@@ -180,8 +180,8 @@ def full(most: int) -> BadInput:
 
 def _present(connection: Connection, round_id: int) -> int:
     """How many take part in a round who weren't removed."""
-    there = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
-    return connection.scalar(select(func.count()).select_from(quiz_players).where(*there)) or 0
+    conditions = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
+    return connection.scalar(select(func.count()).select_from(quiz_players).where(*conditions)) or 0
 
 
 def _forget(connection: Connection, player_ids: list[int]) -> int:

@@ -13,7 +13,7 @@ from workshop.store.database import Database
 from workshop.store.tables import settings
 
 KEY = "recorded"  # of the settings: when and where what the store holds was recorded
-_KEPT = select(settings.c.value).where(settings.c.key == KEY)
+_ORIGIN = select(settings.c.value).where(settings.c.key == KEY)
 
 
 @dataclass(frozen=True)
@@ -32,21 +32,21 @@ class RecordingOrigin:
 
 
 def recorded(database: Database) -> RecordingOrigin | None:
-    """What a store is a recording of; None for one that is none."""
+    """The origin of a recorded store; None for any other store."""
     with database.reading() as connection:
         return _read(connection)
 
 
-def mark(connection: Connection, found: RecordingOrigin) -> None:
+def mark(connection: Connection, origin: RecordingOrigin) -> None:
     """Mark a store as a recording's."""
-    connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(found))))
+    connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(origin))))
 
 
 def refuse(connection: Connection) -> None:
     """Raises BadInput where nothing may be started, since all that is there was recorded. Within the transaction that
     would start something, so that there is no way around."""
-    if (found := _read(connection)) is not None:
-        raise BadInput(f"{found.words} `workshop up` without --replay brings up a session of your own.")
+    if (origin := _read(connection)) is not None:
+        raise BadInput(f"{origin.words} `workshop up` without --replay brings up a session of your own.")
 
 
 def refuse_in(database: Database) -> None:
@@ -57,10 +57,10 @@ def refuse_in(database: Database) -> None:
 
 def now(database: Database) -> float:
     """The present time; for a recording the time of its making, so that nothing in it looks old."""
-    found = recorded(database)
-    return found.at if found is not None else time.time()
+    origin = recorded(database)
+    return origin.at if origin is not None else time.time()
 
 
 def _read(connection: Connection) -> RecordingOrigin | None:
-    kept = connection.scalar(_KEPT)
-    return RecordingOrigin(**json.loads(kept)) if kept else None
+    origin = connection.scalar(_ORIGIN)
+    return RecordingOrigin(**json.loads(origin)) if origin else None

@@ -80,16 +80,16 @@ def load(path: Path, store: Store) -> RecordingOrigin:
     that is no recording, damaged, or newer than this program; the store stays empty then."""
     with opened(path) as file:
         reader = RecordingReader(file, path.name)
-        found = RecordingOrigin(reader.head.recorded_at, reader.head.machine, reader.head.note)
+        origin = RecordingOrigin(reader.head.recorded_at, reader.head.machine, reader.head.note)
         try:
             with store.database.writing() as connection:
                 _check_empty(connection, store.where)
                 for table, rows in reader.tables():
                     _fill(connection, table, rows, path.name)
-                mark(connection, found)
+                mark(connection, origin)
         except IntegrityError:
             raise _damaged(path.name, "its parts don't fit together") from None
-    return found
+    return origin
 
 
 def _check_empty(connection: Connection, where: str) -> None:

@@ -59,7 +59,7 @@ LATEST = 2.5e11  # seconds since the epoch: years that a calendar has
 
 @dataclass(frozen=True)
 class Head:
-    """What a recording says of itself."""
+    """The head of a recording."""
 
     recorded_at: float
     machine: str  # in words
@@ -84,7 +84,7 @@ class RecordingWriter:
         self._line({"table": table.name, "columns": [column.name for column in columns_of(table)]})
         count = 0
         for row in rows:
-            self._line([base64.b64encode(one).decode() if isinstance(one, bytes) else one for one in row])
+            self._line([base64.b64encode(value).decode() if isinstance(value, bytes) else value for value in row])
             count += 1
         self._line({"rows": count})
         return count
@@ -110,12 +110,12 @@ class RecordingReader:
 
     def tables(self) -> Iterator[tuple[Table, Iterator[dict[str, Any]]]]:
         """The tables with their rows. Read a table's rows before you ask for the next table."""
-        known = {table.name: table for table in TABLES}
+        tables_by_name = {table.name: table for table in TABLES}
         for table in TABLES:
             begin = self._next()
             if not isinstance(begin, dict) or begin.get("table") != table.name:
                 raise self._damaged(f"there should be the table {table.name}")
-            yield table, self._rows(known[table.name], begin.get("columns"))
+            yield table, self._rows(tables_by_name[table.name], begin.get("columns"))
         if self._next() != {"end": True} or self._read(1):  # behind the last line, gzip tells whether all was right
             raise self._damaged("there should be its end")
 
@@ -140,8 +140,8 @@ class RecordingReader:
             if column.nullable:
                 return None
         elif isinstance(column.type, tables.Json):
-            wanted = dict if column in _OBJECTS else list if column in _LISTS else object
-            if isinstance(value, wanted):
+            json_type = dict if column in _OBJECTS else list if column in _LISTS else object
+            if isinstance(value, json_type):
                 return value
         elif isinstance(column.type, LargeBinary):
             return self._bytes(column, value)
@@ -159,14 +159,14 @@ class RecordingReader:
         head = self._next()
         if not isinstance(head, dict) or head.get("format") != FORMAT:
             raise self._foreign()
-        for what, known in (("version", VERSION), ("store", tables.VERSION)):
-            given = head.get(what)
-            if not isinstance(given, int) or isinstance(given, bool) or given < 1:
-                raise self._damaged(f"its {what} is {json.dumps(given)[:40]}")
-            if given > known:
+        for what, supported in (("version", VERSION), ("store", tables.VERSION)):
+            number = head.get(what)
+            if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+                raise self._damaged(f"its {what} is {json.dumps(number)[:40]}")
+            if number > supported:
                 raise BadInput(
-                    f"{self.name} was recorded by a newer version of the workshop ({what} {given}, this one reads "
-                    f"{known}), which is the one to show it with."
+                    f"{self.name} was recorded by a newer version of the workshop ({what} {number}, this one reads "
+                    f"{supported}), which is the one to show it with."
                 )
         at, machine, note = head.get("recorded_at"), head.get("machine"), head.get("note", "")
         if not _is_time(at) or not _is_text(machine) or not _is_text(note):
@@ -218,14 +218,16 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     """A file to read a recording from. Raises BadInput where there is none, or one that is too large."""
     with ExitStack() as stack:
         try:
-            found = path.stat()
-            if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+            file_status = path.stat()
+            if not stat.S_ISREG(file_status.st_mode):  # a pipe would be waited for
                 raise BadInput(f"{path} is no file; give the file of a recording.")
             file = stack.enter_context(open(path, "rb"))
         except OSError as error:
             raise BadInput(f"{path} can't be read ({error.strerror}); give the file of a recording.") from None
-        if found.st_size > LARGEST_FILE:
-            raise BadInput(f"{path} has {found.st_size >> 20} MB; a recording has at most {LARGEST_FILE >> 20} MB.")
+        if file_status.st_size > LARGEST_FILE:
+            raise BadInput(
+                f"{path} has {file_status.st_size >> 20} MB; a recording has at most {LARGEST_FILE >> 20} MB."
+            )
         yield file
 
 
@@ -234,9 +236,9 @@ def _too_deep(value: Any) -> bool:
     for _ in range(DEEPEST):
         level = [
             inner
-            for one in level
-            if isinstance(one, list | dict)
-            for inner in (one.values() if isinstance(one, dict) else one)
+            for node in level
+            if isinstance(node, list | dict)
+            for inner in (node.values() if isinstance(node, dict) else node)
         ]
         if not level:
             return False

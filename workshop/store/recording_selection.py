@@ -23,7 +23,7 @@ LARGEST = 1 << 20  # bytes of a file
 RECORDED = "recorded"  # the state of sessions and studies that nobody works on any more
 SOME = 500  # numbers in a query: databases take so many
 AT_ONCE = 2000  # rows that are read at once
-GIVEN = "input/"  # files that ranks were given begin with this
+INPUTS = "input/"  # files that ranks were given begin with this
 GOING_ON = (".npz", ".keras", ".h5")  # files that are only good for going on
 _ABOUT_STUDY = re.compile(r"study/([0-9]{1,9})/.*", re.S)
 _OF_PEOPLE = frozenset(
@@ -87,11 +87,11 @@ class RecordingSelection:
     def machine(self) -> str:
         """The machine of the first session, in words."""
         query = select(tables.sessions.c.machine).where(tables.sessions.c.id == self.sessions[0])
-        found = self.connection.scalar(query) or {}
-        cores = len({unit.get("core") for unit in found.get("units") or []})
-        model = self.names.text(str(found.get("model") or ""))
-        said = f"a machine with {cores} core{'' if cores == 1 else 's'}" if cores else "some machine"
-        return f"{said} ({model})" if model else said
+        description = self.connection.scalar(query) or {}
+        cores = len({unit.get("core") for unit in description.get("units") or []})
+        model = self.names.text(str(description.get("model") or ""))
+        words = f"a machine with {cores} core{'' if cores == 1 else 's'}" if cores else "some machine"
+        return f"{words} ({model})" if model else words
 
     def left_out(self) -> list[str]:
         """The parts that the recording leaves out, in words."""
@@ -100,20 +100,20 @@ class RecordingSelection:
 
     # Which rows
 
-    def _sessions(self, wanted: Sequence[str]) -> list[int]:
-        known = self.connection.execute(select(tables.sessions.c.name, tables.sessions.c.id))
-        there = {row.name: row.id for row in known}
-        for name in wanted:
-            if name not in there:
-                said = f"there are {', '.join(sorted(there))}" if there else "there are none yet"
-                raise BadInput(f"There is no session {name!r} to record; {said}.")
-        return sorted({there[name] for name in wanted})
+    def _sessions(self, names: Sequence[str]) -> list[int]:
+        rows = self.connection.execute(select(tables.sessions.c.name, tables.sessions.c.id))
+        id_of = {row.name: row.id for row in rows}
+        for name in names:
+            if name not in id_of:
+                existing = f"there are {', '.join(sorted(id_of))}" if id_of else "there are none yet"
+                raise BadInput(f"There is no session {name!r} to record; {existing}.")
+        return sorted({id_of[name] for name in names})
 
     def _runs(self) -> list[int]:
         query = select(tables.runs.c.id, tables.runs.c.status).where(tables.runs.c.session_id.in_(self.sessions))
-        found = self.connection.execute(query.order_by(tables.runs.c.id)).all()
-        self._leave("runs that had not ended", sum(row.status not in ENDED for row in found))
-        return [row.id for row in found if row.status in ENDED]
+        rows = self.connection.execute(query.order_by(tables.runs.c.id)).all()
+        self._leave("runs that had not ended", sum(row.status not in ENDED for row in rows))
+        return [row.id for row in rows if row.status in ENDED]
 
     def _studies(self) -> list[int]:
         """Those with a run in these sessions and none elsewhere."""
@@ -121,33 +121,33 @@ class RecordingSelection:
         where: dict[int, set[int]] = {}
         for study, session in self.connection.execute(query.where(tables.runs.c.status.in_(sorted(ENDED))).distinct()):
             where.setdefault(study, set()).add(session)
-        here = [study for study, of in where.items() if of & set(self.sessions)]
-        whole = sorted(study for study in here if where[study] <= set(self.sessions))
-        self._leave("studies with runs in other sessions", len(here) - len(whole))
-        return whole
+        here = [study for study, session_ids in where.items() if session_ids & set(self.sessions)]
+        complete = sorted(study for study in here if where[study] <= set(self.sessions))
+        self._leave("studies with runs in other sessions", len(here) - len(complete))
+        return complete
 
     def _rounds(self) -> list[int]:
         rounds = tables.quiz_rounds.c
-        found = self.connection.execute(select(rounds.id, rounds.kind, rounds.ended_at).order_by(rounds.id)).all()
-        kept = [row.id for row in found if row.kind != "live" or row.ended_at is not None]
-        self._leave("rounds of quizzes that go on", len(found) - len(kept))
-        return kept
+        rows = self.connection.execute(select(rounds.id, rounds.kind, rounds.ended_at).order_by(rounds.id)).all()
+        recorded = [row.id for row in rows if row.kind != "live" or row.ended_at is not None]
+        self._leave("rounds of quizzes that go on", len(rows) - len(recorded))
+        return recorded
 
     def _guesses(self) -> list[int]:
         guesses, studies = tables.guesses, set(self.studies)
-        found = self.connection.execute(select(guesses.c.id, guesses.c.about).order_by(guesses.c.id)).all()
-        about = {row.id: _ABOUT_STUDY.fullmatch(row.about) for row in found}
-        kept = [id for id, study in about.items() if study is not None and int(study[1]) in studies]
-        self._leave("guesses about other things", len(found) - len(kept))
-        return kept
+        rows = self.connection.execute(select(guesses.c.id, guesses.c.about).order_by(guesses.c.id)).all()
+        about = {row.id: _ABOUT_STUDY.fullmatch(row.about) for row in rows}
+        recorded = [id for id, study in about.items() if study is not None and int(study[1]) in studies]
+        self._leave("guesses about other things", len(rows) - len(recorded))
+        return recorded
 
     def _identities(self) -> list[int]:
-        wanted = [
+        identity_ids = [
             *self._values(tables.runs.c.identity_id, tables.runs.c.id, self.runs),
             *self._values(tables.guesses.c.identity_id, tables.guesses.c.id, self.guesses),
             *self._values(tables.quiz_players.c.identity_id, tables.quiz_players.c.round_id, self.rounds),
         ]
-        return sorted({one for one in wanted if one is not None})
+        return sorted({identity_id for identity_id in identity_ids if identity_id is not None})
 
     def _people(self) -> Iterator[str]:
         """Everybody's names, in the order in which they get numbers."""
@@ -161,19 +161,19 @@ class RecordingSelection:
 
     def _hosts(self) -> Iterator[str]:
         sessions, runs = tables.sessions.c, tables.runs.c
-        for column, key, of in (
+        for column, key, ids in (
             *((sessions[name], sessions.id, self.sessions) for name in ("machine", "placement", "site", "rank_map")),
             *((runs[name], runs.id, self.runs) for name in ("machine", "placement", "rank_map", "error")),
         ):
-            for value in self._values(column, key, of):
+            for value in self._values(column, key, ids):
                 yield from hosts_in(value)
 
     # Their contents
 
-    def _rows(self, key: Column[Any], wanted: Sequence[int], *then: Column[Any]) -> Iterator[Row]:
+    def _rows(self, key: Column[Any], ids: Sequence[int], *order: Column[Any]) -> Iterator[Row]:
         """The rows of these numbers, in their order."""
-        for some in _parts(wanted):
-            query = select(key.table).where(key.in_(some)).order_by(key, *then)
+        for some in _parts(ids):
+            query = select(key.table).where(key.in_(some)).order_by(key, *order)
             for row in self.connection.execute(query):
                 yield self._row(key.table, row._mapping)
 
@@ -229,12 +229,12 @@ class RecordingSelection:
             for run in self.runs
             for number in self._values(tables.events.c.name_id, tables.events.c.run_id, [run], distinct=True)
         }
-        taken: set[str] = set()
+        names: set[str] = set()
         for row in self._rows(tables.names.c.id, sorted(numbers)):
             number, name = row
-            kept = name if name not in taken else f"{name} ({number})"
-            taken.add(kept)
-            yield [number, kept]
+            new_name = name if name not in names else f"{name} ({number})"
+            names.add(new_name)
+            yield [number, new_name]
 
     def _batches(self) -> Iterator[Row]:
         """Which ranks told something; that nothing is missing was noted on the run."""
@@ -246,53 +246,51 @@ class RecordingSelection:
         query = select(*columns_of(tables.events)).order_by(tables.events.c.id)
         for run in self.runs:
             of_run = query.where(tables.events.c.run_id == run)
-            with self.connection.execute(of_run.execution_options(yield_per=AT_ONCE)) as found:
-                for row in found:
+            with self.connection.execute(of_run.execution_options(yield_per=AT_ONCE)) as rows:
+                for row in rows:
                     yield list(row)
 
     def _blobs(self) -> Iterator[Row]:
         """Each file's contents once; remembers the owners for `artifacts`."""
         files, written = tables.artifacts.c, set[str]()
         for run in self.runs:
-            taken: set[str] = set()
+            names: set[str] = set()
             query = select(tables.artifacts).where(files.run_id == run).order_by(files.name)
             for row in self.connection.execute(query).all():
                 if why := self._not_kept(row.name, row.size):
                     self._leave(why, 1)
                     continue
-                kept = select(tables.blobs.c.data).where(tables.blobs.c.sha256 == row.sha256)
-                data = self.names.file(bytes(self.connection.scalars(kept).one()))
+                content = select(tables.blobs.c.data).where(tables.blobs.c.sha256 == row.sha256)
+                data = self.names.file(bytes(self.connection.scalars(content).one()))
                 if data is None:
                     self._leave("files that are neither text nor PNG pictures", 1)  # they can't be searched for names
                     continue
                 name, digest = self.names.text(row.name, paths=False), sha256(data).hexdigest()
-                name = name if name not in taken else f"{len(taken)}-{name}"
-                taken.add(name)
+                name = name if name not in names else f"{len(names)}-{name}"
+                names.add(name)
                 self._artifacts.append([run, name, row.media_type, digest, len(data), row.created_at])
                 if digest not in written:
                     written.add(digest)
                     yield [digest, data]
 
     def _not_kept(self, name: str, size: int) -> str:
-        if name.startswith(GIVEN):
+        if name.startswith(INPUTS):
             return "files that ranks were given"
         if name.endswith(GOING_ON):
             return "files that are only good for going on"
         return f"files over {self.largest / 2**20:g} MB" if size > self.largest else ""
 
     def _progress(self) -> Iterator[Row]:
-        found = self.connection.execute(select(tables.progress)).all()
-        yield from sorted((self._row(tables.progress, row._mapping) for row in found), key=lambda row: row[:4])
+        rows = self.connection.execute(select(tables.progress)).all()
+        yield from sorted((self._row(tables.progress, row._mapping) for row in rows), key=lambda row: row[:4])
 
-    def _values(
-        self, column: Column[Any], key: Column[Any], wanted: Sequence[int], distinct: bool = False
-    ) -> list[Any]:
+    def _values(self, column: Column[Any], key: Column[Any], ids: Sequence[int], distinct: bool = False) -> list[Any]:
         """A column's values of the rows of these numbers, in their order."""
-        found: list[Any] = []
-        for some in _parts(wanted):
+        values: list[Any] = []
+        for some in _parts(ids):
             query = select(column).where(and_(key.in_(some), column.is_not(None)))
-            found += self.connection.scalars(query.distinct() if distinct else query.order_by(key))
-        return found
+            values += self.connection.scalars(query.distinct() if distinct else query.order_by(key))
+        return values
 
     def _leave(self, what: str, count: int) -> None:
         if count:

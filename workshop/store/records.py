@@ -1,4 +1,4 @@
-"""What the store hands out: plain, frozen records. Times are seconds since the epoch (UTC)."""
+"""Plain, frozen records of the store. Times are seconds since the epoch (UTC)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrup
 
 @dataclass(frozen=True)
 class Limits:
-    """What a learner's run may ask for; the instructor sets them per session."""
+    """The limits of a learner's run; the instructor sets them for each session."""
 
     ranks: int = 8
     threads: int = 8  # per rank
@@ -163,7 +163,7 @@ class StudyRecord:
     kind: str  # for instance "scaling"
     workload: str
     description: dict[str, Any]  # what was asked for; depends on the kind
-    state: StudyState  # "running" and "interrupted" are derived: whether somebody is heard of who works on it
+    state: StudyState  # "running" and "interrupted" are derived from the runner's heartbeat
     submitted_by: str  # nickname; "" for the command line
     created_at: float
     finished_at: float | None
@@ -174,7 +174,7 @@ class StudyRecord:
 
 @dataclass(frozen=True)
 class Guess:
-    """What somebody thought would come out of something, before they saw it."""
+    """A person's guess at a result, made before they saw it."""
 
     about: str  # for instance "study/12/b"
     identity_id: int | None  # None: on the command line
@@ -227,7 +227,7 @@ class QuizPlayer:
 
 @dataclass(frozen=True)
 class QuizAnswer:
-    """What a player answered to a question, once."""
+    """A player's answer to a question; there is one for each question."""
 
     round_id: int
     question: str
@@ -284,7 +284,7 @@ class LabProgress:
     item: str  # the exercise's or prediction's id; "" for a notebook
     state: str  # of an exercise: right, hint, empty, error or late, see workshop.course.exercise_checks; "" else
     tries: int  # checks so far
-    wrong: int  # checks since the last right one that were wrong; of an empty exercise they aren't
+    wrong: int  # wrong checks since the last right one, without checks of an empty exercise
     said: str  # the last hint
     value: Any  # of a prediction: {"guess": ..., "measured": ...}
     began_at: float

@@ -18,7 +18,7 @@ from workshop.store.sessions import SILENT_NOW
 from workshop.store.tables import runs, sessions, trials
 
 MOST_RUNS = 2**31 - 1  # PostgreSQL's integers end there
-LEFT = "the session's conductor was gone before the run had ended"
+ABANDONED = "the session's conductor was gone before the run had ended"
 
 
 # Built once, see `workshop.store.sessions`.
@@ -31,12 +31,12 @@ _SELECT = select(
     sessions.c.name.label("session"),
     sessions.c.heartbeat_at,
 ).join_from(runs, sessions)
-_ONE = _SELECT.where(runs.c.id == bindparam("wanted"))
+_BY_ID = _SELECT.where(runs.c.id == bindparam("wanted"))
 _WAITING = select(func.count()).where(runs.c.session_id == bindparam("wanted"), runs.c.status == "queued")
 
 
 class RunChanges(TypedDict, total=False):
-    """What can be changed of a run before it has ended."""
+    """The columns of a run that can change before it has ended."""
 
     rank_map: Mapping[str, Any] | None
     machine: Mapping[str, Any] | None
@@ -46,7 +46,7 @@ class RunChanges(TypedDict, total=False):
 
 
 class Runs:
-    """Workloads with params on placements. What a dead conductor left running reads `interrupted`."""
+    """Workloads with params on placements. A run that a dead conductor left running has the status `interrupted`."""
 
     database: Database
 
@@ -110,10 +110,10 @@ class Runs:
                 put(connection, run_id, f"input/{name}", "application/octet-stream", data)
             if trial is not None:
                 of_study = (trials.c.study_id == trial[0], trials.c.number == trial[1])
-                kept = connection.execute(
+                update = connection.execute(
                     trials.update().where(*of_study).values(run_id=run_id, error=None, pruned=None)
                 )
-                if kept.rowcount == 0:
+                if update.rowcount == 0:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
 
@@ -127,7 +127,7 @@ class Runs:
         row = None
         if 0 < run_id <= MOST_RUNS:
             with self.database.reading() as connection:
-                row = connection.execute(_ONE, {"wanted": run_id}).first()
+                row = connection.execute(_BY_ID, {"wanted": run_id}).first()
         if row is None:
             raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
         return _record(row)
@@ -145,8 +145,8 @@ class Runs:
         """Runs that match all filters, newest first; `before_id` is for paging. For a study, the runs of its present
         trials."""
         query = _SELECT.order_by(runs.c.id.desc()).limit(limit)
-        wanted = {runs.c.session_id: session_id, runs.c.workload: workload, runs.c.submitted_by: submitted_by}
-        for column, value in wanted.items():
+        filters = {runs.c.session_id: session_id, runs.c.workload: workload, runs.c.submitted_by: submitted_by}
+        for column, value in filters.items():
             if value is not None:
                 query = query.where(column == value)
         if status is not None:
@@ -163,8 +163,9 @@ class Runs:
         with self.database.reading() as connection:
             return _queue(connection, session_id)
 
-    def take_next(self, session_id: int) -> RunRecord | None:
-        """Take the first run of the queue: it is `running` from now on, and nobody else gets it."""
+    def take_next(self, session_id: int, measured: bool = True) -> RunRecord | None:
+        """Take the first run of the queue: it is `running` from now on, and nobody else gets it. Without `measured`,
+        runs that are to be measured stay in the queue."""
         with self.database.reading() as connection:
             # Asked ten times a second: an empty queue must not make writers wait.
             if connection.scalar(_WAITING, {"wanted": session_id}) == 0:
@@ -173,7 +174,7 @@ class Runs:
         with self.database.writing() as connection:
             cancelled = runs.update().where(*_queued(session_id), runs.c.cancel_requested)
             connection.execute(cancelled.values(status="cancelled", finished_at=now))
-            queue = _queue(connection, session_id)
+            queue = [run for run in _queue(connection, session_id) if measured or not run.measured]
             if not queue:
                 return None
             run_id = queue[0].id
@@ -218,10 +219,10 @@ class Runs:
     def interrupt_left(self, session_id: int) -> int:
         """Write down as interrupted what a dead conductor left running. Returns how many runs that were."""
         with self.database.writing() as connection:
-            heard = connection.scalar(select(sessions.c.heartbeat_at).where(sessions.c.id == session_id))
-            left = runs.update().where(runs.c.session_id == session_id, runs.c.status == "running")
-            values = {"status": "interrupted", "error": _interruption(), "finished_at": heard or time.time()}
-            return connection.execute(left.values(**values)).rowcount
+            last_heartbeat = connection.scalar(select(sessions.c.heartbeat_at).where(sessions.c.id == session_id))
+            update = runs.update().where(runs.c.session_id == session_id, runs.c.status == "running")
+            values = {"status": "interrupted", "error": _interruption(), "finished_at": last_heartbeat or time.time()}
+            return connection.execute(update.values(**values)).rowcount
 
 
 def _queued(session_id: int) -> tuple[Any, ...]:
@@ -230,17 +231,19 @@ def _queued(session_id: int) -> tuple[Any, ...]:
 
 def _queue(connection: Connection, session_id: int) -> list[RunRecord]:
     queued = {row.id: _record(row) for row in connection.execute(_SELECT.where(*_queued(session_id)))}
-    taken = connection.execute(
+    if not queued:
+        return []  # asked ten times a second
+    starts = connection.execute(
         select(runs.c.identity_id, runs.c.submitted_by, func.max(runs.c.started_at))
         .where(runs.c.session_id == session_id, runs.c.started_at.is_not(None))
         .group_by(runs.c.identity_id, runs.c.submitted_by)
     )
-    last_taken = {who if who is not None else nickname: at for who, nickname, at in taken}
+    last_taken = {who if who is not None else nickname: at for who, nickname, at in starts}
     return [queued[run_id] for run_id in turns([(run.id, owner(run)) for run in queued.values()], last_taken)]
 
 
 def _interruption() -> dict[str, Any]:
-    return {"rank": None, "host": None, "type": "Interrupted", "message": LEFT, "traceback": ""}
+    return {"rank": None, "host": None, "type": "Interrupted", "message": ABANDONED, "traceback": ""}
 
 
 def _record(row: Row[*tuple[Any, ...]]) -> RunRecord:

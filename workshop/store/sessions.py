@@ -22,7 +22,7 @@ _NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 
 class SessionChanges(TypedDict, total=False):
-    """What can be changed of a session."""
+    """The columns of a session that can change."""
 
     state: SessionState
     message: str
@@ -86,37 +86,37 @@ class Sessions:
         }
         with self.database.writing() as connection:
             refuse(connection)
-            known = connection.execute(
+            row = connection.execute(
                 select(sessions.c.id, sessions.c.state, SILENT_NOW.label("silent")).where(sessions.c.name == name)
             ).first()
-            if known is None:
+            if row is None:
                 session_id = inserted(connection, sessions.insert().values(name=name, **fresh))
-            elif known.state in GONE:
-                session_id = known.id
+            elif row.state in GONE:
+                session_id = row.id
                 connection.execute(sessions.update().where(sessions.c.id == session_id).values(**fresh))
-            elif known.silent:
+            elif row.silent:
                 raise BadInput(
                     f"Session {name} was left by its conductor; clean up with `workshop session stop {name}` first."
                 )
             else:
                 raise BadInput(
-                    f"Session {name} is {known.state} already; take another name, or stop it with "
+                    f"Session {name} is {row.state} already; take another name, or stop it with "
                     f"`workshop session stop {name}`."
                 )
         return self.session(session_id)
 
     def session(self, name_or_id: str | int) -> SessionRecord:
         """One session, by its name (a str) or id (an int). Raises BadInput naming those there are."""
-        one = _BY_ID if isinstance(name_or_id, int) else _BY_NAME
+        query = _BY_ID if isinstance(name_or_id, int) else _BY_NAME
         with self.database.reading() as connection:
-            row = connection.execute(one, {"wanted": name_or_id}).first()
+            row = connection.execute(query, {"wanted": name_or_id}).first()
             if row is not None:
                 return _record(row)
             names = connection.scalars(
                 select(sessions.c.name).where(~sessions.c.private).order_by(sessions.c.name)
             ).all()
-        there = f"there are {', '.join(names)}" if names else "there are none yet (workshop session start NAME)"
-        raise BadInput(f"There is no session {name_or_id!r}; {there}.")
+        existing = f"there are {', '.join(names)}" if names else "there are none yet (workshop session start NAME)"
+        raise BadInput(f"There is no session {name_or_id!r}; {existing}.")
 
     def sessions(self, include_stopped: bool = True) -> list[SessionRecord]:
         """All sessions, in the order of their names."""

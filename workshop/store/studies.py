@@ -20,7 +20,7 @@ OPEN = "open"  # the written state of a study that has not finished; how it read
 
 
 class Studies:
-    """Runs that belong together. Who works on a study is heard of every second; a silent one counts as dead."""
+    """Runs that belong together. A study's runner sends a heartbeat every second; a silent runner counts as dead."""
 
     database: Database
 
@@ -29,7 +29,7 @@ class Studies:
         kind: str,
         workload: str,
         description: Mapping[str, Any],
-        wanted: Sequence[Trial],
+        new_trials: Sequence[Trial],
         submitted_by: str = "",
     ) -> StudyRecord:
         """Keep a study with the trials that it wants. Nobody works on it yet."""
@@ -47,8 +47,8 @@ class Studies:
                     created_at=now,
                 ),
             )
-            if wanted:
-                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
+            if new_trials:
+                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in new_trials])
         return self.study(study_id)
 
     def study(self, study_id: int) -> StudyRecord:
@@ -85,15 +85,17 @@ class Studies:
         free = or_(studies.c.runner.is_(None), studies.c.heartbeat_at < now - SILENT)
         with self.database.writing() as connection:
             refuse(connection)
-            taken = connection.execute(
+            update = connection.execute(
                 studies.update().where(studies.c.id == study_id, free).values(runner=runner, heartbeat_at=now)
             )
-            if taken.rowcount:
+            if update.rowcount:
                 return None
-            heard: float | None = connection.scalar(select(studies.c.heartbeat_at).where(studies.c.id == study_id))
-        if heard is None:
+            last_heartbeat: float | None = connection.scalar(
+                select(studies.c.heartbeat_at).where(studies.c.id == study_id)
+            )
+        if last_heartbeat is None:
             raise _none(study_id)
-        return heard
+        return last_heartbeat
 
     def keep_study(self, study_id: int, runner: str) -> bool:
         """Still working on it. False where somebody else has taken it over."""
@@ -107,15 +109,15 @@ class Studies:
         """All its trials have ended."""
         self._as_runner(study_id, runner, state=state, finished_at=time.time())
 
-    def add_trials(self, study_id: int, runner: str, wanted: Sequence[Trial]) -> bool:
+    def add_trials(self, study_id: int, runner: str, new_trials: Sequence[Trial]) -> bool:
         """Add trials to a study, with the next numbers. False, without a change, where another process has taken the
         study over."""
         with self.database.writing() as connection:
-            mine = select(studies.c.id).where(studies.c.id == study_id, studies.c.runner == runner)
-            if connection.scalar(mine) is None:
+            owned = select(studies.c.id).where(studies.c.id == study_id, studies.c.runner == runner)
+            if connection.scalar(owned) is None:
                 return False
-            if wanted:
-                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in wanted])
+            if new_trials:
+                connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in new_trials])
         return True
 
     def ask_study(self, study_id: int, runner: str, description: Mapping[str, Any]) -> bool:
@@ -142,8 +144,8 @@ class Studies:
 
     def _as_runner(self, study_id: int, runner: str, /, **values: Any) -> bool:
         with self.database.writing() as connection:
-            mine = studies.update().where(studies.c.id == study_id, studies.c.runner == runner)
-            return connection.execute(mine.values(**values)).rowcount == 1
+            update = studies.update().where(studies.c.id == study_id, studies.c.runner == runner)
+            return connection.execute(update.values(**values)).rowcount == 1
 
 
 def _this(study_id: int, number: int) -> tuple[Any, ...]:
@@ -155,16 +157,16 @@ def _none(study_id: int) -> BadInput:
 
 
 def _select() -> Select[Any]:
-    heard = and_(studies.c.runner.is_not(None), studies.c.heartbeat_at >= time.time() - SILENT)
+    alive = and_(studies.c.runner.is_not(None), studies.c.heartbeat_at >= time.time() - SILENT)
     read = case(
-        (studies.c.state != OPEN, studies.c.state), (heard, literal("running")), else_=literal("interrupted")
+        (studies.c.state != OPEN, studies.c.state), (alive, literal("running")), else_=literal("interrupted")
     ).label("state")
     columns = (read if column is studies.c.state else column for column in studies.c)
     hidden = (studies.c.runner, studies.c.heartbeat_at)
     failed = or_(trials.c.error.is_not(None), func.coalesce(runs.c.status, "") == "failed")
     done = or_(failed, trials.c.pruned.is_not(None), func.coalesce(runs.c.status, "") == "completed")
     return select(
-        *(column for column in columns if not any(column is one for one in hidden)),
+        *(column for column in columns if not any(column is hidden_column for hidden_column in hidden)),
         _count().label("trials"),
         _count(done).label("done"),
         _count(failed).label("failed"),

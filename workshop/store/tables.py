@@ -290,7 +290,8 @@ quiz_answers = Table(
     sqlite_with_rowid=False,
 )
 
-# Whose memory a live round is in. A row of its own, since the heartbeat would write the whole deck anew each second.
+# The process whose memory holds a live round. It has a row of its own, since each heartbeat would write the whole deck
+# again.
 quiz_rooms = Table(
     "quiz_rooms",
     metadata,

@@ -1,7 +1,6 @@
-"""What a study's page and its export show: cards, made by one function for each kind of study, and what these have in
-common: verdict, points and picks of cells, commands, tables.
+"""Cards of a study, for its page and its export, and their common parts: verdict, points, cells, commands, tables.
 
-A study of a kind that brings no cards is shown with its trials.
+Each kind of study has a function that returns its cards. A kind without one gets a table of its trials.
 """
 
 from __future__ import annotations
@@ -14,54 +13,52 @@ from workshop.core.errors import BadInput
 from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.extension import load
-from workshop.registry import studies, workloads
+from workshop.registry import workloads
 from workshop.report import cards as parts
 from workshop.report.cards import Card, Part, line, link, table, words
 from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
 from workshop.report.sentences import changed
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import StudyRecord
 from workshop.store.store import Store
-from workshop.study.kinds import Report
-from workshop.study.report import trial_json
-from workshop.study.results import CellResult, failure
+from workshop.study.kinds import Report, any_kind, trial_json
+from workshop.study.results import CellResult, reason
 
 MOST = 300  # rows of a table
 Cell = str | Mapping[str, Any]
 
 
 def cards(report: Report) -> list[Card]:
-    """All cards of a study, of any kind and at any point of its progress. The names of a study's cards are unique."""
-    known = studies().get(report.study.kind)
-    return load(known.cards)(report) if known is not None and known.cards else [verdict(report), runs_card(report)]
+    """All cards of a study of any kind, at any point of its progress. Their names are unique."""
+    reference = any_kind(report.study.kind).cards
+    return load(reference)(report) if reference else [verdict(report), runs_card(report)]
 
 
-def visible(store: Store, identity: int, report: Report, shown: list[Card]) -> tuple[list[Card], str]:
-    """The cards that a learner may see, and why others are left out; "" where none are."""
-    known = studies().get(report.study.kind)
-    if known is None or not known.visible:
-        return shown, ""
-    mine = load(known.visible)(store, identity, report, shown)
-    return mine, known.hidden if len(mine) < len(shown) else ""
+def visible(store: Store, identity: int, report: Report, all_cards: list[Card]) -> tuple[list[Card], str]:
+    """The cards that a learner may see, and the reason why others are left out ("" if none are)."""
+    study_kind = any_kind(report.study.kind)
+    if not study_kind.visible:
+        return all_cards, ""
+    visible_cards = load(study_kind.visible)(store, identity, report, all_cards)
+    return visible_cards, study_kind.hidden if len(visible_cards) < len(all_cards) else ""
 
 
 def settings(study: StudyRecord) -> str:
-    """The settings that all trials have, as far as they aren't defaults, and the threads of a rank where these are the
-    same for all."""
+    """The settings that all trials share and that differ from the defaults, with the threads per rank."""
     params, placement = study.description.get("params"), study.description.get("placement") or {}
-    told = changed(study.workload, params) if isinstance(params, dict) else []
+    texts = changed(study.workload, params) if isinstance(params, dict) else []
     if "threads" in placement and "cores_per_rank" in placement:
-        told.append(f"{say.count(placement['threads'] or placement['cores_per_rank'], 'thread')} per rank")
-    return ", ".join(told)
+        texts.append(f"{say.count(placement['threads'] or placement['cores_per_rank'], 'thread')} per rank")
+    return ", ".join(texts)
 
 
 def verdict(report: Report) -> Card:
-    """The card with verdict, why and next. Where nobody works on the study, next is the command that resumes it."""
-    said, study = report.verdict, report.study
-    ahead = f"Go on with it: workshop study resume {study.id}" if study.state == "interrupted" else said["next"]
-    lines = (line("Verdict" if study.finished_at else "So far", tone="label"), line(said["verdict"], tone="heading"))
-    return Card("verdict", "", (words(*lines, line(said["why"], "Why"), line(ahead, "Next")),), tone="verdict")
+    """The card with verdict, why and next. For an interrupted study, next is the command that resumes it."""
+    texts, study = dict(report.verdict), report.study
+    if study.state == "interrupted":
+        texts["next"] = f"Go on with it: workshop study resume {study.id}"
+    return parts.verdict(texts, "Verdict" if study.finished_at else "So far")
 
 
 def about(text: str) -> Part:
@@ -69,11 +66,11 @@ def about(text: str) -> Part:
 
 
 def rate_words(value: float | None, unit: str = "") -> str:
-    """A rate as tables have it: four digits, thousands apart; a dash for none."""
+    """A rate in a table: four digits with thousands separated, or a dash."""
     if value is None:
         return "–"
-    told = say.thousands(round(value)) if 1e3 <= value < 1e6 else number(value)
-    return f"{told} {unit}".strip()
+    text = say.thousands(round(value)) if 1e3 <= value < 1e6 else number(value)
+    return f"{text} {unit}".strip()
 
 
 def point(cell: CellResult, name: str = "") -> Point:
@@ -82,7 +79,7 @@ def point(cell: CellResult, name: str = "") -> Point:
 
 
 def pick(cell: CellResult, unit: str) -> Part:
-    """What a cell's mark stands for; its run in the middle comes first."""
+    """The text and the runs of a cell's mark in a figure. The median run comes first."""
     if cell.rates:
         spread = f", {rate_words(cell.low)} to {rate_words(cell.high)}" if len(cell.rates) > 1 else ""
         text = f"{rate_words(cell.median, unit)} in {say.count(len(cell.rates), 'run')}{spread}."
@@ -94,12 +91,12 @@ def pick(cell: CellResult, unit: str) -> Part:
 
 
 def command(workload: str, params: Mapping[str, Any], placement: Mapping[str, Any]) -> str | None:
-    """The command line that runs a cell once more; None where this program doesn't know its workload any more."""
-    known = workloads().get(workload)
-    if known is None:
+    """The command line that runs a cell again; None if its workload is unknown."""
+    known_workload = workloads().get(workload)
+    if known_workload is None:
         return None
     try:
-        return run_command(known, named(known.params, params), Placement.parse(placement))
+        return run_command(known_workload, named(known_workload.params, params), Placement.parse(placement))
     except BadInput:
         return None
 
@@ -116,7 +113,7 @@ def runs_cell(runs: Sequence[int]) -> Cell:
 
 
 def cells_table(cells: Sequence[CellResult], unit: str, axes: Sequence[str]) -> list[Part]:
-    """A row for each cell, the fastest first, with what it was set to, its median and its repeats' range."""
+    """A row for each cell, the fastest first: its settings, its median and the range of its repeats."""
     ordered = sorted(cells, key=lambda cell: -(cell.median or cell.pruned_at or 0.0) + (0 if cell.rates else 1e18))
     top = ordered[0].median if ordered and ordered[0].rates else None
     failing = any(cell.why for cell in cells)
@@ -147,25 +144,16 @@ def cells_table(cells: Sequence[CellResult], unit: str, axes: Sequence[str]) -> 
 
 def runs_card(report: Report) -> Card:
     """Every trial in its order, with its run."""
-    whys = [why_not(trial, report.runs) for trial in report.trials]
+    whys = [reason(trial, report.runs) for trial in report.trials]
     last = ["Why not"] if any(whys) else []
     headings = ["Run", "Setting", "Round", "Status", *([say.capital(report.unit)] if report.rate else []), *last]
     rows: list[list[Cell]] = []
     for trial, why in zip(report.trials[:MOST], whys, strict=False):
-        told = trial_json(trial, report.runs, report.rate)
-        value = [rate_words(told["rate"]) if isinstance(told["rate"], int | float) else ""] if report.rate else []
+        row = trial_json(trial, report.runs, report.rate)
+        value = [rate_words(row["rate"]) if isinstance(row["rate"], int | float) else ""] if report.rate else []
         run = runs_cell([trial.run_id]) if trial.run_id else "–"
-        rows.append([run, trial.label, str(trial.repeat), told["status"], *value, *([why] if last else [])])
+        rows.append([run, trial.label, str(trial.repeat), row["status"], *value, *([why] if last else [])])
     return Card("runs", f"Runs ({len(report.trials)})", (table(headings, rows), *_and_more(len(report.trials))))
-
-
-def why_not(trial: Trial, runs: Mapping[int, RunRecord]) -> str:
-    """Why a trial failed or was pruned; empty for all others."""
-    if trial.pruned is not None and trial.error is None:
-        return str(trial.pruned.get("why", ""))
-    run = runs.get(trial.run_id or 0)
-    error = trial.error or (run.error if run is not None else None)
-    return failure(trial, run) if error else ""
 
 
 def value_words(value: Any) -> str:
@@ -178,7 +166,7 @@ def value_words(value: Any) -> str:
 
 
 def setting_words(axis: str, value: Any) -> str:
-    """A setting's value where it stands below its axis: a variable may also be unset."""
+    """A value of an axis in a table. A variable may also be unset."""
     return "unset" if value is None and axis.startswith("env.") else value_words(value)
 
 

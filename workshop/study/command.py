@@ -1,9 +1,8 @@
-"""What commands that run studies share: begin one or go on with it, run it with a bar, show what it has found."""
+"""Common code of the commands that run studies: begin or resume a study, run it with a bar, show its results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import typer
 
@@ -18,33 +17,28 @@ Settings = Annotated[
 ]
 
 
-def store_and_session(session: str | None, private: bool) -> tuple[Any, Any]:
-    """The store, and the session to run in; None: one of the study's own. Raises BadInput."""
+def store_and_session(session: str | None, private: bool, no_wait: bool = False) -> tuple[Any, Any]:
+    """The store, and the session to run in (None: a private session). Raises BadInput. With `no_wait`, raises
+    WorkshopError if somebody else measures on this machine."""
     from workshop.runtime.lifecycle import shared_session
+    from workshop.runtime.measurement_lock import refuse_wait
     from workshop.store.store import Store
 
     common.one_session(session, private)
+    if no_wait:
+        refuse_wait()
     store = Store.open()
     return store, None if private else shared_session(store, session)
 
 
-class Wanted(Protocol):
-    """A study that was planned and not kept yet."""
-
-    def description(self) -> Mapping[str, Any]: ...
-
-    def trials(self) -> Sequence[Any]: ...
-
-
-def begin(store: Any, kind: str, workload: str, wanted: Wanted, submitted_by: str = "") -> int:
-    """The number of the unfinished study with the same description, or of a new one."""
+def begin(store: Any, planned: Any) -> int:
+    """The number of the unfinished study with the same description, or of a new study."""
     from workshop.study import runner
 
-    description = wanted.description()
-    if known := runner.unfinished(store, kind, workload, description):
-        common.stderr().print(f"Study {known.id} asked for the same and is not complete: going on with it.")
-        return known.id
-    return store.create_study(kind, workload, description, wanted.trials(), submitted_by).id
+    if unfinished := next(runner.same_studies(store, planned), None):
+        common.stderr().print(f"Study {unfinished.id} asked for the same and is not complete: going on with it.")
+        return unfinished.id
+    return runner.begin(store, planned).id
 
 
 def go_on(
@@ -53,15 +47,11 @@ def go_on(
     shared: Any,
     minutes: float,
     as_json: bool,
-    again: bool = False,
-    quiet: bool = False,
-    watch: Any = None,
+    every_failed: bool = False,
 ) -> int:
-    """Run what is missing of a study, and what its kind wants beyond that; then show the study. Returns the exit code.
+    """Run the trials that a study lacks, then show the study. Returns the exit code.
 
-    `shared` is the session to run in, None for a private one; `again` runs failed trials again; `quiet` shows nothing
-    at the end but how to go on with what is not complete (for commands that have more to say themselves); `watch` shows
-    progress instead of the bar of `show_study.watch_study`.
+    `shared` is the session to run in, or None for a private session. `every_failed` runs all failed trials again.
     """
     from workshop.core.errors import WorkshopError
     from workshop.core.placement import Placement
@@ -69,24 +59,25 @@ def go_on(
     from workshop.runtime.lifecycle import session_for
     from workshop.study import runner
     from workshop.study.kinds import expected, read, report
-    from workshop.study.place import check_place
-    from workshop.study.terminal import resuming, show_study, watch_study
+    from workshop.study.runner import check_place
+    from workshop.study.terminal import report_ends, resuming, show_study, watch_study
 
     workload_of(store.study(study).workload)
     err = common.stderr()
     code = 0
     try:
         with runner.working_on(store, study) as me:
-            renewed = runner.renew_failed(store, study) if again else 0
-            waiting = runner.wanted(store, study)
+            renewed = runner.renew_failed(store, study, every=every_failed)
+            waiting = runner.trials_to_run(store, study)
             if waiting:
                 check_place(study, waiting, read(store, study)[1].values(), shared)
-                kept = "" if not renewed else f", {renewed} of which had failed"
+                renewed_text = "" if not renewed else f", {renewed} of which had failed"
                 where = f"session {shared.name}" if shared else "a private session"
-                err.print(f"Study {study}: {_ahead(store, study)}{kept}, in {where}.")
+                err.print(f"Study {study}: {_ahead(store, study)}{renewed_text}, in {where}.")
                 first = Placement.parse(waiting[0].placement)
-                with session_for(store, shared, first) as place, (watch or watch_study)(err) as look:
-                    runner.run_study(store, study, me, place, look, minutes * 60)
+                with session_for(store, shared, first) as place, watch_study(err) as look:
+                    on_end = report_ends(err, store, study)
+                    runner.run_study(store, study, me, place, with_notices(err, look), minutes * 60, on_end=on_end)
             elif store.study(study).finished_at is None:
                 runner.finish(store, study, me)
             else:
@@ -99,38 +90,43 @@ def go_on(
         if error.exit_code == 2:
             raise
         raise WorkshopError(f"{error} {resuming(study)}") from error
-    found = report(store, store.study(study))
-    if not quiet and as_json:
-        common.answer(found.as_json())
-    elif not quiet:
-        show_study(found)
-    if found.study.finished_at is None:
-        if as_json or quiet:  # the words of show_study have it already
-            far = f"{found.study.done} of {expected(found.study, found.trials, found.runs)} runs"
+    result = report(store, store.study(study))
+    if as_json:
+        common.answer(result.as_json())
+    else:
+        show_study(result)
+    if result.study.finished_at is None:
+        if as_json:  # the words of show_study have it already
+            far = f"{result.study.done} of {expected(result.study, result.trials, result.runs)} runs"
             err.print(f"Study {study} is not complete: {far}. {resuming(study)}")
         return code or 1
-    return 0 if found.study.state == "completed" else 1
+    return 0 if result.study.state == "completed" else 1
+
+
+def with_notices(err: Any, look: Any) -> Any:
+    """A callback that calls `look` and prints whom the study waits for, and why its estimate has changed."""
+    from workshop.core import words
+
+    waits = changed = ""
+
+    def both(now: Any) -> None:
+        nonlocal waits, changed
+        if now.waits not in ("", waits):
+            err.print(now.waits)
+        if now.changed not in ("", changed):
+            err.print(f"About {words.long(now.seconds_left)} left, {now.total - now.done} runs: {now.changed}.")
+        waits, changed = now.waits, now.changed
+        look(now)
+
+    return both
 
 
 def _ahead(store: Any, study: int) -> str:
-    """How many runs a study still has to do, and about how long that takes, as far as one can tell."""
-    import time
-
+    """The number of runs that a study still needs, and the estimated time."""
     from workshop.core import words
-    from workshop.study import runner
-    from workshop.study.estimate import seconds_each
-    from workshop.study.kinds import Sofar, expected, kind
-    from workshop.study.trials import remaining
+    from workshop.study.estimate import remaining_work
+    from workshop.study.kinds import Sofar, read
 
-    record = store.study(study)
-    trials, runs = runner.read(store, study)
-    total = expected(record, trials, runs)
-    number = len(runner.missing(trials, runs)) + total - len(trials)
-    left, why = kind(record.kind).seconds(store, Sofar(record, trials, runs)) or (
-        remaining(trials, runs, time.time(), total),
-        "as those before",
-    )
-    if left is None:
-        each, why = seconds_each(store, record.workload, record.description.get("params", {}))
-        left = number * each
-    return f"{words.count(number, 'run')} to go, about {words.long(left)} ({why})"
+    ahead = remaining_work(store, Sofar(store.study(study), *read(store, study)))
+    why = f"{ahead.why}; {ahead.changed}" if ahead.changed else ahead.why
+    return f"{words.count(ahead.runs, 'run')} to go, about {words.long(ahead.seconds)} ({why})"

@@ -1,32 +1,97 @@
-"""How long a run of a study is likely to take, before it has any."""
+"""The estimated time of the runs that a study still needs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from workshop.core import words
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
+from workshop.study.kinds import Sofar, expected, kind
+from workshop.study.trials import SEED, missing, remaining
 
 SECONDS = 30.0  # where nothing is known
 LOOKED = 200  # earlier runs that are looked at
-ALIKE = 9  # of which so many, the newest, count
+COUNTED = 9  # of which so many, the newest, count
+SAME = 1.25  # two estimates whose ratio is less than this are the same
 
 
-def seconds_each(store: Store, workload: str, params: Mapping[str, Any]) -> tuple[float, str]:
-    """Seconds, the start of ranks included, and from what that is known: from earlier runs of the workload, those with
-    these params where there are some."""
-    earlier = [run for run in store.runs(workload=workload, status="completed", limit=LOOKED) if _took(run) is not None]
-    alike = [run for run in earlier if all(run.params.get(name) == value for name, value in params.items())]
-    counted = (alike or earlier)[:ALIKE]
+@dataclass(frozen=True)
+class Remaining:
+    """The runs that a study still needs. `why` is the source of the estimate. `changed` is the reason why the estimate
+    differs from the first one ("" if it doesn't)."""
+
+    runs: int
+    seconds: float
+    why: str = ""
+    changed: str = ""
+
+    def after(self, runs: Iterable[RunRecord]) -> float:
+        """The seconds without those that `runs` have been going on for."""
+        each = self.seconds / max(self.runs, 1)
+        begun = (run.started_at for run in runs if run.status == "running" and run.started_at is not None)
+        return self.seconds - sum(min(max(time.time() - at, 0.0), each) for at in begun)
+
+
+def remaining_work(store: Store, sofar: Sofar) -> Remaining:
+    """The runs that a study still needs, and their estimated time without waiting. The estimate uses the study's own
+    completed runs, or earlier runs as long as there are none."""
+    study, trials, runs = sofar.study, sofar.trials, sofar.runs
+    total = expected(study, trials, runs)
+    number = len(missing(trials, runs)) + total - len(trials)
+    price, why = _seconds(store, sofar, number, min((run.queued_at for run in runs.values()), default=None))
+    seconds = price
+    if any(run.status == "completed" for run in runs.values()):
+        by_kind = kind(study.kind).seconds(store, sofar, None)
+        seconds, why = by_kind or (remaining(trials, runs, total) or price, "as its own runs took")
+    return Remaining(number, seconds, why, _changed(sofar, total, seconds, price))
+
+
+def _seconds(store: Store, sofar: Sofar, number: int, before: float | None) -> tuple[float, str]:
+    study = sofar.study
+    if by_kind := kind(study.kind).seconds(store, sofar, before):
+        return by_kind
+    each, why = seconds_each(store, study.workload, study.description.get("params") or {}, before)
+    return number * each, why
+
+
+def _changed(sofar: Sofar, total: int, seconds: float, price: float) -> str:
+    """The reason why an estimate differs from the first one, in words that follow a colon."""
+    reasons = []
+    if seconds > SAME * price:
+        reasons.append("runs take longer than estimated")
+    elif price > SAME * seconds:
+        reasons.append("runs take less time than estimated")
+    if pruned := sum(trial.pruned is not None and trial.error is None for trial in sofar.trials):
+        reasons.append(f"{words.count(pruned, 'run')} {words.verb(pruned, 'was', 'were')} pruned")
+    first = kind(sofar.study.kind).total(Sofar(sofar.study, [], {}))
+    if first and first != total:
+        more = "more" if total > first else "fewer"
+        reasons.append(f"its results require {abs(total - first)} {more} in all than first planned")
+    return words.listed(reasons)
+
+
+def seconds_each(
+    store: Store, workload: str, params: Mapping[str, Any], before: float | None = None
+) -> tuple[float, str]:
+    """The estimated seconds of a run with the start of its ranks, and the source of the estimate. It uses earlier runs
+    of the workload, if possible with these params: runs with other seeds take as long. Only runs that were queued
+    `before` a moment count."""
+    past = store.runs(workload=workload, status="completed", limit=LOOKED)
+    earlier = [run for run in past if _took(run) is not None and (before is None or run.queued_at < before)]
+    values = {name: value for name, value in params.items() if name != SEED}
+    same_params = [run for run in earlier if all(run.params.get(name) == value for name, value in values.items())]
+    counted = (same_params or earlier)[:COUNTED]
     if not counted:
         return SECONDS, f"at {SECONDS:.0f} s a run, which is a guess: {workload} has not run here yet"
-    found = median(took for run in counted if (took := _took(run)) is not None)
-    which = "" if alike else " other"
+    usual = median(took for run in counted if (took := _took(run)) is not None)
+    which = "" if same_params else " other"
     number = f"its last{which} run" if len(counted) == 1 else f"its last {len(counted)}{which} runs"
-    return found, f"at {words.seconds(found)} a run, as {number} took"
+    return usual, f"at {words.seconds(usual)} a run, as {number} took"
 
 
 def _took(run: RunRecord) -> float | None:

@@ -1,4 +1,4 @@
-"""A study as files: one HTML page that needs nothing else, its figures as PNG, its trials as CSV."""
+"""A study as files: a self-contained HTML page, figures as PNG, trials as CSV."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.cards import cards as cards_of
-from workshop.study.cards import why_not
-from workshop.study.kinds import Report, any_report, expected, kind, title
-from workshop.study.report import trial_json
+from workshop.study.kinds import Report, any_kind, any_report, expected, title, trial_json
+from workshop.study.results import reason
 
 STYLE = files("workshop.study") / "export.css"
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
@@ -42,27 +41,27 @@ def write(
     csv: Path | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write what was asked for: a page, a folder of pictures, a table. Returns the files.
+    """Write a page, a folder of pictures or a table. Returns the files.
 
-    Raises BadInput for a file that is there already, unless it may be overwritten, and for a place where nobody can
-    write; nothing is written then. PNG needs a browser, see `report.png_renderer`.
+    Raises BadInput and writes nothing if a file exists and must not be overwritten, or if a folder is not writable. PNG
+    needs a browser, see `report.png_renderer`.
     """
-    found = any_report(store, study)
-    shown = cards_of(found)
-    drawn = pictures(shown) if png is not None else {}
+    report = any_report(store, study)
+    report_cards = cards_of(report)
+    images_by_name = pictures(report_cards) if png is not None else {}
     pages = [path for path in (html, csv) if path is not None]
-    targets = [*pages, *((png / name) for name in drawn if png is not None)]
-    if png is not None and not drawn:
+    targets = [*pages, *((png / name) for name in images_by_name if png is not None)]
+    if png is not None and not images_by_name:
         raise BadInput(f"Study {study.id} has no figures, so there is nothing to write into {png}.")
     output_files.check(targets, overwrite)
     contents: dict[Path, bytes] = {}
     if html is not None:
-        contents[html] = page(found, shown).encode()
+        contents[html] = page(report, report_cards).encode()
     if csv is not None:
-        contents[csv] = table(found).encode()
+        contents[csv] = table(report).encode()
     if png is not None:
-        images = png_renderer.render(list(drawn.values()))
-        contents |= {png / name: image for name, image in zip(drawn, images, strict=True)}
+        images = png_renderer.render(list(images_by_name.values()))
+        contents |= {png / name: image for name, image in zip(images_by_name, images, strict=True)}
     for path, data in contents.items():
         with suppress(OSError):  # the sentence comes with the file
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,37 +71,41 @@ def write(
 
 def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
     """The figures of some cards by the names of their files: `02-speed-up.png`."""
-    drawn = [(card.name, part["figure"]) for card in cards for part in card.parts if part["kind"] == "figure"]
-    plain = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure" for name, _ in drawn]
+    figures = [(card.name, part["figure"]) for card in cards for part in card.parts if part["kind"] == "figure"]
+    plain = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure" for name, _ in figures]
     return {
         f"{number:02d}-{name}.png": figure
-        for number, (name, (_, figure)) in enumerate(zip(plain, drawn, strict=True), 1)
+        for number, (name, (_, figure)) in enumerate(zip(plain, figures, strict=True), 1)
     }
 
 
-def table(found: Report) -> str:
-    """A row for each trial as CSV (RFC 4180): what it was, what became of it, a column for each axis, and for whatever
-    else its kind of study tells of a run."""
-    axes = list(dict.fromkeys(name for trial in found.trials for name in _point(trial)))
-    more = {trial.number: _columns(found, trial) for trial in found.trials}
-    names = list(dict.fromkeys(name for told in more.values() for name in told))
+def table(report: Report) -> str:
+    """A row for each trial as CSV (RFC 4180): its values, its outcome, a column for each axis, and further columns of
+    the kind of study."""
+    axes = list(dict.fromkeys(name for trial in report.trials for name in _point(trial)))
+    columns = any_kind(report.study.kind).columns
+    more = {
+        trial.number: columns(run) if (run := report.runs.get(trial.run_id or 0)) is not None else {}
+        for trial in report.trials
+    }
+    names = list(dict.fromkeys(name for columns in more.values() for name in columns))
     rows = []
-    for trial in found.trials:
-        told = {**trial_json(trial, found.runs, found.rate), "unit": found.unit, "why": why_not(trial, found.runs)}
+    for trial in report.trials:
+        values = {**trial_json(trial, report.runs, report.rate), "unit": report.unit, "why": reason(trial, report.runs)}
         at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
-        rows.append([*(told[name] for name in COLUMNS), *at, *further])
-    return pd.DataFrame(rows, columns=[*COLUMNS, *axes, *names], dtype=object).to_csv(
-        index=False, lineterminator="\r\n"
-    )
+        rows.append([*(values[name] for name in COLUMNS), *at, *further])
+    table = pd.DataFrame(rows, columns=[*COLUMNS, *axes, *names], dtype=object)
+    text: str = table.to_csv(index=False, lineterminator="\r\n")
+    return text
 
 
-def page(found: Report, cards: Sequence[Card]) -> str:
-    """The study as one page that needs neither network nor server: plotly.js is in it, once."""
-    study = found.study
+def page(report: Report, cards: Sequence[Card]) -> str:
+    """The study as one page that needs neither network nor server. It contains plotly.js once."""
+    study = report.study
     name = say.capital(title(study)) if study.kind in studies() else f"A study of {study.workload}"
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
-    runs = expected(study, found.trials, found.runs)
+    runs = expected(study, report.trials, report.runs)
     head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     body = "".join(render.section(card, _figure, linked=False, source=_picture) for card in cards)
@@ -115,13 +118,8 @@ def page(found: Report, cards: Sequence[Card]) -> str:
     )
 
 
-def _columns(found: Report, trial: Trial) -> Mapping[str, float]:
-    run = found.runs.get(trial.run_id or 0)
-    return kind(found.study.kind).columns(run) if run is not None and found.study.kind in studies() else {}
-
-
 def _point(trial: Trial) -> Mapping[str, Any]:
-    """What tells a trial from others; where nobody says so, where it ran."""
+    """The values of a trial on its axes; its placement if it has none."""
     return trial.point or {
         name: trial.placement[name] for name in ("mpi", "ranks", "threads") if name in trial.placement
     }
@@ -132,11 +130,11 @@ def _json(value: Any) -> str:
 
 
 def _figure(part: Part) -> str:
-    drawn = part["figure"].to_html(
+    html = part["figure"].to_html(
         full_html=False, include_plotlyjs=False, config={"displayModeBar": False, "responsive": True}
     )
     least = f' style="min-width:{int(part["width"])}px"' if part["width"] else ""
-    return f'<div class="ws-frame"><div{least}>{drawn}</div></div>'
+    return f'<div class="ws-frame"><div{least}>{html}</div></div>'
 
 
 def _picture(url: str) -> str | None:

@@ -1,26 +1,80 @@
-"""Kinds of studies: which trials one wants, when one of them is hopeless, and what it has found.
+"""Kinds of studies: their trials, hopeless trials, and reports.
 
-The runner knows nothing of any of this: it runs what is missing, asks the study's kind for more when nothing is, and
-ends when there is no more. A kind decides from what the store has, so that whoever goes on with a study after a crash
-decides alike.
+The runner runs the missing trials, asks the kind for more when none is missing, and ends when there are no more. A kind
+decides only from stored data, so a resumed study makes the same decisions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import studies, workloads
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.report import Report, unknown
+from workshop.study.trials import status
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a study so far. Each kind has a subclass; a study of an unknown kind uses this class."""
+
+    study: StudyRecord
+    trials: Sequence[Trial]
+    runs: Mapping[int, RunRecord]  # by id
+    verdict: Mapping[str, str]  # verdict, why, next
+
+    @property
+    def rate(self) -> str:
+        """The metric that the study compares; empty where it doesn't say."""
+        return str(self.study.description.get("rate") or "")
+
+    @property
+    def unit(self) -> str:
+        return str(self.study.description.get("unit") or "")
+
+    def findings(self) -> dict[str, Any]:
+        """The part of the document that belongs to this kind of study."""
+        return {}
+
+    def as_json(self) -> dict[str, Any]:
+        """The document of `workshop study run|show|resume --json`."""
+        study = self.study
+        return {
+            "study": study.id,
+            "kind": study.kind,
+            "workload": study.workload,
+            "state": study.state,
+            "created_at": study.created_at,
+            "finished_at": study.finished_at,
+            **self.findings(),
+            "verdict": dict(self.verdict),
+            "trials": [trial_json(trial, self.runs, self.rate) for trial in self.trials],
+        }
+
+
+def trial_json(trial: Trial, runs: Mapping[int, RunRecord], rate: str) -> dict[str, Any]:
+    """One trial; `rate` names the metric that the study compares."""
+    run = runs.get(trial.run_id or 0)
+    return {
+        "number": trial.number,
+        "label": trial.label,
+        "point": trial.point,
+        "repeat": trial.repeat,
+        "status": status(trial, runs),
+        "run": trial.run_id,
+        "rate": run.metrics.get(rate) if run is not None else None,
+        "pruned": trial.pruned,
+        "error": trial.error or (run.error if run is not None else None),
+    }
 
 
 @dataclass(frozen=True)
 class Sofar:
-    """A study as it is: its trials in their order, their runs by id."""
+    """A study as it is now: its trials in their order, its runs by id."""
 
     study: StudyRecord
     trials: Sequence[Trial]
@@ -29,11 +83,11 @@ class Sofar:
 
 @dataclass(frozen=True)
 class Watched:
-    """A trial's run while it goes on: how long it has been measured, and the median of its work per second."""
+    """A trial's run in progress: how long it has been measured, and the median of its work per second."""
 
     run: RunRecord
     seconds: float
-    rate: float | None  # None: it has told none yet
+    rate: float | None  # None: not known yet
 
 
 def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]]:
@@ -44,14 +98,19 @@ def read(store: Store, study_id: int) -> tuple[list[Trial], dict[int, RunRecord]
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind. All functions are pure but for `report` and `seconds`, which read the store.
+    """A kind of study. All functions are pure except `report` and `seconds`, which read the store.
 
-    `more` is asked whenever no trial is missing and returns further ones, whose numbers go on; none: the study is
-    complete. `total` is how many trials there will be in all, as far as one can tell. `hopeless` is asked about twice
-    a second while a trial goes on, and returns the sentence with which it is pruned. `seconds` is how long all that a
-    study lacks is likely to take, and in a few words from what that is known, where a kind knows better than that every
-    run takes as long as others. `measured` tells whether its trials are compared by how fast they are: only then they
-    get fresh ranks and the machine for themselves. `columns` are further figures of a trial's run, by name.
+    `more` is called when no trial is missing. It returns further trials, with continued numbers, or none if the study
+    is complete. `total` is the estimated number of all trials. `hopeless` is called about twice a second during a trial
+    and returns the reason for which it is pruned. `seconds` estimates the time of all missing trials from runs that
+    were queued before a moment (None: from all), with the source of the estimate; None if the kind has no better
+    estimate than the common one. `measured`: trials are compared by speed, so they get fresh ranks and the machine for
+    themselves. `columns` are further figures of a trial's run, by name.
+
+    `cards` refers to a function that returns the cards of a report. Their names are unique and include "verdict" and
+    "runs". If it is empty, the trials are shown. `visible` refers to a function `(store, identity, report, cards)` that
+    returns the cards that a learner may see before a guess, where `identity` is the learner's id; empty: all. `hidden`
+    is the sentence that is shown if cards are left out. `elsewhere` says where to run a study that notebooks can't run.
     """
 
     name: str
@@ -60,50 +119,70 @@ class Kind:
     more: Callable[[Sofar], list[Trial]] = lambda sofar: []
     total: Callable[[Sofar], int] = lambda sofar: len(sofar.trials)
     hopeless: Callable[[Sofar, Trial, Watched], str | None] = lambda sofar, trial, watched: None
-    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = lambda store, sofar: None
+    seconds: Callable[[Store, Sofar, float | None], tuple[float, str] | None] = lambda store, sofar, before: None
     measured: bool = True
     columns: Callable[[RunRecord], Mapping[str, float]] = lambda run: {}
+    cards: str = ""
+    visible: str = ""
+    hidden: str = ""
+    elsewhere: str = ""
+
+
+def _unknown(store: Store, study: StudyRecord) -> Report:
+    """A report on a study of an unknown kind, such as a newer program's: only its trials."""
+    texts = {
+        "verdict": "This workshop can't interpret this study.",
+        "why": f"It is of the kind {study.kind}, perhaps a newer program's. Its runs are ordinary ones.",
+        "next": "Look at them one by one.",
+    }
+    return Report(study, *read(store, study.id), texts)
+
+
+UNKNOWN = Kind("", lambda study: f"{study.kind} of {study.workload}", _unknown)
 
 
 def kind(name: str) -> Kind:
-    """The kind of that name. Raises BadInput for one that this program doesn't know."""
+    """The kind of study with that name. Raises BadInput for an unknown kind."""
     if name not in studies():
         raise BadInput(f"There is no kind of study {name!r}; this workshop knows {', '.join(studies())}.")
-    return load(studies()[name].kind)
+    loaded: Kind = load(studies()[name].kind)
+    return loaded
+
+
+def any_kind(name: str) -> Kind:
+    """The kind of study with that name, or `UNKNOWN`, which shows trials only."""
+    return kind(name) if name in studies() else UNKNOWN
 
 
 def title(study: StudyRecord) -> str:
     """A study in a few words, of whatever kind."""
-    if study.kind not in studies():
-        return f"{study.kind} of {study.workload}"
-    return kind(study.kind).title(study)
+    return any_kind(study.kind).title(study)
 
 
 def expected(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
-    """How many runs a study takes in all, as far as one can tell: beyond those it has, its kind may want more."""
-    if study.finished_at is not None or study.kind not in studies():
+    """The estimated number of runs of a study, with those that its kind will still add."""
+    if study.finished_at is not None:
         return len(trials)
-    return max(kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
+    return max(any_kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
 
 
 def report(store: Store, study: StudyRecord) -> Report:
-    """What a study has found so far. Raises BadInput for a kind that this program doesn't know."""
+    """The report on a study. Raises BadInput for an unknown kind."""
     if study.kind not in studies():
         raise BadInput(f"Study {study.id} is of the kind {study.kind!r}, which this workshop can't show.")
     return kind(study.kind).report(store, study)
 
 
 def any_report(store: Store, study: StudyRecord) -> Report:
-    """What a study has found so far, also one of a kind that this program doesn't know."""
-    known = study.kind in studies()
-    return kind(study.kind).report(store, study) if known else unknown(study, *read(store, study.id))
+    """The report on a study, also of an unknown kind."""
+    return any_kind(study.kind).report(store, study)
 
 
 def example() -> str:
-    """A command that runs a study, for a page that has none to show yet. It takes a workload that trains, if there is
-    one: those gain most from more ranks."""
-    known = [workload for workload in workloads().values() if workload.scaling is not None]
-    if not known:
+    """A command that runs a study, for a page without studies. It prefers a workload that trains, because training
+    gains most from more ranks."""
+    comparable = [workload for workload in workloads().values() if workload.scaling is not None]
+    if not comparable:
         return "workshop study run --help"
-    chosen = min(known, key=lambda workload: (not workload.trains, workload.order))
+    chosen = min(comparable, key=lambda workload: (not workload.trains, workload.order))
     return f"workshop study run scaling --workload {chosen.name} --ranks 1,2,4"

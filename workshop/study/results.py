@@ -1,25 +1,25 @@
-"""What the cells of a study have reached, and how they compare. Pure.
+"""Results of the cells of a study, and comparisons of cells. Pure.
 
-Whoever compares cells does it here: with medians, and with the range of the repeats as what chance does to a
-figure. A difference is sure where the ranges of the two don't overlap. A cell that was measured once has no range of
-its own; it is lent the study's usual one. Only the guided study, whose cells have but two repeats, judges differences
-otherwise: see `workshop.study.guided.chance`.
+All comparisons use medians, and the range of the repeats as the effect of chance. A difference is sure if the two
+ranges don't overlap. A cell that was measured once gets the usual range of the study. Only guided studies, whose cells
+have few repeats, compare otherwise: see `workshop.study.guided.step_results`.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from workshop.store.records import RunRecord, Trial
 from workshop.study.trials import IMPOSSIBLE, TrialStatus, status
 
 NOISE = 0.05  # range of a cell's repeats as a share of their median, where a study has repeated none
-# What a cell without a rate is, by the first of these that one of its trials is.
+# The status of a cell without a rate: the first of these that one of its trials has.
 _RANKED: tuple[TrialStatus, ...] = (
     "running",
     "queued",
@@ -35,7 +35,7 @@ _SENTENCES = ("", IMPOSSIBLE, "BadInput", "TimeLimit", "WorkshopError")
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell and what its trials have reached so far."""
+    """One cell and the results of its trials so far."""
 
     label: str
     point: Mapping[str, Any]  # axis -> value
@@ -44,7 +44,7 @@ class CellResult:
     rates: tuple[float, ...]  # work per second of its completed trials, in their order
     runs: tuple[int, ...]  # of these rates
     status: TrialStatus  # "completed" as soon as there is a rate
-    why: str = ""  # one sentence: why a trial of it failed or was pruned
+    why: str = ""  # the reason why a trial failed or was pruned, in one sentence
     failures: int = 0
     pruned_at: float | None = None  # the rate that a pruned trial had reached
     pruned_runs: tuple[int, ...] = field(default=(), repr=False)
@@ -63,7 +63,7 @@ class CellResult:
 
     @property
     def run(self) -> int | None:
-        """The run to look at for this cell: the one in the middle of its rates, or the last that was pruned."""
+        """The run that represents this cell: the median one, or the last pruned one."""
         if not self.rates:
             return self.pruned_runs[-1] if self.pruned_runs else None
         return sorted(zip(self.rates, self.runs, strict=True))[(len(self.rates) - 1) // 2][1]
@@ -86,7 +86,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Ratio:
-    """How many times as fast one cell is as another: of medians, and the least and most that their repeats allow."""
+    """The ratio of two cells' speeds: of medians, with the least and the most that the repeats allow."""
 
     value: float
     low: float
@@ -99,21 +99,21 @@ class Ratio:
 
 
 def results(trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str) -> list[CellResult]:
-    """One for each distinct cell (label and point), in order of first appearance; `runs` are the study's, by id,
+    """The result of each distinct cell (label and point), in order of appearance. `runs` are the study's runs by id;
     `rate` names the metric."""
     cells: dict[tuple[str, str], list[Trial]] = {}
     for trial in trials:
         cells.setdefault(cell_key(trial.label, trial.point), []).append(trial)
-    return [_result(mine, runs, rate) for mine in cells.values()]
+    return [_result(cell_trials, runs, rate) for cell_trials in cells.values()]
 
 
 def cell_key(label: str, point: Mapping[str, Any]) -> tuple[str, str]:
-    """The label and the point of a cell as a key: equal keys are the same cell."""
+    """The label and the point of a cell as a key."""
     return label, json.dumps(dict(point), sort_keys=True, default=str)
 
 
 def best(cells: Iterable[CellResult]) -> CellResult | None:
-    """The cell with the largest median, the first of equals; None where nothing has been measured."""
+    """The cell with the largest median, the first of equals; None if nothing was measured."""
     measured = [cell for cell in cells if cell.rates]
     return max(measured, key=lambda cell: cell.median or 0.0, default=None)
 
@@ -124,13 +124,13 @@ def ranked(cells: Iterable[CellResult]) -> list[CellResult]:
 
 
 def noise(cells: Iterable[CellResult]) -> float:
-    """The usual range of a cell's repeats as a share of their median; `NOISE` where none has been repeated."""
+    """The usual range of a cell's repeats as a share of their median; `NOISE` if no cell was repeated."""
     spreads = [(max(cell.rates) - min(cell.rates)) / median(cell.rates) for cell in cells if len(cell.rates) > 1]
     return median(spreads) if spreads else NOISE
 
 
 def span(cell: CellResult, usual: float = NOISE) -> tuple[float, float]:
-    """Where a cell's rate may lie: between its least and its most, or around its only one by the `usual` noise.
+    """The range of a cell's rate: from its least to its most, or around its only rate by the `usual` noise.
 
     Raises ValueError for a cell without a rate.
     """
@@ -140,7 +140,7 @@ def span(cell: CellResult, usual: float = NOISE) -> tuple[float, float]:
 
 
 def ratio(cell: CellResult, base: CellResult, usual: float = NOISE) -> Ratio | None:
-    """How many times as fast `cell` is as `base`; None where one of them has no rate."""
+    """The speed of `cell` divided by that of `base`; None if one of the two has no rate."""
     if cell.median is None or base.median is None:
         return None
     (low, high), (base_low, base_high) = span(cell, usual), span(base, usual)
@@ -148,52 +148,49 @@ def ratio(cell: CellResult, base: CellResult, usual: float = NOISE) -> Ratio | N
 
 
 def ties(cells: Sequence[CellResult], usual: float | None = None) -> list[CellResult]:
-    """The cells that may be as fast as the best one, the best first: those whose ranges overlap with its range."""
+    """The cells that may be as fast as the best one, because their ranges overlap; the best first."""
     order = ranked(cells)
     spread = noise(cells) if usual is None else usual
-    return [cell for cell in order if cell is order[0] or not _sure(ratio(order[0], cell, spread))]
+    return [cell for cell in order if (lead := ratio(order[0], cell, spread)) is None or not lead.sure]
 
 
 def rate_of(run: RunRecord | None, rate: str) -> float | None:
-    """The work per second that a completed run has told; None where it told none, or none that can be compared."""
-    told = run.metrics.get(rate) if run is not None and run.status == "completed" else None
-    usable = isinstance(told, (int, float)) and not isinstance(told, bool) and math.isfinite(told) and told > 0
-    return float(told) if usable else None
+    """The work per second of a completed run; None if the run has no usable value."""
+    value = run.metrics.get(rate) if run is not None and run.status == "completed" else None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value) or value <= 0:
+        return None
+    return float(value)
 
 
-def _sure(found: Ratio | None) -> bool:
-    return found is not None and found.sure
-
-
-def _result(mine: Sequence[Trial], runs: Mapping[int, RunRecord], rate: str) -> CellResult:
+def _result(cell_trials: Sequence[Trial], runs: Mapping[int, RunRecord], rate: str) -> CellResult:
     rates: list[float] = []
-    of: list[int] = []
+    rate_runs: list[int] = []
     became: list[TrialStatus] = []
     whys: list[str] = []
-    pruned = [trial for trial in mine if trial.error is None and trial.pruned is not None]
-    for trial in mine:
+    pruned = [trial for trial in cell_trials if trial.error is None and trial.pruned is not None]
+    for trial in cell_trials:
         run = runs.get(trial.run_id or 0)
         now = status(trial, runs)
-        told = rate_of(run, rate)
-        if now == "completed" and told is not None and run is not None:
-            rates.append(told)
-            of.append(run.id)
+        value = rate_of(run, rate)
+        if now == "completed" and value is not None and run is not None:
+            rates.append(value)
+            rate_runs.append(run.id)
         elif now == "completed":
             now = "failed"
-            whys.append(f"It told no {rate}.")
+            whys.append(f"Its run has no metric {rate}.")
         elif now == "failed":
             whys.append(failure(trial, run))
         elif now == "pruned":
             whys.append((trial.pruned or {}).get("why", ""))
         became.append(now)
-    first = mine[0]
+    first = cell_trials[0]
     return CellResult(
         first.label,
         first.point,
         first.params,
         first.placement,
         tuple(rates),
-        tuple(of),
+        tuple(rate_runs),
         "completed" if rates else next(word for word in _RANKED if word in became),
         next(filter(None, whys), ""),
         became.count("failed"),
@@ -203,8 +200,64 @@ def _result(mine: Sequence[Trial], runs: Mapping[int, RunRecord], rate: str) -> 
 
 
 def failure(trial: Trial, run: RunRecord | None) -> str:
-    """Why a trial failed, as one line; `run` is its run, where it has one."""
+    """The reason why a trial failed, as one line; `run` is its run, if any."""
     error = trial.error or (run.error if run is not None else None) or {}
     kind, message = error.get("type", ""), " ".join(str(error.get("message", "")).split())
     plain = kind in _SENTENCES
     return message if plain and message else f"{kind}: {message}" if message else kind or "It failed."
+
+
+def reason(trial: Trial, runs: Mapping[int, RunRecord]) -> str:
+    """The reason why a trial failed or was pruned; empty for all others."""
+    if trial.pruned is not None and trial.error is None:
+        return str(trial.pruned.get("why", ""))
+    run = runs.get(trial.run_id or 0)
+    error = trial.error or (run.error if run is not None else None)
+    return failure(trial, run) if error else ""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """The effect of one setting while all other settings stay the same."""
+
+    axis: str
+    best: Any  # the value with the best mean
+    worst: Any
+    factor: float  # of the best value's mean over the worst one's; 1 says that it didn't matter
+
+
+def effects(points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> list[Effect]:
+    """The main effect of each axis on positive rates, the largest first. An axis is left out if no two points differ
+    only in it.
+
+    Means are geometric, because settings multiply speed. They are taken along lines on which all other settings are the
+    same. For a complete grid these are the means over all points with a value (Box, Hunter and Hunter, Statistics for
+    Experimenters, 2005, chapter 5). If points are missing, a value is not judged by the settings that it happened to be
+    combined with.
+    """
+    axis_effects = [_effect(axis, points, rates) for axis in dict.fromkeys(name for point in points for name in point)]
+    return sorted((effect for effect in axis_effects if effect is not None), key=lambda effect: -effect.factor)
+
+
+def _effect(axis: str, points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> Effect | None:
+    lines: dict[str, dict[str, float]] = defaultdict(dict)  # the other settings -> value -> log of the rate
+    values: dict[str, Any] = {}
+    for point, rate in zip(points, rates, strict=True):
+        if axis in point:
+            written = _written(point[axis])
+            values[written] = point[axis]
+            lines[_written({name: value for name, value in point.items() if name != axis})][written] = math.log(rate)
+    above: dict[str, list[float]] = defaultdict(list)  # value -> how far above the mean of each of its lines
+    for line in lines.values():
+        middle = fmean(line.values())
+        for written, log in line.items() if len(line) > 1 else ():
+            above[written].append(log - middle)
+    if len(above) < 2:
+        return None
+    means = {written: fmean(differences) for written, differences in above.items()}
+    best, worst = max(means, key=lambda value: means[value]), min(means, key=lambda value: means[value])
+    return Effect(axis, values[best], values[worst], math.exp(means[best] - means[worst]))
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=str)

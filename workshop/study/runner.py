@@ -1,9 +1,8 @@
-"""Running a study: its missing trials one after the other, as ordinary runs of a session, measured ones where its kind
-compares how fast they are.
+"""Run the missing trials of a study one after the other, as ordinary runs of a session. They are measured runs if the
+kind compares their speed.
 
-What a study has is in the store at every moment: a run and the note of whose trial it is are written together. So
-whoever goes on with a study after Ctrl-C, kill -9 or a power cut finds the runs that have ended and those that still
-go on, and runs the rest.
+The store writes a run and its trial together. So a study can be resumed after Ctrl-C, kill -9 or a power cut: ended
+runs count, active runs are waited for, and the rest is run.
 """
 
 from __future__ import annotations
@@ -11,10 +10,11 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
+from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.mpi import horovod
 from workshop.runtime import client
@@ -23,7 +23,68 @@ from workshop.store.sessions import SILENT
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, Sofar, kind, read
 from workshop.study.trial_monitor import LIMIT, Look, TrialMonitor, end_run
-from workshop.study.trials import impossible, missing, status
+from workshop.study.trials import blameless, impossible, missing, status
+
+
+def check_place(
+    study_id: int, waiting: Sequence[Trial], runs: Iterable[RunRecord], session: SessionRecord | None
+) -> None:
+    """Refuse a session on other hosts than the study's (None: a private session on this machine).
+
+    `waiting` are the missing trials, `runs` the study's runs. Trials that name hosts need these, and the session may
+    have others, too. Trials that don't are run on all hosts of the session. Raises BadInput.
+    """
+    done = [run for run in runs if run.status == "completed"]
+    hosts = _names(session.placement) if session is not None else []
+    trial_hosts = next((names for trial in waiting if (names := _names(trial.placement))), [])
+    begun = next((_names(run.placement) for run in done), None)
+    if trial_hosts and not set(trial_hosts) <= set(hosts):
+        needed = trial_hosts
+    elif not trial_hosts and begun is not None and set(begun) != set(hosts):
+        needed = begun
+    else:
+        _check_machine(study_id, done, session)
+        return
+    name = f"session {session.name}" if session is not None else "a private session"
+    raise BadInput(
+        f"Study {study_id} runs on {_listed(needed)}, but {name} is on {_listed(hosts)}, where its runs would not "
+        f"compare; go on in a session on {_listed(needed)} (--session NAME)."
+    )
+
+
+def _check_machine(study_id: int, done: Sequence[RunRecord], session: SessionRecord | None) -> None:
+    """Refuse a machine with other cores than those on which the study was measured. Raises BadInput."""
+    before = next((machine for run in done if (machine := _machine(run.machine))), None)
+    here = topology.machine() if session is None else session.machine
+    if session is not None and not session.rank_map:
+        here = {}  # before its ranks have started, it describes the machine that starts them
+    now = _machine(here)
+    if before is None or now is None or before == now:
+        return
+    raise BadInput(
+        f"Study {study_id} has measured on {_described(before)}, but here are {_described(now)}, where its runs would "
+        "not compare; go on there, or run the study anew."
+    )
+
+
+def _machine(machine: Mapping[str, Any] | None) -> tuple[int, str] | None:
+    """The number and the model of a machine's cores; None if unknown."""
+    units = (machine or {}).get("units")
+    return (len({unit["core"] for unit in units}), (machine or {}).get("model", "")) if units else None
+
+
+def _described(machine: tuple[int, str]) -> str:
+    cores, model = machine
+    return words.count(cores, "core") + (f" ({model})" if model else "")
+
+
+def _names(placement: Mapping[str, Any]) -> list[str]:
+    return [host["name"] for host in placement.get("hosts") or ()]
+
+
+def _listed(hosts: Sequence[str]) -> str:
+    return words.listed(hosts) if hosts else "this machine alone"
+
 
 HEARTBEAT = 1.0  # seconds
 REVIVED = 60.0  # seconds that a session gets to come back after its conductor has died
@@ -31,20 +92,20 @@ REVIVED = 60.0  # seconds that a session gets to come back after its conductor h
 
 @contextmanager
 def working_on(store: Store, study_id: int) -> Iterator[str]:
-    """Hold a study for oneself, and yield the name of its holder. Raises BadInput where somebody else holds it.
+    """Reserve a study, and yield the name of the holder. Raises BadInput if another command runs the study.
 
-    Somebody who was killed is told from somebody who works by waiting for the next heartbeat.
+    A holder that was killed sends no further heartbeat, so the next heartbeat is waited for.
     """
     runner = secrets.token_hex(8)
-    first = heard = store.take_study(study_id, runner)
+    first = heartbeat = store.take_study(study_id, runner)
     deadline = time.monotonic() + 2 * SILENT
-    while heard is not None:
-        if heard != first or time.monotonic() > deadline:
+    while heartbeat is not None:
+        if heartbeat != first or time.monotonic() > deadline:
             raise BadInput(
                 f"Study {study_id} is being run by another command; follow it with: workshop study show {study_id}"
             )
         time.sleep(0.2)
-        heard = store.take_study(study_id, runner)
+        heartbeat = store.take_study(study_id, runner)
     ended = threading.Event()
 
     def beat() -> None:
@@ -72,37 +133,43 @@ def run_study(
     on_look: Look = lambda _: None,
     limit: float = LIMIT,
     identity: Identity | None = None,
+    on_end: Callable[[int], None] = lambda _: None,
 ) -> StudyRecord:
-    """Run what is missing of a study, `working_on` which the caller is. Returns the study as it then is.
+    """Run the missing trials of a study that the caller has reserved (`working_on`). Returns the study.
 
-    `identity` is whose runs they are: a learner's have to stay within the session's limits.
+    `on_end` is called with the number of each trial that has ended or can't be run. `identity` is the owner of the
+    runs: a learner's runs have to stay within the session's limits.
 
-    A trial that fails is kept as failed and the study goes on; one whose conductor died is tried again once the
-    session is back. After a KeyboardInterrupt, which is passed on, no run of the study goes on. Raises WorkshopError
-    where the session is no longer there, or somebody else has taken the study over.
+    A failed trial is kept, and the study goes on. A trial whose conductor died is tried again when the session is back.
+    A KeyboardInterrupt cancels the study's runs and is raised again. Raises WorkshopError if the session is gone, or if
+    another command has taken over the study.
     """
     tried: dict[int, int] = {}
     wait = TrialMonitor(store, store.study(study_id), on_look, limit)
     try:
         for trial in missing(*read(store, study_id)):
-            if run := _left(store, trial):
+            if run := _unfinished_run(store, trial):
                 wait.until_ended(trial, run)
-        while trial := _next(store, study_id, tried) or _more(store, study_id, runner, wait.kind):
-            tried[trial.number] = tried.get(trial.number, 0) + 1
-            if not store.keep_study(study_id, runner):  # this computer slept, and somebody thought us dead
+                on_end(trial.number)
+        while following := _next(store, study_id, tried) or _more(store, study_id, runner, wait.kind):
+            tried[following.number] = tried.get(following.number, 0) + 1
+            # Another command may have taken over, for instance while this computer slept.
+            if not store.keep_study(study_id, runner):
                 raise WorkshopError(f"Study {study_id} has been taken over by another command.")
-            if run := _submit(store, study_id, trial, session, wait.kind.measured, identity):
-                wait.until_ended(trial, run)
+            if run := _submit(store, study_id, following, session, wait.kind.measured, identity):
+                wait.until_ended(following, run)
+            on_end(following.number)
     except KeyboardInterrupt:
-        _cancel(store, study_id)
+        for active_run in store.runs(study_id=study_id, limit=None):
+            if not active_run.ended:
+                end_run(store, active_run.id)
         raise
     finish(store, study_id, runner)
     return store.study(study_id)
 
 
-def wanted(store: Store, study_id: int) -> list[Trial]:
-    """What a study still has to run as it is now: the trials that are missing, or those that its kind wants beyond
-    those it has; none: it is complete."""
+def trials_to_run(store: Store, study_id: int) -> list[Trial]:
+    """The trials that a study still has to run: the missing ones, or the next ones of its kind; none if complete."""
     study = store.study(study_id)
     trials, runs = read(store, study_id)
     return missing(trials, runs) or kind(study.kind).more(Sofar(study, trials, runs))
@@ -116,29 +183,53 @@ def finish(store: Store, study_id: int, runner: str) -> None:
         store.finish_study(study_id, runner, "completed" if completed else "failed")
 
 
-def unfinished(store: Store, kind: str, workload: str, description: Mapping[str, Any]) -> StudyRecord | None:
-    """The newest study that asks for the very same and has not finished."""
-    for study in store.studies(kind=kind):
-        if study.finished_at is None and study.workload == workload and study.description == description:
-            return study
-    return None
+class Planned(Protocol):
+    """A study that is planned but not stored."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def workload(self) -> str: ...
+
+    def description(self) -> dict[str, Any]: ...
+
+    def trials(self) -> Sequence[Trial]: ...
 
 
-def renew_failed(store: Store, study_id: int) -> int:
-    """Have the study's failed trials run again, but for those that can't be. Returns how many there are."""
+def begin(store: Store, planned: Planned, submitted_by: str = "") -> StudyRecord:
+    """Store a study without running it."""
+    return store.create_study(planned.kind, planned.workload, planned.description(), planned.trials(), submitted_by)
+
+
+def same_studies(store: Store, planned: Planned, limit: int = 100) -> Iterator[StudyRecord]:
+    """The studies with the same description that have not finished, the newest first."""
+    description = planned.description()
+    for study in store.studies(kind=planned.kind, limit=limit):
+        if study.finished_at is None and study.workload == planned.workload and study.description == description:
+            yield study
+
+
+def renew_failed(store: Store, study_id: int, every: bool = True) -> int:
+    """Have failed trials run again: those that failed through no fault of their own, or `every` one that is possible.
+    Returns their number."""
     trials, runs = read(store, study_id)
-    failed = [trial.number for trial in trials if status(trial, runs) == "failed" and not impossible(trial)]
+    failed = [
+        trial.number
+        for trial in trials
+        if status(trial, runs) == "failed" and not impossible(trial) and (every or blameless(trial, runs))
+    ]
     if failed:
         store.renew_trials(study_id, failed)
     return len(failed)
 
 
 def _next(store: Store, study_id: int, tried: Mapping[int, int]) -> Trial | None:
-    """The first trial that is missing and may be tried: each once, and once more after its conductor has died."""
+    """The first missing trial that may be tried: each once, and again after its conductor has died."""
     trials, runs = read(store, study_id)
     for trial in missing(trials, runs):
-        again = 1 if status(trial, runs) == "interrupted" else 0
-        if tried.get(trial.number, 0) <= again:
+        extra = 1 if status(trial, runs) == "interrupted" else 0
+        if tried.get(trial.number, 0) <= extra:
             return trial
     return None
 
@@ -151,7 +242,7 @@ def _submit(
     measured: bool = True,
     identity: Identity | None = None,
 ) -> RunRecord | None:
-    """Put a trial into the session's queue; None where it can't be run at all, which is kept."""
+    """Put a trial into the session's queue; returns None and stores the reason if it can't be run."""
     up = _wait_up(store, session)
     try:
         return client.submit(
@@ -171,13 +262,12 @@ def _submit(
         return None
 
 
-def _more(store: Store, study_id: int, runner: str, of: Kind) -> Trial | None:
-    """The first of the trials that the study wants beyond those it has; None where it wants none, or still has some
-    that were tried in vain."""
+def _more(store: Store, study_id: int, runner: str, study_kind: Kind) -> Trial | None:
+    """The first of the further trials of the study's kind; None if there are none, or if trials are still missing."""
     trials, runs = read(store, study_id)
     if missing(trials, runs):
         return None
-    further = of.more(Sofar(store.study(study_id), trials, runs))
+    further = study_kind.more(Sofar(store.study(study_id), trials, runs))
     if not further:
         return None
     if not store.add_trials(study_id, runner, further):
@@ -185,8 +275,8 @@ def _more(store: Store, study_id: int, runner: str, of: Kind) -> Trial | None:
     return further[0]
 
 
-def _left(store: Store, trial: Trial) -> RunRecord | None:
-    """The run that an earlier command has left, if it still goes on, or waits in a session that will take it."""
+def _unfinished_run(store: Store, trial: Trial) -> RunRecord | None:
+    """The trial's run from an earlier command, if it is active or waits in a session that will take it."""
     run = store.run(trial.run_id) if trial.run_id is not None else None
     if run is None or run.ended:
         return None
@@ -198,17 +288,10 @@ def _left(store: Store, trial: Trial) -> RunRecord | None:
 
 
 def _wait_up(store: Store, session: SessionRecord) -> SessionRecord:
-    """Wait for a session that may come back; returns it as it is then. Raises WorkshopError where it doesn't."""
+    """Wait for a session that may come back, and return it. Raises WorkshopError if it doesn't."""
     deadline = time.monotonic() + (0.0 if session.private else REVIVED)
     while not (now := store.session(session.id)).up:
         if now.state == "stopped" or time.monotonic() > deadline:
             raise WorkshopError(f"Session {session.name} is {now.state}, so the study can't go on there.")
         time.sleep(0.2)
     return now
-
-
-def _cancel(store: Store, study_id: int) -> None:
-    """End the runs of a study that still go on."""
-    for run in store.runs(study_id=study_id, limit=None):
-        if not run.ended:
-            end_run(store, run.id)

@@ -14,9 +14,9 @@ UNSET = ("unset", "default", "")  # how a value that is none is written
 
 
 def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
-    """Params from words like "batch=32". Raises BadInput for words that are none, and for a name that comes twice.
+    """Params from words like "batch=32". Raises BadInput for other words, and for a name that is set twice.
 
-    A file is named by its whole path from here on: whoever goes on with the study may stand in another folder.
+    Files get their absolute path, because the study may be resumed from another folder.
     """
     values: dict[str, Any] = {}
     for word in words:
@@ -31,9 +31,9 @@ def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
 
 
 def read_options(words: Sequence[str]) -> list[str]:
-    """The workload's own options, as `workshop run` takes them (--batch 32 or --batch=32), as words for
-    `read_settings`. Raises BadInput for words that are none."""
-    rest, found = list(words), []
+    """The workload's own options, as in `workshop run` (--batch 32 or --batch=32), as words for `read_settings`. Raises
+    BadInput for other words."""
+    rest, assignments = list(words), []
     while rest:
         option = rest.pop(0)
         if not option.startswith("--") or len(option) < 3:
@@ -42,13 +42,12 @@ def read_options(words: Sequence[str]) -> list[str]:
             if not rest or rest[0].startswith("--"):
                 raise BadInput(f"{option} has no value; write {option} VALUE.")
             option = f"{option}={rest.pop(0)}"
-        found.append(option.removeprefix("--"))
-    return found
+        assignments.append(option.removeprefix("--"))
+    return assignments
 
 
 def read_axes(words: Sequence[str]) -> dict[str, list[str | None]]:
-    """What to vary, from words like "ranks=1,2,4"; values that hold commas themselves are parted by | instead.
-    Raises BadInput."""
+    """Axes from words like "ranks=1,2,4". Values that contain commas are separated by | instead. Raises BadInput."""
     axes: dict[str, list[str | None]] = {}
     for word in words:
         name, equals, text = word.partition("=")
@@ -67,12 +66,13 @@ def read_axes(words: Sequence[str]) -> dict[str, list[str | None]]:
 
 
 def whole_path(workload: Workload, name: str, value: str, folder: Path | None = None) -> str:
-    """The whole path of a file that a param names, from `folder` on (default: where we are); other values as they
-    are."""
+    """The absolute path of a file that a param names, relative to `folder` (default: the current one); other values
+    unchanged."""
     field = workload.params.model_fields.get(name)
     extra = field.json_schema_extra if field is not None else None
     about = extra.get("file") if isinstance(extra, dict) else None
-    if not isinstance(about, dict) or value in (about.get("choices") or []) or value.isdecimal():
-        return value  # what everybody has, or a run's number
+    choices = about.get("choices") if isinstance(about, dict) else None
+    if not isinstance(about, dict) or (isinstance(choices, list) and value in choices) or value.isdecimal():
+        return value  # a built-in choice, or a run's number
     path = (folder or Path()) / Path(value).expanduser()
     return str(path.absolute()) if value and path.exists() else value

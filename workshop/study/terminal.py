@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from workshop.core import words
-from workshop.extension import load
-from workshop.registry import studies
 from workshop.report import terminal
 from workshop.store.records import StudyRecord
+from workshop.store.store import Store
 from workshop.study import trial_monitor
-from workshop.study.kinds import Report, expected, title
+from workshop.study.kinds import Report, expected, read, title
+from workshop.study.results import reason, results
+from workshop.study.trials import missing, status
 
+HEADINGS = ("study", "what", "state", "runs", "failed", "begun")
 COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
 
 
 @contextmanager
 def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], None]]:
-    """A progress bar over a study's trials, with the time that the rest is likely to take, and below it what is run;
-    nothing where there is no terminal."""
+    """A progress bar over a study's trials with the estimated time left, and below it the current trial. It shows
+    nothing without a terminal: see `report_ends`."""
     if not err.is_terminal:
         yield lambda now: None
         return
@@ -37,7 +38,7 @@ def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], Non
         TimeElapsedColumn(),
         TextColumn("{task.fields[left]}"),
     )
-    bar, name = Progress(*columns, console=err), Text("", no_wrap=True, overflow="ellipsis")
+    bar, name = Progress(*columns, console=err), Text("\n", no_wrap=True, overflow="ellipsis")
     with Live(Group(bar, name), console=err, transient=True):
         task = bar.add_task("", total=None, left="")
 
@@ -45,17 +46,40 @@ def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], Non
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))
-            left = "" if now.seconds_left is None else f"{about(now.seconds_left)} left"
+            time_left = "" if now.seconds_left is None else f"{about(now.seconds_left)} left"
             bar.update(
                 task,
                 description=f"run {now.run.id} {state}".rstrip(),
                 completed=now.done,
                 total=now.total,
-                left=left,
+                left=time_left,
             )
-            name.plain = f"  {now.trial.label}"
+            name.plain = f"  {now.trial.label}\n  {now.best}"  # always as many lines: they are drawn over
 
         yield look
+
+
+def report_ends(err: Console, store: Store, study_id: int) -> Callable[[int], None]:
+    """A function that prints one line about the ended trial with this number. It prints nothing on a terminal, where a
+    bar shows the progress."""
+    if err.is_terminal:
+        return lambda number: None
+
+    def print_end(number: int) -> None:
+        study, (trials, runs) = store.study(study_id), read(store, study_id)
+        trial, rate = trials[number - 1], study.description.get("rate", "")
+        (cell,) = results([trial], runs, rate)
+        if cell.rates:
+            outcome = f"{words.rate(cell.rates[0])} {study.description.get('unit', '')}".rstrip()
+        elif rate and cell.why:
+            outcome = f"{cell.status}: {cell.why}"
+        else:  # also of a kind of study that compares no figure
+            outcome = ": ".join(filter(None, (status(trial, runs), reason(trial, runs))))
+        done = len(trials) - len(missing(trials, runs))
+        line = f"{done} of {expected(study, trials, runs)}: {trial.label}, {outcome}"
+        err.print(Text(line), soft_wrap=True)
+
+    return print_end
 
 
 def resuming(study: int) -> str:
@@ -63,69 +87,52 @@ def resuming(study: int) -> str:
     return f"Go on with: workshop study resume {study}"
 
 
-def show_study(found: Report) -> None:
-    """Print a study of any kind."""
-    known = studies().get(found.study.kind)
-    load(known.show if known is not None and known.show else "workshop.study.terminal:show_trials")(found)
+def show_study(report: Report) -> None:
+    """Print a study of any kind: its state, its cards without the list of trials, its verdict, and its runs."""
+    from workshop.study.cards import cards  # with Plotly
 
-
-def show_report(found: Report, *parts: RenderableType, after: Iterable[str] = ()) -> None:
-    """Print a report: which study it is, what its kind shows of it, its verdict, and lines `after` that."""
     out = Console(highlight=False)
-    show_head(out, found)
-    for part in parts:
-        out.print(part)
-    show_verdict(out, found)
-    for line in after:
-        out.print(Text(line))
+    show_head(out, report)
+    cards_by_name = {card.name: card for card in cards(report)}
+    rest = [card for name, card in cards_by_name.items() if name not in ("verdict", "runs")]
+    terminal.show(out, rest or [cards_by_name["runs"]])
+    show_verdict(out, report)
+    runs = [str(trial.run_id) for trial in report.trials if trial.run_id]
+    if runs:
+        out.print(Text(f"Runs: {', '.join(runs)} (workshop runs show RUN)"))
 
 
-def show_head(out: Console, found: Report) -> None:
-    """Which study it is, and how far it has come."""
-    study = found.study
+def show_head(out: Console, report: Report) -> None:
+    """Print the study's number, title, state and progress."""
+    study = report.study
     state = (study.state, COLOURS.get(study.state, "white"))
-    far = f", {study.done} of {expected(study, found.trials, found.runs)} runs"
+    far = f", {study.done} of {expected(study, report.trials, report.runs)} runs"
     out.print(Text.assemble(f"Study {study.id}: {title(study)} - ", state, far))
 
 
-def show_verdict(out: Console, found: Report) -> None:
+def show_verdict(out: Console, report: Report) -> None:
     """Verdict, why and next."""
-    study = found.study
-    # What a study that nobody works on needs first is to be finished.
+    study = report.study
+    # An interrupted study should be completed first.
     ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
-    terminal.show_verdict(out, dict(found.verdict) | ahead)
+    terminal.show_verdict(out, dict(report.verdict) | ahead)
 
 
-def show_trials(found: Report) -> None:
-    """A study of a kind that brings no view of its own: its trials."""
-    rows = [(str(trial.number), str(trial.run_id or "-"), trial.label) for trial in found.trials]
-    show_report(found, terminal.table(("trial", "run", "what"), rows))
-
-
-def studies_table(found: Sequence[StudyRecord], runs: Sequence[int]) -> Table:
-    """A line for each study; `runs` are how many each takes in all."""
-    headings = ("study", "what", "state", "runs", "failed", "begun")
-    table = terminal.table(headings, right=("study", "runs", "failed"))
-    for study, expected_runs in zip(found, runs, strict=True):
-        table.add_row(
+def studies_rows(studies: Sequence[StudyRecord], runs: Sequence[int]) -> list[tuple[str | Text, ...]]:
+    """A line for each study; `runs` are their expected numbers of runs."""
+    return [
+        (
             str(study.id),
-            Text(title(study)),
+            title(study),
             Text(study.state, style=COLOURS.get(study.state, "white")),
             f"{study.done} of {expected_runs}",
             str(study.failed or ""),
             words.moment(study.created_at),
         )
-    return table
-
-
-def rate(value: float) -> str:
-    """Four digits, and thousands and millions in the common letters from 100,000 on."""
-    for factor, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= max(factor, 1e5):
-            return f"{value / factor:.4g}{letter}"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+        for study, expected_runs in zip(studies, runs, strict=True)
+    ]
 
 
 def about(seconds: float) -> str:
-    """A time in words, rounded as its uncertainty asks for."""
+    """A rounded time in words."""
     return f"about {words.long(seconds)}"

@@ -1,4 +1,4 @@
-"""One trial's run: waiting for its end, and ending it where it takes too long or can no longer win."""
+"""Wait for a trial's run, and end it if it takes too long or can no longer win."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study.estimate import remaining_work
 from workshop.study.kinds import Sofar, Watched, expected, kind, read
-from workshop.study.trials import missing, remaining
+from workshop.study.results import best, results
+from workshop.study.trials import missing
 
-LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start and others' measurements included
-QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that
+LIMIT = 30 * 60.0  # seconds that a trial may take, its ranks' start included
+QUEUE = 2 * 3600.0  # seconds that it may wait for its turn before that, others' measurements not counted
 JUDGED = 0.5  # seconds between looks whether a run is hopeless
 CANCELLED = 30.0  # seconds within which a run that was asked to end has ended
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is."""
+    """The progress of a study."""
 
     trial: Trial
     run: RunRecord
     done: int
     total: int
     seconds_left: float | None  # None: not known yet
+    changed: str = ""  # why that, or the total, is another than at first
+    best: str = ""  # the best cell so far, in words
+    waits: str = ""  # the sentence on who measures on the machine that the run waits for
 
 
 Look = Callable[[Progress], None]
@@ -51,33 +57,49 @@ class TrialMonitor:
         trials, runs = read(self.store, study_id)
         sofar = Sofar(self.study, trials, runs)
         done = len(trials) - len(missing(trials, runs))
-        total = expected(self.study, trials, runs)
+        total, ahead = expected(self.study, trials, runs), remaining_work(self.store, sofar)
+        top, waits = leader(sofar), ""
+
+        def say(sentence: str) -> None:
+            nonlocal waits
+            waits = sentence
 
         def look(now: RunRecord) -> None:
-            left = remaining(trials, {**runs, now.id: now}, time.time(), total)
-            self.on_look(Progress(trial, now, done, total, left))
+            for_whom = waits if now.status == "queued" else ""
+            self.on_look(Progress(trial, now, done, total, ahead.after([now]), ahead.changed, top, for_whom))
             if now.status != "running":
                 return
             if time.time() - (now.started_at or 0.0) > self.limit:
-                words = f"It took longer than the {self.limit / 60:g} minutes that a trial may take."
-                raise _EndedEarly(self.store.fail_trial, {"type": "TimeLimit", "message": words})
+                sentence = f"It took longer than the {self.limit / 60:g} minutes that a trial may take."
+                raise _EndedEarly(self.store.fail_trial, {"type": "TimeLimit", "message": sentence})
             if time.monotonic() - self._judged > JUDGED:
                 self._judged = time.monotonic()
                 watched = self.rate.look(now)
                 if why := self.kind.hopeless(sofar, trial, watched):
-                    told = {"why": why, "rate": watched.rate, "seconds": watched.seconds}
-                    raise _EndedEarly(self.store.prune_trial, told)
+                    reason = {"why": why, "rate": watched.rate, "seconds": watched.seconds}
+                    raise _EndedEarly(self.store.prune_trial, reason)
 
         try:
-            client.wait(self.store, run.id, look, timeout=QUEUE + self.limit)
+            client.wait(self.store, run.id, look, timeout=QUEUE + self.limit, say=say)
         except _EndedEarly as early:
             end_run(self.store, run.id)
             if self.store.run(run.id).status != "completed":  # else it had by then, which counts
                 early.note(study_id, trial.number, early.why)
 
 
+def leader(sofar: Sofar) -> str:
+    """The best cell so far with its rate, in words; "" before there is one."""
+    description = sofar.study.description
+    top = best(results(sofar.trials, sofar.runs, description.get("rate", "")))
+    return (
+        ""
+        if top is None
+        else f"best so far: {words.rate(top.median or 0.0)} {description.get('unit', '')}, {top.label}"
+    )
+
+
 class _EndedEarly(Exception):
-    """A run takes longer than a trial may, or can no longer win: what notes that, and why."""
+    """A run takes too long or can no longer win. `note` stores the reason `why`."""
 
     def __init__(self, note: Callable[[int, int, dict[str, Any]], None], why: dict[str, Any]) -> None:
         super().__init__()
@@ -85,15 +107,14 @@ class _EndedEarly(Exception):
 
 
 def end_run(store: Store, run_id: int) -> None:
-    """Cancel a run and wait until it has ended. Errors are ignored: the run may have ended by itself."""
+    """Cancel a run and wait for its end. Errors are ignored: the run may have ended already."""
     with suppress(WorkshopError):  # it may have ended just now, or its session is gone
         client.cancel(store, run_id)
         client.wait(store, run_id, timeout=CANCELLED)
 
 
 class LiveRate:
-    """How fast a trial's run is while it goes on: follows the live event of its workload (`Scaling.live`), reading only
-    what is new."""
+    """The speed of a trial's run in progress, from new values of the workload's live event (`Scaling.live`)."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -103,7 +124,7 @@ class LiveRate:
         self._times: list[float] = []
 
     def look(self, run: RunRecord) -> Watched:
-        """The run as it is now. Seconds are counted from the first rate that it told."""
+        """The run as it is now. Seconds are counted from its first rate."""
         if run.id != self._run:
             self._run, self._last, self._rates, self._times = run.id, 0, [], []
         scaling = workload(run.workload).scaling

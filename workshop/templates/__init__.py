@@ -50,9 +50,11 @@ def write_workload(name: str, folder: Path) -> Path:
 
 def files(folder: Path) -> list[Path]:
     """The files of a package, without what Python or an installation has left beside them."""
-    found = (path for path in folder.rglob("*") if path.is_file())
-    left = ("__pycache__", ".egg-info", ".pytest_cache")
-    return sorted(path for path in found if not any(part.endswith(left) for part in path.relative_to(folder).parts))
+    existing = (path for path in folder.rglob("*") if path.is_file())
+    generated = ("__pycache__", ".egg-info", ".pytest_cache")
+    return sorted(
+        path for path in existing if not any(part.endswith(generated) for part in path.relative_to(folder).parts)
+    )
 
 
 def _check(name: str) -> None:
@@ -62,14 +64,14 @@ def _check(name: str) -> None:
             f"{name[:60]!r} can't be the name of a workload; it should be small letters, digits and underscores, like "
             f"heat_flow, with at most {LONGEST} characters, and no word of Python's own."
         )
-    taken: dict[str, Collection[str]] = {
+    names_in_use: dict[str, Collection[str]] = {
         "workload": registry.workloads(),
         "lab": [lab.name for lab in registry.labs()],
         "deck": reader.shipped(),
         "page": [page.name for page in registry.pages()],
     }
-    for what, known in taken.items():
-        if name in known or name.replace("_", "-") in known:
+    for what, used in names_in_use.items():
+        if name in used or name.replace("_", "-") in used:
             raise BadInput(f"There is a {what} {name!r} already; a new workload needs another name.")
 
 

@@ -1,8 +1,10 @@
-"""A package that brings an MPI and a launcher: Open MPI under another name, and this machine as a box."""
+"""A package that brings an MPI, a launcher and a type of questions: Open MPI under another name, this machine as a box,
+and claims that are true or false."""
 
-from workshop.extension import MPI, Extension, Launcher, LauncherOption
+from workshop.extension import MPI, Extension, Launcher, LauncherOption, QuestionType
 
 EXTENSION = Extension(
+    question_types=(QuestionType("claim", "brought_workshop.claim:Claim"),),
     mpis=(
         MPI(
             name="thin",

@@ -9,18 +9,18 @@ from workshop.mpi.openmpi import (
     assignments,
     check,
     death,
+    early_exit,
     exports,
     in_slurm,
     launcher,
-    left,
     over_ssh,
     refusal,
     refuses,
 )
 
 __all__ = [
-    "FORWARDS", "SHARES", "alone", "arguments", "assignments", "check", "death", "environment", "exports", "in_slurm",
-    "launcher", "left", "over_ssh", "refusal", "refuses", "version",
+    "FORWARDS", "SHARES", "alone", "arguments", "assignments", "check", "death", "early_exit", "environment", "exports",
+    "in_slurm", "launcher", "over_ssh", "refusal", "refuses", "version",
 ]  # fmt: skip
 
 

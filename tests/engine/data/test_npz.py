@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from tests.engine.data.made import npz
-from tests.engine.data.refusals import names, only_bad_input, refused
+from tests.workloads.mnist.data.made import npz
+from tests.workloads.mnist.data.refusals import names, only_bad_input, refused
 from workshop.engine.data.npz import read
 
 ONE = ("a",)

@@ -34,7 +34,7 @@ def train(weights, size, kind):
     first, second = ([np.zeros_like(weight) for weight in weights] for _ in range(2))
     batches, losses, update = Batches(count(size), size, BATCH, SEED), [], 0
     for epoch in range(EPOCHS):
-        orders = [batches.own(rank)[batches.epoch(epoch, rank)] for rank in range(size)]
+        orders = [batches.examples(rank)[batches.epoch(epoch, rank)] for rank in range(size)]
         for step in range(batches.steps):
             union = np.concatenate([order[step * BATCH : (step + 1) * BATCH] for order in orders])
             loss, grads = gradients(weights, inputs[union], labels[union])

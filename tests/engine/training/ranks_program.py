@@ -72,7 +72,7 @@ def trained(comm, way, kind):
     exchange.broadcast(model.weights)
     start = [weight.numpy().tolist() for weight in model.weights]
     batches = Batches(count(comm.size), comm.size, BATCH, SEED)
-    inputs, labels = (part[batches.own(comm.rank)] for part in examples())
+    inputs, labels = (part[batches.examples(comm.rank)] for part in examples())
     sink = Memory()
     ctx = RankContext(comm, sink)
     reading = StepReader(
@@ -100,9 +100,9 @@ def trained(comm, way, kind):
         "losses": [value for _, name, _, value in sink.events if name == "loss"],
         "names": comm.allgather(sorted({name for _, name, _, _ in sink.events})),
         "totals": {
-            "steps": loop.telling.totals.steps,
-            "examples": loop.telling.totals.examples.tolist(),
-            "last": loop.telling.totals.last.tolist(),
+            "steps": loop.reporter.totals.steps,
+            "examples": loop.reporter.totals.examples.tolist(),
+            "last": loop.reporter.totals.last.tolist(),
         },
     }
 

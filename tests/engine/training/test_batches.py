@@ -20,7 +20,7 @@ def batches(draw, **fixed):
 
 
 def read(of, epoch):
-    return [of.own(rank)[of.epoch(epoch, rank)] for rank in range(of.size)]
+    return [of.examples(rank)[of.epoch(epoch, rank)] for rank in range(of.size)]
 
 
 @given(batches())

@@ -19,6 +19,7 @@ from workshop.core.errors import BadInput
 from workshop.mpi import reports
 
 HEAD = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
+ROW = "[0] MPI startup(): 0 71 node1"
 OURS = "[node1:1] Rank 0 bound to package[0][core:L0]\n"
 XML = '<?xml version="1.0" ?>\n<map>\n<host name="a">\n{}\n</host>\n</map>\n'
 RANK = '<rank id="0"><binding><package id="0">{}</package></binding></rank>'
@@ -60,6 +61,14 @@ PACKAGE = '<processors><package id="0" cpus="0-1"/></processors>'
         (f"{HEAD}[0] MPI startup(): 0 71 node1 0-3;\n", "Line 2: the processors of rank 0 are '0-3;'"),
         (f"{HEAD}[0] MPI startup(): 0 71 node1 0,1,\n", "Line 2: the processors of rank 0 are '0,1,'"),
         (f"{HEAD}[0] MPI startup(): 0 71 node1 {{0,1,\n", "Line 2: the processors of rank 0 are '{0,1,'"),
+        (f"{HEAD}{ROW} 0,1\n2,13\n", "Line 3: '2,13' may go on with the processors of rank 0 in line 2"),
+        (f"{HEAD}{ROW} 0,1\n42\n", "Line 3: '42' may go on with the processors of rank 0"),
+        (f"{ROW} {{0}}\n", "Line 1: the table's head (Rank Pid Node name Pin cpu) is missing above"),
+        (f"hello\n{OURS[:-1]}, \\\n  package[0][core:L1]", "Line 2: it ends with a backslash, but goes on in the next"),
+        (
+            "hello\n" * 8 + "rank 3 says\nrank 4 bound",
+            "None of the 10 lines tells where a rank is (2 of them, the first",
+        ),
         (f"{HEAD}[0] MPI startup(): 0 71 node1 {{x}}\n", "Line 2: the processors is 'x'"),
         ("(node1:0,x)", "Line 1: the ranks of node1 is 'x'"),
         ("(node1:0,1)\n(node2:1,2)", "Line 2: rank 1 is there a second time"),

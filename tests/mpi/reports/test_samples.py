@@ -3,10 +3,13 @@ which MPI printed what."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine
 from workshop.core import machines
@@ -99,8 +102,8 @@ def test_mpich_s_digits_are_units_of_the_machine() -> None:
 
 
 def test_intel_s_map_tells_hosts_and_nothing_else() -> None:
-    for given in (None, machine(2, host="")):
-        read = reports.read(sample("intel-rank-map-three-hosts"), given)
+    for described in (None, machine(2, host="")):
+        read = reports.read(sample("intel-rank-map-three-hosts"), described)
         assert read.kind == "intel-ranks"
         assert facts(read, "host", "local_rank", "units") == [
             (host, local, []) for host in ("hostA", "hostB", "hostC") for local in (0, 1)
@@ -126,10 +129,25 @@ def test_intel_s_table_is_as_wide_as_its_names_and_may_have_no_braces(host: str,
     assert facts(read, "host", "units") == [(host, [0]), (host, [1, 2, 3]), (host, [4, 6, 8])]
 
 
+@given(st.sets(st.integers(0, 200), min_size=1), st.integers(1, 80), st.sampled_from(["", " " * 30]))
+def test_intel_s_list_that_is_cut_anywhere_loses_no_processor(units: set[int], width: int, before: str) -> None:
+    """Without braces nobody can tell whether two lines are one number: then the line is named."""
+    whole = ",".join(map(str, sorted(units)))
+    pieces = [whole[at : at + width] for at in range(0, len(whole), width)]
+    within = any(one[-1].isdecimal() and other[0].isdecimal() for one, other in pairwise(pieces))
+    head = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n[0] MPI startup(): "
+    text = f"{head}0 70 node1 {f'{chr(10)}{before}'.join(pieces)}\n[0] MPI startup(): 1 71 node1 201\n"
+    if within:
+        with pytest.raises(BadInput, match=r"^Line \d+: .* may go on with the processors of rank 0 in line 2"):
+            reports.read(text)
+    else:
+        assert facts(reports.read(text), "units") == [(sorted(units),), ([201],)]
+
+
 def test_open_mpi_4_doesn_t_tell_of_hosts_that_it_doesn_t_know_yet() -> None:
     """`Bound: N/A` says nothing, whether ranks will be bound or not."""
-    for given in (None, machine(4)):
-        read = reports.read(sample("openmpi4-map-unbound"), given)
+    for described in (None, machine(4)):
+        read = reports.read(sample("openmpi4-map-unbound"), described)
         assert (read.kind, facts(read, "units", "cores")) == ("openmpi4", [([], [])] * 2)
 
 
@@ -137,8 +155,24 @@ def test_prrte_s_table_has_the_words_of_open_mpi_5() -> None:
     text = "Data for node: node1\tNum slots: 2\n\tProcess OMPI jobid: [7,1] App: 0 Process rank: 0 Bound: {}\n"
     read = reports.read(text.format("package[0][core:1]"), machine(4))
     assert (read.kind, read.name, facts(read, "cores")) == ("openmpi5", "Open MPI 5's bindings", [([1],)])
-    unbound = reports.read(text.format("UNBOUND"), machine(4))
-    assert (unbound.kind, facts(unbound, "cores")) == ("openmpi5", [([0, 1, 2, 3],)])
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "cores"),
+    [
+        ("[node1:7]  MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/./././.]", "openmpi4", [0]),
+        ("[node1:7] MCW rank 0 is not bound (or bound to all available processors)", "openmpi", [0, 1, 2, 3, 4]),
+        ("[node1:7] MCW rank 0 bound to package[0][core:L1]", "openmpi5", [1]),
+        ("[node1:7] Rank 0 is not bound (or bound to all available processors)", "openmpi5", [0, 1, 2, 3, 4]),
+        ("Process OMPI jobid: [7,1] App: 0 Process rank: 0 Bound: UNBOUND", "openmpi4", [0, 1, 2, 3, 4]),
+        ("Process jobid: prterun-7@1 App: 0 Process rank: 0 Bound: UNBOUND", "openmpi5", [0, 1, 2, 3, 4]),
+        ("Process jobid: prterun-7@1 App: 0 Process rank: 0 Bound: package[0][core:2]", "openmpi5", [2]),
+    ],
+)
+def test_the_program_is_named_that_writes_so(line: str, kind: str, cores: list[int]) -> None:
+    """The table of Open MPI 2 to 4 says OMPI, which that of PRRTE doesn't; `MCW rank` stands in lines of both."""
+    read = reports.read(f"Data for node: node1\tNum slots: 2\n{line}\n", machine(5))
+    assert (read.kind, facts(read, "cores")) == (kind, [(cores,)])
 
 
 @pytest.mark.parametrize("name", ["openmpi5-bindings-none", "openmpi4-bindings-not-bound"])

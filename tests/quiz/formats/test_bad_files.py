@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from importlib import import_module
 from pathlib import Path
@@ -64,6 +65,9 @@ OUTSIDE = b'<!DOCTYPE q [<!ENTITY a SYSTEM "file:///etc/passwd">]><quiz>&a;</qui
         ("a.txt", b"Why?\nA. x\nand\nANSWER: A\n", "line 3: 'and' should be an option"),
         ("a.xml", b"<quiz>\n<question>\n</quiz>", "line 3, column"),
         ("a.txt", b"Why?\nA. x\nB. y\nAnswer: C\n", "line 4: ANSWER is 'C'; it should be one of A, B"),
+        ("a.txt", b"Why?\na. x\nb. y\n\nHow?\nA. x\nB. y\nANSWER: A\n", "line 1: a question without an answer"),
+        ("a.txt", b"Why?\na. x\nA. y\nb. z\nB. w\nANSWER: A\n", "line 5: there is an option B already"),
+        ("a.txt", b"Why?\na: x\nb: y\nAnswer: a\n\nHow?\nA. x\n", "line 4: an answer without a question and two"),
         ("a.xml", OLD, "is written in QTI 1.2"),
         ("a.xml", TYPED, "is written in QTI 1.2"),
         ("a.xml", OLD.decode().encode("utf-16"), "is written in QTI 1.2"),
@@ -140,6 +144,39 @@ def test_any_html_becomes_markdown(html: str) -> None:
 def test_html_as_markdown(html: str, markdown: str, lost: list[str]) -> None:
     made = markdown_writer.markdown(html)
     assert (made.text, made.lost) == (markdown, lost)
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown", "lost"),
+    [
+        *(
+            (f"{format}Is <{tag}> first, or {{}}?", f"Is <{tag}> first, or {{}}?", [])
+            for tag in ("head", "form", "script", "table", "a", "b", "code")
+            for format in ("", "[html]")
+        ),
+        ("What do <script> and </script> do?", "What do <script> and </script> do?", []),
+        ("If a<b and c>d, is vector<int> <!-- or </b> so?", "If a<b and c>d, is vector<int> <!-- or </b> so?", []),
+        ("Is <p> or <!DOCTYPE html> first?", "Is <p> or <!DOCTYPE html> first?", []),
+        ("<p>one<p>two <!-- or three -->", "one\n\ntwo", ["a remark"]),
+        ("a <b>bold</b> word<br>and <i>x</i>", "a **bold** word\\\nand *x*", []),
+        ("<iframe src='x'>a</iframe> <a name='x'>y</a>", "y", ["a iframe", "a link's address"]),
+        (
+            "[html]<script>alert(1)</script><form>x</form><p dir='ltr'>a <b>y</b></div>",
+            "a **y**",
+            ["a script", "a form"],
+        ),
+        ("[html]<ul><li>a<li>b</ul><p>one<p>two", "- a\n- b\n\none\n\ntwo", []),
+    ],
+)
+def test_words_that_look_like_tags_stay_words(tmp_path: Path, text: str, markdown: str, lost: list[str]) -> None:
+    """What Moodle's editors write is markup, also where people leave an end out; what is left out of it is named."""
+    file = tmp_path / "tags.gift"
+    text = re.sub(r"([~=#{}:])", r"\\\1", text.replace("{}", "more"))
+    file.write_text(f"::q::{text}{{=<a> ~<b>}}\n")
+    found = read(file)
+    (question,) = found.deck.questions
+    assert (question.text, [one.what for one in found.lost]) == (markdown.replace("{}", "more"), lost)
+    assert [option.text for option in question.options] == ["<a>", "<b>"]
 
 
 def test_each_format_has_what_the_registry_says() -> None:

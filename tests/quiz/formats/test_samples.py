@@ -144,6 +144,32 @@ def test_aiken_as_others_write_it(tmp_path: Path) -> None:
     assert first.text == "Answer: which one?" and first.right == (1,) and second.right == (0,)
 
 
+SMALL = """Which of these holds?
+a) x
+b. y
+Answer: b
+
+a) runs first,
+b) runs last:
+which may be?
+c) is no option
+A. only a
+B. only b
+ANSWER: A
+"""
+
+
+def test_aiken_s_options_may_have_small_letters(tmp_path: Path) -> None:
+    """Where some have capital ones, small letters are the question's text."""
+    file = tmp_path / "small.txt"
+    file.write_text(SMALL)
+    first, second = read(file).deck.questions
+    assert (first.text, [option.text for option in first.options]) == ("Which of these holds?", ["x", "y"])
+    assert second.text == "a) runs first, b) runs last: which may be? c) is no option"
+    assert [option.text for option in second.options] == ["only a", "only b"]
+    assert (first.right, second.right) == ((1,), (0,))
+
+
 def test_aiken() -> None:
     found = read(SAMPLES / "questions.aiken.txt")
     first, second = found.deck.questions
@@ -188,7 +214,7 @@ TEMPLATES = [
 def test_templates_of_qti_are_refused(tmp_path: Path, processing: str, shown: str) -> None:
     file = tmp_path / "template.xml"
     file.write_text(TEMPLATE % (processing, shown))
-    with pytest.raises(BadInput, match="Sum: not taken: a template, whose text or right answer is drawn anew"):
+    with pytest.raises(BadInput, match="Sum: not taken: a template, whose text or right answer is different"):
         read(file)
 
 

@@ -150,7 +150,7 @@ def test_jupyterquiz_tells_that_a_multiple_choice_with_one_right_option_becomes_
     options = [{"text": "a", "right": True}, {"text": "b"}]
     made = write(deck({"type": "multiple", "text": "Which?", "options": options}), "jupyterquiz")
     assert [one.what for one in made.lost if one.question] == [
-        "that several options can be chosen; jupyterquiz lets one be where one is right"
+        "that several options can be chosen; jupyterquiz allows only one if one is right"
     ]
 
 

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from workshop.quiz import grading
 from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
 from workshop.quiz.results.record import Player, Results, RoundAnswer
@@ -101,7 +100,7 @@ def made(of: Deck, answers: Sequence[Mapping[str, Any]], names: Sequence[str] = 
     for player, theirs in zip(players, answers, strict=True):
         for place, (id, answer) in enumerate(theirs.items()):
             question = of.question(id)
-            mark = grading.grade(ask(of, question, "seed"), answer)
+            mark = question.grade(ask(of, question, "seed"), answer)
             poll = question.type == "poll"
             near = {("number", 2): 0, ("text", "thread"): 0}.get((question.type, answer if _plain(answer) else None))
             given.append(

@@ -114,7 +114,7 @@ def test_a_wrong_option_that_nobody_takes_or_that_the_best_take_is_said() -> Non
     # The nine best take option 1 of the last question, which is wrong; the weakest nine have it right.
     rows: list[dict[str, Any]] = [{"q1": 0, "q2": 0, "q3": 1}] * 9 + [{"q1": 1, "q2": 1, "q3": 0}] * 9
     told = items(made(deck(3), rows))[2].remarks
-    assert told[0] == ("Nobody of 18 took C (option 2) and D (option 3): as a wrong answer it convinces nobody.")
+    assert told[0] == ("None of 18 learners took C (option 2) and D (option 3): as a wrong answer it convinces nobody.")
     assert told[1].startswith("B (option 1) is wrong and drew 9 of 9 in the upper group, 0 of 9 in the lower one")
     assert items(made(deck(1), [{"q1": 0}] * 4))[0].remarks == (), "of four, it says nothing that nobody took one"
 

@@ -26,7 +26,7 @@ def answer(store: Store, this: QuizRound, player: int, question: str, given: Any
 def test_what_was_kept_is_read_again(store: Store) -> None:
     played = whole_class(15)
     read = reader.read(store, keep(store, played).id)
-    assert (read.title, read.asked, read.timed) == (played.title, played.asked, True)
+    assert (read.title, read.question_ids, read.timed) == (played.title, played.question_ids, True)
     assert [player.nickname for player in read.players] == [player.nickname for player in played.players]
     assert find(read).verdict == find(played).verdict
     first, again = find(played), find(read)
@@ -53,7 +53,7 @@ def test_removed_players_and_skipped_questions_do_not_count(store: Store) -> Non
     end(store, this, 3, skipped=("q2",))
     read = reader.read(store, this.id)
     assert [player.nickname for player in read.players] == ["learner 1"]
-    assert read.asked == ("q1", "q3")
+    assert read.question_ids == ("q1", "q3")
     assert {one.player for one in read.answers} == {read.players[0].id}
     assert read.notes == (
         "1 player was removed by the instructor and not counted.",
@@ -65,7 +65,7 @@ def test_a_round_that_goes_on_says_so_and_has_the_questions_so_far(store: Store)
     this = keep(store, made(deck(3), [{"q1": 0}]))
     end(store, this, 1, phase="explained")
     read = reader.read(store, this.id)
-    assert read.asked == ("q1",)
+    assert read.question_ids == ("q1",)
     assert read.notes == ("The round is still going on, so that figures will change.",)
 
 
@@ -77,8 +77,8 @@ def test_who_joined_later_was_not_there_before(store: Store) -> None:
     answer(store, this, late.id, "q2", 0, time.time(), share=1.0, right=True, points=1.0)
     end(store, this, 2)
     read = reader.read(store, this.id)
-    assert read.there("q1") == {early.id}
-    assert read.there("q2") == {early.id, late.id}
+    assert read.present("q1") == {early.id}
+    assert read.present("q2") == {early.id, late.id}
 
 
 def test_alone_the_first_attempt_counts_and_numbers_are_ones_own(store: Store) -> None:
@@ -215,6 +215,6 @@ def test_ranks_and_placements_have_their_answers_in_words(store: Store) -> None:
         ("misconception 1", "map_by core", 2),
         ("other", "map_by numa", 1),
     ]
-    reasons = next(one.reasons for one in found.again if one.id == "spread")
+    reasons = next(one.reasons for one in found.revision if one.id == "spread")
     assert (reasons[0].kind, reasons[0].say) == ("misconception", "That fills one package first.")
     assert "map_by package" in spreadsheets.csv(found).decode()

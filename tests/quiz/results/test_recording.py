@@ -8,9 +8,8 @@ import pytest
 
 from tests.quiz.nine import DECK, IDS, right
 from workshop.core.errors import BadInput
-from workshop.quiz import question_view, randomisation
+from workshop.quiz import randomisation
 from workshop.quiz.live.state import RoundState
-from workshop.quiz.question_view import is_one
 from workshop.quiz.results.recording import check
 from workshop.server.quiz import round_start
 from workshop.store.records import QuizAnswer
@@ -34,7 +33,7 @@ def test_what_was_played_is_taken(store: Store, wrong: bool) -> None:
     answers = {}
     for question in DECK.questions:
         this = randomisation.ask(DECK, question, "seed")
-        answers[question.id] = question_view.answer(this, right(question_view.shown(this, lambda _: ""), wrong))
+        answers[question.id] = question.read(this, right(question.view(this, lambda _: ""), wrong))
     played(store, answers)
     check(store, "class")
 
@@ -44,7 +43,7 @@ def test_answers_of_other_types_are_refused(store: Store, question: str) -> None
     could_be = {"called": ["a"], "belongs": [[0, 0]], "how-long": [1.5], "how-many": [1.5]}.get(question, [])
     strange = [one for one in STRANGE if one not in could_be]
     this = randomisation.ask(DECK, DECK.question(question), "seed")
-    assert [one for one in strange if is_one(this, one)] == []
+    assert [one for one in strange if this.question.accepts(this, one)] == []
     played(store, {question: strange[-1]})
     with pytest.raises(BadInput, match=f"an answer to {question} is none that this question can have"):
         check(store, "class")

@@ -16,11 +16,11 @@ from workshop.quiz.results.findings import find
 from workshop.quiz.results.items import items
 from workshop.quiz.results.learners import help_wanted, learners
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.revision import RevisionItem, again
+from workshop.quiz.results.revision import RevisionItem, revision_items
 
 
 def over(results: Results) -> tuple[RevisionItem, ...]:
-    return again(results, items(results))
+    return revision_items(results, items(results))
 
 
 def kinds(results: Results, id: str) -> list[str]:

@@ -55,7 +55,9 @@ def test_who_was_meant_to_share_is_not_named() -> None:
 
 def test_hardware_threads_are_told_from_cores() -> None:
     found = difference(predicted([0, 4], [1, 5]), rank_map([0, 4], [1]), HYPER)
-    assert [one.words for one in found] == ["rank 1 was meant for units 1 and 5, could run on unit 1 only"]
+    assert [one.words for one in found] == [
+        "rank 1 was meant for hardware threads 1 and 5, could run on hardware thread 1 only"
+    ]
 
 
 def test_hosts_are_named_where_there_are_several() -> None:
@@ -137,7 +139,7 @@ def test_what_a_source_does_not_know_is_no_difference() -> None:
 
 def test_without_a_machine_units_are_named() -> None:
     (found,) = difference(predicted([0], [1]), rank_map([0], [0]))
-    assert found.words == "rank 1 was meant for unit 1, ran on unit 0 together with rank 0"
+    assert found.words == "rank 1 was meant for hardware thread 1, ran on hardware thread 0 together with rank 0"
 
 
 units = st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True)

@@ -59,7 +59,7 @@ def test_waiting_ranks_that_poll(more: dict[str, Any], why: str, following: str)
     crowded = run(placement=placed(ranks=4, **more), rank_map=rank_map(*[[0, 1]] * 4), machine=machine(2))
     told = verdict(crowded, {})
     assert told["verdict"] == "Ranks that wait keep their cores from those that work."
-    assert why in told["why"] and "Units 0 and 1 are shared by ranks 0 to 3" in told["why"]
+    assert why in told["why"] and "Hardware threads 0 and 1 are shared by ranks 0 to 3" in told["why"]
     assert following in told["next"] and "--ranks 2" in told["next"]
 
 

@@ -29,7 +29,15 @@ def test_ranks_on_cores_of_their_own() -> None:
     figure = machine_picture(machine(2), rank_map([0], [1], seen=[[0], [1]]))
     assert len(shapes(figure, theme.rank_colour(0))) == len(shapes(figure, theme.rank_colour(1))) == 1
     assert alarms(figure) == 0
-    for expected in ("laptop · Test CPU · 24 GiB", "package 0", "core 1", "rank 0", "rank 1", "1 thread", "unit 1"):
+    for expected in (
+        "laptop · Test CPU · 24 GiB",
+        "package 0",
+        "core 1",
+        "rank 0",
+        "rank 1",
+        "1 thread",
+        "unit 1",
+    ):
         assert expected in words(figure)
 
 
@@ -106,7 +114,7 @@ def test_all_hosts_of_a_run_are_drawn() -> None:
 
 
 def test_a_rank_that_ran_elsewhere_is_marked() -> None:
-    figure = machine_picture(machine(2), rank_map([0], [0]), 1, meant=rank_map([0], [1]))
+    figure = machine_picture(machine(2), rank_map([0], [0]), 1, predicted=rank_map([0], [1]))
     dashed = [shape for shape in figure.layout.shapes if shape.line.dash == "dash"]
     assert [shape.line.color for shape in dashed] == [theme.rank_colour(1)], "where it was meant to run"
     assert len([shape for shape in figure.layout.shapes if shape.line.dash == "dot"]) == 1, "where it ran"
@@ -118,7 +126,7 @@ def test_a_rank_that_ran_elsewhere_is_marked() -> None:
 
 def test_who_ran_where_it_was_meant_to_is_not_marked() -> None:
     here = rank_map([0], [1])
-    figure = machine_picture(machine(2), here, 1, meant=here)
+    figure = machine_picture(machine(2), here, 1, predicted=here)
     assert not [shape for shape in figure.layout.shapes if shape.line.dash]
     unknown = {"ranks": [{**report, "units": []} for report in here["ranks"]]}
     assert not [shape for shape in machine_picture(machine(2), here, 1, unknown).layout.shapes if shape.line.dash]

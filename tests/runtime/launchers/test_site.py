@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests import mpis
+from workshop.core import topology
+from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
+from workshop.mpi import intelmpi
 from workshop.runtime.launchers import site, ssh
 
 SECRETS = {"WORKSHOP_DATABASE_URL": "postgresql://user:secret@host/db", "IPP_CONNECTION_INFO": "{}", "TOKEN": "x"}
@@ -51,3 +54,31 @@ def test_hydra_sends_no_secret_to_other_hosts(
     assert found.keys() >= needed | {"SSH_AUTH_SOCK", "FI_PROVIDER"}
     exported = launch.arguments[launch.arguments.index("-genvlist") + 1].split(",")
     assert not {*SECRETS, "SSH_AUTH_SOCK"} & set(exported)
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("asked", [{"ranks": 64, "bind_to": "core"}, {"ranks": 1, "cores_per_rank": 64}])
+def test_a_refused_placement_says_what_to_do_above_the_mpis_own_lines(
+    asked: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "RANKS_PER_CORE", 64)
+    with pytest.raises(BadInput) as refused:
+        site.check(site.LOCAL, Placement.parse(asked))
+    advice, whose, *own = str(refused.value).splitlines()
+    assert "cores; you placed " in advice and " Try " in advice and advice.endswith(".")
+    assert whose == "Open MPI refuses this placement, in its own words:" and len(own) > 3
+
+
+@pytest.mark.real
+def test_the_mapper_is_not_asked_for_advice_where_the_cores_say_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Placement] = []
+    monkeypatch.setattr(site.mapper, "predict", lambda placement, _: asked.append(placement))
+    cores = topology.allowed_cores(topology.machine())
+    with pytest.raises(BadInput, match=f"has {cores} cores; you placed {4 * cores} ranks. Try fewer ranks"):
+        site.check(site.LOCAL, Placement(ranks=4 * cores, bind_to="core"))
+    assert asked == []
+
+
+def test_intel_mpi_gives_no_rank_more_cores_than_the_machine_has() -> None:
+    with pytest.raises(BadInput, match="cores_per_rank should be at most 2"):
+        intelmpi.arguments(Placement(mpi="intelmpi", ranks=1, cores_per_rank=64, bind_to="core"), 2)

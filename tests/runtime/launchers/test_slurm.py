@@ -18,7 +18,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.runtime.launchers import site
-from workshop.runtime.launchers.slurm import HOLD, Site, commands, nodes, queue, script
+from workshop.runtime.launchers.slurm import HOLD_SCRIPT, Site, commands, nodes, queue, script
 from workshop.runtime.launchers.slurm.commands import Job
 
 TEMPLATE = "#!/bin/sh\n#SBATCH --ntasks={ranks}\nmodule load gcc/${VERSION}\n{hold}\n"
@@ -342,7 +342,7 @@ def test_clocks_that_are_wrong_for_certain():
 
 
 def hold(folder: Path) -> subprocess.CompletedProcess[str]:
-    words = ["bash", str(HOLD), str(folder), "0a1b", "1", "1"]
+    words = ["bash", str(HOLD_SCRIPT), str(folder), "0a1b", "1", "1"]
     told = {"SLURM_JOB_ID": "17", "SLURM_JOB_NODELIST": "n[1-3]", "PATH": "/usr/bin:/bin"}
     return subprocess.run(words, env=told, capture_output=True, text=True, timeout=limit(30))
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from tests.server import seed
-from workshop.quiz import grading, truth
+from workshop.quiz import truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.live.state import RoundState
+from workshop.quiz.types.predict import Predict
 from workshop.server.quiz import round_start
 from workshop.server.quiz.room import Room
 from workshop.server.quiz.writer import AnswerWriter
@@ -60,7 +61,7 @@ def test_what_can_not_be_evaluated_is_a_problem_of_the_round(store: Store, expre
     assert state.phase == "measuring" and state.problem.startswith("The runs don't tell the answer: ")
 
 
-@pytest.mark.parametrize(("module", "function"), [(truth, "value"), (grading, "grade")])
+@pytest.mark.parametrize(("module", "function"), [(truth, "value"), (Predict, "grade")])
 def test_a_fault_of_ours_is_a_problem_of_the_round(
     store: Store, monkeypatch: pytest.MonkeyPatch, module: Any, function: str
 ) -> None:

@@ -85,6 +85,25 @@ def test_who_is_in_already_stays_who_they_are(dashboard: Dashboard) -> None:
     assert identity is not None and (identity.role, identity.nickname) == ("player", "Ada")
 
 
+def test_a_nickname_without_a_page_is_not_shown_to_the_class(dashboard: Dashboard) -> None:
+    record = begin(dashboard)
+    ada, _ = join(dashboard, record, "Ada"), [join(dashboard, record, f"Idle {number}") for number in range(3)]
+    with (
+        line(dashboard.instructor(), record, "host") as host,
+        line(dashboard.instructor(), record, "projector") as wall,
+    ):
+        assert [player["came"] for player in host.wait("players")["players"]] == [False] * 4
+        assert wall.wait("names")["players"] == []
+        with line(ada, record) as page:
+            page.wait("you")
+            players = host.wait("players", wanted=lambda message: any(one["came"] for one in message["players"]))
+            assert [player["nickname"] for player in players["players"] if player["came"]] == ["Ada"]
+            names = wall.wait("names", wanted=lambda message: bool(message["players"]))["players"]
+            assert [player["nickname"] for player in names] == ["Ada"]
+        away = host.wait("players", wanted=lambda message: not any(one["here"] for one in message["players"]))
+        assert any(player["came"] for player in away["players"]), "who went away for a while is still shown"
+
+
 def fill(store: Store, round_id: int, players: int) -> None:
     one = {"round_id": round_id, "identity_id": None, "attempt": 1, "joined_at": 1.0, "removed": False}
     with store.database.writing() as connection:
@@ -121,7 +140,7 @@ def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard)
 @pytest.fixture
 def port(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     """A server in this process, with limits that are easily reached."""
-    bounds = ServerLimits(seats=Counts(Limit("seats in this round", 1, 2)), joins=Rate(3, 1e-6))
+    bounds = ServerLimits(participants=Counts(Limit("participants in this round", 1, 2)), joins=Rate(3, 1e-6))
     monkeypatch.setattr(limits, "shared", lambda: bounds)
     with served(store, lambda port: routes(store, cookie_name(port))) as port:
         yield port
@@ -133,7 +152,7 @@ def test_who_was_removed_leaves_their_seat_to_others_of_their_address(store: Sto
     form = {"code": record.code or "", "nickname": "Ada"}
     assert [Visitor(port).post("/quiz", form).status for _ in range(2)] == [303, 303]
     refused = Visitor(port).post("/quiz", form)
-    assert refused.status == 409 and "Your network has 2 seats in this round" in refused.text
+    assert refused.status == 409 and "Your network has 2 participants in this round" in refused.text
     with line(host, record, "host") as hosts:
         crowd = hosts.wait("players")["players"]
         hosts.say(kind="command", do="remove", value=crowd[0]["id"], version=hosts.version)

@@ -15,7 +15,8 @@ from tests.server import seed
 from tests.server.dashboard import Answer, Visitor
 from tests.server.quiz.serving import served
 from tests.support import until
-from workshop.quiz import placement_questions, reader
+from workshop.quiz import reader
+from workshop.quiz.types import place
 from workshop.server import auth
 from workshop.server.auth_middleware import cookie_name
 from workshop.server.quiz import self_study
@@ -169,14 +170,14 @@ def test_many_placements_at_once_ask_the_mapper_once(store: Store, port: int, mo
     """A learner has two places in front of the gate; others' pages, and their own, are answered meanwhile."""
     ada, bob = visitor(store, port), visitor(store, port, nickname="Bob")
     attempt = see(ada, "/state")["attempt"]
-    ask, go, asked = placement_questions.mapper.predict, threading.Event(), []
+    ask, go, asked = place.mapper.predict, threading.Event(), []
 
     def slowly(*given: Any) -> Any:
         asked.append(given)
         go.wait(60)
         return ask(*given)
 
-    monkeypatch.setattr(placement_questions.mapper, "predict", slowly)
+    monkeypatch.setattr(place.mapper, "predict", slowly)
     answer = {"question": "put-them", "attempt": attempt}
     first: list[Answer] = []
 

@@ -7,14 +7,21 @@ from collections.abc import Callable
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.grid.plan import KIND, GridStudy
 from workshop.study.kinds import Sofar, kind, read
+from workshop.study.trials import Plan, impossible
 
 Became = float | str  # the work per second of a trial's run, or why it failed
 
 
-def kept(store: Store, wanted: GridStudy) -> StudyRecord:
-    return store.create_study(KIND, wanted.workload, wanted.description(), wanted.trials())
+def kept(store: Store, wanted: Plan) -> StudyRecord:
+    return runner.begin(store, wanted)
+
+
+def planned_runs(wanted: Plan) -> int:
+    """How many runs a study takes if its best cells stay the best."""
+    record = StudyRecord(1, wanted.kind, wanted.workload, wanted.description(), "running", "", 0.0, None, 0, 0, 0)
+    trials = wanted.trials()
+    return kind(wanted.kind).total(Sofar(record, trials, {})) - sum(map(impossible, trials))
 
 
 def run_all(

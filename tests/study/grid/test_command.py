@@ -82,7 +82,8 @@ def test_a_million_cells_and_a_placement_that_the_mpi_refuses(
     refused = ["--vary", "map_by=core", "--bind-to", "package", "--set", "data=blobs"]
     assert run([*GRID, "kmeans", *refused]) == 2
     said = capsys.readouterr().err
-    assert said.startswith("The only cell can't be run: by core: Open MPI refuses") and len(said.splitlines()) == 1
+    assert said.startswith("The only cell can't be run: by core: Try to ") and len(said.splitlines()) == 1
+    assert "Open MPI refuses this placement, in its own words:" in said
     with Store.open() as store:
         assert store.studies() == []
 
@@ -114,7 +115,7 @@ def shown(store: Store, study: int, capsys: pytest.CaptureFixture[str], monkeypa
     monkeypatch.setenv("NO_COLOR", "1")
     show_study(report(store, store.study(study)))
     said = capsys.readouterr().out
-    assert max(map(len, said.splitlines())) <= 80, said
+    assert max(len(line) for line in said.splitlines() if "--env" not in line) <= 80, said  # which can be copied
     assert "Verdict: " in said and "Next: " in said
     return said
 
@@ -131,30 +132,17 @@ def test_one_axis_two_axes_and_more_in_80_columns(
 
     one = made({"clusters": [2, 4, 8]})
     lines = [line.split() for line in one.splitlines()]
-    assert lines[1] == ["clusters", "points/s", "lowest-highest", "of", "best", "runs"]
-    assert ["2", "2.02M", "99", "%", "1"] in lines and ["4", "2.04M*", "2.04M-2.04M", "100", "%", "3"] in lines
-    assert ["8", "x", "a"] in lines and "a: MemoryError: no room for so many words" in one
-
-    two = made({"ranks": [1, 2], "clusters": [2, 8, 16]})
-    lines = [line.split() for line in two.splitlines()]
-    assert ["ranks", "\\", "clusters", "2", "8", "16"] in lines and ["2", "2.02M", "x", "a", "2.16M*"] in lines
-    assert ["points/s"] in lines
-
-    wide = made({"ranks": [1, 2], "clusters": list(range(10, 22))})
-    assert ["clusters", "\\", "ranks", "1", "2"] in [line.split() for line in wide.splitlines()], (
-        "the longer one goes down"
-    )
-
+    assert ["2", "2.02", "M", "–", "99", "%", "1"] in lines, one
+    assert "MemoryError: no room for so many words" in " ".join(one.split())
     three = made({"ranks": [1, 2], "clusters": [2, 8], "features": list(range(2, 10))})
-    lines = three.splitlines()
-    assert lines[2].startswith("2 ranks, clusters 2, features") and "and 12 more, see --json" in three
+    assert "and 12 more, see --json" in three
     long = made(
         {"env.A_VARIABLE_WITH_A_LONG_NAME": ["and_a_value_that_is_long_" * 3, "b"], "mpi": ["openmpi"], "ranks": [1]}
     )
-    assert "A_VARIABLE_WITH_A_LONG_NAME=b" in long
+    assert "A_VARIABLE_WITH_A_LONG_NAME" in long
 
     sampled = made({"ranks": [1, 2], "clusters": [1, 2, 4]}, sampler={"name": "random", "trials": 3})
-    assert "ranks \\ clusters" in sampled
+    assert "All cells (3)" in sampled
 
 
 def test_an_unfinished_grid_says_how_to_go_on(
@@ -167,7 +155,7 @@ def test_an_unfinished_grid_says_how_to_go_on(
     said = shown(store, study.id, capsys, monkeypatch)
     assert "interrupted, 3 of 4 runs" in " ".join(said.split())
     assert f"Next: Go on with: workshop study resume {study.id}." in said
-    assert "·" in said, "a cell that has not run yet"
+    assert "waiting" in said, "a cell that has not run yet"
 
 
 @pytest.mark.real

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.study.grid import cases
 from workshop.core.errors import BadInput
 from workshop.registry import workload
-from workshop.study.grid.command import ASKED, placement_of, read_study
+from workshop.study.grid.command import placement_of, read_study
 from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
 from workshop.study.grid.plan import plan
 
@@ -36,21 +37,29 @@ shared: false
 
 def test_a_file_that_says_everything() -> None:
     found = read(WHOLE)
-    assert (found.workload, found.title, found.repeats, found.shared) == ("kmeans", "which kernel?", 2, False)
+    assert (found.workload, *(found.options[name] for name in ("title", "repeats", "shared"))) == (
+        "kmeans",
+        "which kernel?",
+        2,
+        False,
+    )
     assert found.params == {"data": "blobs", "points": 5000}
     assert found.placement["environment"] == {"OMP_WAIT_POLICY": "active", "KMP_BLOCKTIME": "0", "FLAG": "off"}
     assert found.vary == {"ranks": [1, 2], "env.OMP_PROC_BIND": [None, "close", 1], "backend": ["numba", "numpy"]}
-    assert (found.sampler, found.best) == ({"name": "tpe", "trials": 4, "seed": 1}, {"cells": 1, "repeats": 5})
-    assert found.limit is None
+    assert (found.options["sampler"], found.options["best"]) == (
+        {"name": "tpe", "trials": 4, "seed": 1},
+        {"cells": 1, "repeats": 5},
+    )
+    assert "limit" not in found.options
 
 
 def test_what_a_file_leaves_open() -> None:
     found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\nlimit: ~\n")
     assert found.vary == {"checkpoint": ["off", "rank0", "no"]}, "they are words, not truth values"
-    assert (found.title, found.params, found.placement, found.repeats, found.limit) == ("", {}, {}, 1, None)
-    assert found.best == {"cells": 2, "repeats": 3} and found.sampler == {"name": "random"}
+    assert (found.params, found.placement, found.options.keys()) == ({}, {}, {"best", "sampler"})
+    assert found.options == {"best": {"cells": 2, "repeats": 3}, "sampler": {"name": "random"}}
     none = read("workload: mnist\nvary: {batch: [1, 2]}\nbest: null\n")
-    assert plan(workload("mnist"), none.vary, {}, placement_of(none, None), best=none.best).best is None
+    assert plan(workload("mnist"), none.vary, {}, placement_of(none, None), **none.options).settings["best"] is None
 
 
 @pytest.mark.parametrize(
@@ -122,9 +131,8 @@ def test_what_is_both_set_and_varied(tmp_path: Path) -> None:
 def test_the_examples_can_be_planned(path: Path) -> None:
     found = read_study(path)
     chosen = workload(found.workload)
-    asked = {name: getattr(found, name) for name in ASKED}
-    made = plan(chosen, found.vary, found.params, placement_of(found, None), **asked)
-    assert made.title and made.runs() >= 4
+    made = plan(chosen, found.vary, found.params, placement_of(found, None), **found.options)
+    assert made.settings["title"] and cases.planned_runs(made) >= 4
     assert not any(cell.why for cell in made.cells)
 
 

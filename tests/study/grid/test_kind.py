@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.server import seed as class_seed
+from tests.study.grid import cases
 from tests.study.grid.cases import kept, run_all
 from workshop.core.placement import Placement
 from workshop.registry import workload
@@ -49,16 +50,16 @@ def speed(trial: Trial) -> float | str:
 def test_a_whole_grid_and_then_the_best(store: Store, session: SessionRecord) -> None:
     wanted = grid(best={"cells": 2, "repeats": 3})
     study = kept(store, wanted)
-    assert KIND.total(sofar(store, study.id)) == 6 + 4 == wanted.runs()
+    assert KIND.total(sofar(store, study.id)) == 6 + 4 == cases.planned_runs(wanted)
     half = run_all(store, session, study.id, speed, at_most=6)
     assert (half.state, half.done, half.failed) == ("interrupted", 6, 1)
     assert not runner.missing(*read(store, study.id))
-    assert [trial.number for trial in runner.wanted(store, study.id)] == [7, 8, 9, 10], "though none is missing"
-    assert KIND.more(sofar(store, study.id)) == runner.wanted(store, study.id), "asked again it says the same"
-    assert runner.unfinished(store, "grid", "kmeans", wanted.description()) == store.study(study.id)
+    assert [trial.number for trial in runner.trials_to_run(store, study.id)] == [7, 8, 9, 10], "though none is missing"
+    assert KIND.more(sofar(store, study.id)) == runner.trials_to_run(store, study.id), "asked again it says the same"
+    assert next(runner.same_studies(store, wanted)) == store.study(study.id)
     done = run_all(store, session, study.id, speed)
     assert (done.state, done.trials, done.done, done.failed) == ("completed", 10, 10, 1)
-    assert runner.wanted(store, study.id) == [] and KIND.total(sofar(store, study.id)) == 10
+    assert runner.trials_to_run(store, study.id) == [] and KIND.total(sofar(store, study.id)) == 10
     told = found(store, study.id)
     assert told.best is not None and told.best.label == "2 ranks, clusters 2"
     assert told.best.rates == (1999.0, 2000.0, 2001.0)

@@ -6,17 +6,18 @@ from typing import Any
 
 import pytest
 
+from tests.study.grid import cases
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.study.grid.plan import GridStudy, check_placements, plan, some_cell
-from workshop.study.trials import impossible
+from workshop.study.grid.plan import check_placements, plan, some_cell
+from workshop.study.trials import Plan, impossible
 
 KMEANS, MNIST = workload("kmeans"), workload("mnist")
 BLOBS = {"data": "blobs", "points": 1000}
 
 
-def kmeans(axes: dict[str, Any] | None = None, **asked_for: Any) -> GridStudy:
+def kmeans(axes: dict[str, Any] | None = None, **asked_for: Any) -> Plan:
     axes = axes or {"ranks": [1, 2], "clusters": [4, 8]}
     return plan(KMEANS, axes, BLOBS, Placement(map_by="core"), **asked_for)
 
@@ -47,12 +48,12 @@ def test_rounds_hold_every_cell_once_and_begin_with_another() -> None:
     assert [{trial.repeat for trial in one} for one in rounds] == [{1}, {2}, {3}]
     assert all(len({trial.label for trial in one}) == 4 for one in rounds)
     assert len({one[0].label for one in rounds}) == 3
-    assert made.runs() == 12 + 2 * 2
+    assert cases.planned_runs(made) == 12 + 2 * 2
 
 
 def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
     made = plan(MNIST, {"ranks": [1, 2, 3]}, {"batch": 64}, Placement(), repeats=2)
-    assert made.shared and made.description()["params"]["scale"] == "none", "as in a scaling study"
+    assert made.settings["shared"] and made.description()["params"]["scale"] == "none", "as in a scaling study"
     trials = made.trials()
     assert [(trial.label, trial.repeat, impossible(trial)) for trial in trials] == [
         ("1 rank", 1, False),
@@ -62,11 +63,11 @@ def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
         ("1 rank", 2, False),
     ]
     assert trials[2].error == {"type": "Impossible", "message": "batch is 64, which 3 ranks can't divide among them."}
-    assert made.runs() == 4
+    assert cases.planned_runs(made) == 4
     same = plan(MNIST, {"ranks": [1, 2, 3]}, {"batch": 64}, Placement(), shared=False)
     assert not any(cell.why for cell in same.cells) and same.params["scale"] == "linear"
     one = plan(MNIST, {"exchange": ["mpi", "none"]}, {"batch": 64}, Placement(ranks=2))
-    assert not one.shared and {cell.params["batch"] for cell in one.cells} == {64}, "ranks don't vary"
+    assert not one.settings["shared"] and {cell.params["batch"] for cell in one.cells} == {64}, "ranks don't vary"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_a_million_cells() -> None:
     assert some.description()["limit"] == {"cells": 50, "seed": 3}
     assert [cell.label for cell in kmeans(axes, limit=50, seed=3).cells] == [cell.label for cell in some.cells]
     chosen = kmeans(axes, sampler={"name": "tpe", "trials": 12}, best={"cells": 2, "repeats": 3})
-    assert chosen.trials() == [] and chosen.runs() == 12 + 4
+    assert chosen.trials() == [] and cases.planned_runs(chosen) == 12 + 4
     assert some_cell(chosen, KMEANS).label == "clusters 1, features 1"
 
 

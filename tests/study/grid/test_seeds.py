@@ -12,20 +12,21 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.store import Store
-from workshop.study.grid.plan import GridStudy, plan
+from workshop.study.grid.plan import plan
 from workshop.study.kinds import read, report
+from workshop.study.trials import Plan
 
 METHODS = {"method": ["sgan", "supervised"]}
 
 
-def study(axes: dict[str, Any] | None = None, **asked: Any) -> GridStudy:
+def study(axes: dict[str, Any] | None = None, **asked: Any) -> Plan:
     asked = {"compare": "held_out_accuracy", "seeds": True, **asked}
     return plan(workload("sgan"), axes or METHODS, {"data": "digits", "seed": 4}, Placement(), **asked)
 
 
 def test_every_round_has_the_next_seed_and_cells_stay_cells(store: Store) -> None:
     wanted = study(repeats=2, best={"cells": 1, "repeats": 4})
-    assert (wanted.rate, wanted.unit) == ("held_out_accuracy", "held out accuracy")
+    assert (wanted.settings["rate"], wanted.settings["unit"]) == ("held_out_accuracy", "held out accuracy")
     known = kept(store, wanted)
     run_all(store, class_seed.session(store), known.id, lambda trial: 0.9 + (trial.params["method"] == "sgan") / 50)
     trials, _ = read(store, known.id)
@@ -69,7 +70,7 @@ def test_without_seeds_repeats_are_the_same() -> None:
     made = study(seeds=False, repeats=2)
     assert {trial.params["seed"] for trial in made.trials()} == {4}
     assert "seeds" not in made.description(), "studies of before are still the same"
-    assert plan(workload("sgan"), METHODS, {}, Placement()).unit == "images/s"
+    assert plan(workload("sgan"), METHODS, {}, Placement()).settings["unit"] == "images/s"
 
 
 @pytest.mark.parametrize(

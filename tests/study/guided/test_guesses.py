@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.study.guided.guesses import Answer, ChoiceGuess, NumberGuess, check, kept, right, said, score, tally
+from workshop.study.guided.guesses import (
+    Answer,
+    ChoiceGuess,
+    NumberGuess,
+    check,
+    in_words,
+    right,
+    score,
+    stored_guess,
+    tally,
+)
 
 FASTER = NumberGuess("How much?", "x", 1, 100, 0.05, 1)
 SHARE = NumberGuess("What share?", "%", 0, 100, 1, 0)
@@ -55,9 +65,9 @@ def test_what_is_no_guess(value: object) -> None:
 
 
 def test_what_is_kept() -> None:
-    assert kept({"guess": 2.0}) == 2.0
-    assert kept({"shown": True}) is None and kept(None) is None
-    assert said(SHARE, 33.333) == "33.3 %"
+    assert stored_guess({"guess": 2.0}) == 2.0
+    assert stored_guess({"shown": True}) is None and stored_guess(None) is None
+    assert in_words(SHARE, 33.333) == "33.3 %"
 
 
 @given(st.lists(st.floats(1, 100), max_size=60))

@@ -12,27 +12,27 @@ from workshop.store.store import Store
 from workshop.store.tables import runs
 from workshop.study import command as commands
 from workshop.study import kinds, runner
-from workshop.study.guided import placements, plan, trials
+from workshop.study.estimate import Remaining
+from workshop.study.guided import kind, plan
 from workshop.study.guided.plan import Setting
-from workshop.study.guided.trials import Estimate
 from workshop.study.kinds import Sofar
 from workshop.workloads.sgan.study.guide import GUIDE, KIND
 
 
-def steps_of(store: Store, study: StudyRecord) -> dict[str, Estimate]:
-    return trials.by_step(GUIDE, store, Sofar(study, *kinds.read(store, study.id)))
+def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:
+    return kind.by_step(GUIDE, store, Sofar(study, *kinds.read(store, study.id)))
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
     session = seed.session(store)
-    made = plan.begin(store, plan.plan_here(GUIDE, session, {"data": "digits"}).wanting(""), "Ina")
+    made = runner.begin(store, plan.plan_here(GUIDE, session, {"data": "digits"}).wanting(""), "Ina")
     assert (made.submitted_by, made.trials, made.state) == ("Ina", 0, "interrupted")
     assert kinds.title(made) == "the article's path, quick, no step yet"
-    assert runner.wanted(store, made.id) == []
+    assert runner.trials_to_run(store, made.id) == []
     asked = plan.ask_for(GUIDE, store, made.id, "d")
     assert Setting.read(GUIDE, asked.description).steps == "d" and kinds.title(asked).endswith("step d")
-    assert {trial.point["step"] for trial in runner.wanted(store, made.id)} == {"d"}
-    assert steps_of(store, asked)["d"].runs == len(runner.wanted(store, made.id)) + 2, "two of them again"
+    assert {trial.point["step"] for trial in runner.trials_to_run(store, made.id)} == {"d"}
+    assert steps_of(store, asked)["d"].runs == len(runner.trials_to_run(store, made.id)) + 2, "two of them again"
 
 
 def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> None:
@@ -42,7 +42,7 @@ def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> Non
     assert left["a"].runs == left["b"].runs == 0 and all(left[step].runs for step in GUIDE.keys[2:])
     again = plan.ask_for(GUIDE, store, study.id, "b")
     assert (again.state, again.finished_at, again.trials) == ("interrupted", None, study.trials)
-    assert runner.wanted(store, study.id) == [], "it has all of that"
+    assert runner.trials_to_run(store, study.id) == [], "it has all of that"
     with runner.working_on(store, study.id) as me:
         runner.finish(store, study.id, me)
         assert not store.ask_study(study.id, "somebody else", {})
@@ -54,19 +54,19 @@ def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> Non
 def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store: Store) -> None:
     session = seed.session(store)
     setting = world.setting(steps="b")
-    guessed = trials.expected(store, setting)
+    guessed = kind.expected(store, setting)
     assert "which is a guess" in guessed.why
-    made = plan.begin(store, setting)
+    made = runner.begin(store, setting)
     assert commands._ahead(store, made.id) == f"6 runs to go, about 80 s ({guessed.why})"
     for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
-        trial = Trial(1, "", {**setting.params, "iterations": iterations}, placements.place(1, 2, 2).as_json(), 1)
+        trial = Trial(1, "", {**setting.params, "iterations": iterations}, plan.place(1, 2, 2).as_json(), 1)
         run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
         store.take_next(session.id)
         store.finish(run.id, "completed", metrics={})
         ended = store.run(run.id).finished_at
         with store.database.writing() as connection:
-            connection.execute(runs.update().where(runs.c.id == run.id).values(queued_at=ended - took))
-    told = trials.expected(store, setting)
+            connection.execute(runs.update().where(runs.c.id == run.id).values(started_at=ended - took))
+    told = kind.expected(store, setting)
     assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
     assert "6 runs to go, about 3 min (at 30 s a run" in commands._ahead(store, made.id)
 
@@ -76,5 +76,5 @@ def test_another_machine_s_cores_are_what_counts(store: Store) -> None:
     setting = plan.plan_here(GUIDE, session, {}, thorough=True, steps="a")
     assert (setting.cores, setting.steps, setting.quick) == (2, "a", False)
     assert setting.mpis[0] == "openmpi"
-    assert trials.expected(store, setting).runs == 2
+    assert kind.expected(store, setting).runs == 2
     assert KIND.name == "path"

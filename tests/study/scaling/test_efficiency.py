@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run, times
 from workshop.report.analysis.oversubscription import Oversubscription
-from workshop.study.references import PUBLISHED, references
-from workshop.study.scaling.efficiency import Measurement, measurement, rows
-from workshop.study.scaling.verdict import scaling_verdict
+from workshop.study.scaling.efficiency import PUBLISHED, Measurement, measurement, references, rows
+from workshop.study.scaling.kind import scaling_verdict
 
 ALONE = {"compute": 10.0, "communicate": 0.0, "wait": 0.0, "input": 0.1}
 EVEN = {"compute": 19.0, "communicate": 0.6, "wait": 0.4, "input": 0.2}
@@ -253,7 +252,7 @@ def test_four_ranks_on_two_cores_are_crowded() -> None:
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, 0, -1.0, "fast", [1.0]])
 def test_a_run_without_a_rate_counts_as_failed(value: object) -> None:
     found = measurement(run(metrics={"images_per_second": value}), {}, "images_per_second")
-    assert found.rate is None and "tells no images_per_second" in found.failed
+    assert found.rate is None and "has no metric images_per_second" in found.failed
 
 
 @pytest.mark.parametrize("status", ["queued", "running", "cancelled", "interrupted"])

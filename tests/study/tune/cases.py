@@ -10,9 +10,7 @@ from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study.kinds import Sofar
 from workshop.study.trials import missing
 from workshop.study.tune import kind
-from workshop.study.tune.space import CYCLES, YIELDS
-from workshop.study.tune.spots import Spot
-from workshop.study.tune.study import Length, TuneStudy
+from workshop.study.tune.study import NAME, YIELDS, Length, Spot, TuneStudy
 
 Speed = Callable[[Mapping[str, Any]], float | str]  # of a point; a text: it fails with that type of error
 # Two cores, as Open MPI's mapper sees them.
@@ -24,7 +22,7 @@ SPOTS = (
     Spot("openmpi", 4, "auto", "none", 1, "4*0-1"),
 )
 EXCHANGES = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
-FIELDS = {f"env.{name}": None for name in ("HOROVOD_CYCLE_TIME",)}
+VARIABLES = {"env.HOROVOD_CYCLE_TIME": (None, "0.2", "5")}
 
 
 def asked(**changes: Any) -> TuneStudy:
@@ -34,6 +32,7 @@ def asked(**changes: Any) -> TuneStudy:
     naive = {**start, "ranks": 1, "threads": 2, "exchange": "horovod", **variables}
     default = {**start, "ranks": 2, "threads": 1, "exchange": "horovod", **variables}
     known = {
+        "workload": "mnist",
         "rate": "images_per_second",
         "unit": "images/s",
         "params": {"batch": 128, "steps": 250, "exchange": "auto"},
@@ -42,20 +41,19 @@ def asked(**changes: Any) -> TuneStudy:
         "placement": {},
         "spots": SPOTS,
         "threads": [1, 2],
-        "knobs": {"exchange": EXCHANGES},
+        "knobs": {"exchange": EXCHANGES, **VARIABLES},
         "naive": naive,
         "begin": [default, naive, {**default, "exchange": "mpi", "env.HOROVOD_CYCLE_TIME": None}],
         "length": Length("steps", 250, "train"),
         "cores": 2,
         "memory": 24 << 30,
         "yields": YIELDS,
-        "cycles": CYCLES,
     }
     return TuneStudy(**{**known, **changes})
 
 
 def study(of: TuneStudy) -> StudyRecord:
-    return StudyRecord(1, kind.NAME, "mnist", of.description(), "running", "", 0.0, None, 0, 0, 0)
+    return StudyRecord(1, NAME, "mnist", of.description(), "running", "", 0.0, None, 0, 0, 0)
 
 
 def sofar(of: TuneStudy, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> Sofar:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from tests.study.tune import cases
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.tune import kind
-from workshop.study.tune.study import TuneStudy
+from workshop.study.tune.study import NAME, TuneStudy
 
 
 def study(
     store: Store, session: SessionRecord, asked: TuneStudy, speed: cases.Speed, most: int | None = None
 ) -> StudyRecord:
     """A study of mnist whose trials have ended, all or the first `most` of them."""
-    made = store.create_study(kind.NAME, "mnist", asked.description(), [])
+    made = store.create_study(NAME, "mnist", asked.description(), [])
     store.take_study(made.id, "seed")
     trials, runs = cases.searched(asked, speed)
     for trial in trials[:most]:

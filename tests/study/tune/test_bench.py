@@ -13,7 +13,7 @@ from workshop.core.errors import WorkshopError
 from workshop.store.records import RunRecord
 from workshop.study.trials import Cell
 from workshop.study.tune import bench
-from workshop.study.tune.space import key, label
+from workshop.study.tune.study import key, label
 
 __all__ = ["own_lock"]
 
@@ -64,16 +64,16 @@ def test_cells_that_fail_are_part_of_the_grid_and_no_best() -> None:
 
     class Broken(bench.BenchRuns):
         def __init__(self) -> None:
-            self.asked = cases.asked()  # no store and no session: `ended` is all that would use them
+            self.tune_study = cases.asked()  # no store and no session: `ended` is all that would use them
 
         def ended(self, cell: Cell) -> RunRecord:
             (trial,) = bench.interleave([cell], 1)
             return cases.ended(trial, "RankDied" if cell.placement["ranks"] > 1 else 40.0)[1]
 
     runs = Broken()
-    turns = bench.BenchProgress(3, 1, 1, lambda done, total: None)
-    best, rates = bench.exhaustive(runs, runs.asked.begin, turns)
-    assert best.point == runs.asked.naive and best.seconds == 30.0
+    rates: dict[str, float | None] = {}
+    best = bench.exhaustive(runs, runs.tune_study.begin, lambda: None, rates)
+    assert best.point == runs.tune_study.naive and best.seconds == 30.0
     assert sorted(rates.values(), key=str) == [40.0, None, None]
     with pytest.raises(WorkshopError, match="did not work: it did"):
-        runs.turn(runs.asked.begin[0])()
+        runs.turn(runs.tune_study.begin[0])()

@@ -65,10 +65,12 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
     for words in ("tuning of mnist in 5.0 min - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
         assert words in " ".join(shown.stdout.split()), words
-    command = shown.stdout.partition("In a session:\n")[2].partition("Without one:")[0].replace("\\\n", "")
+    command = shown.stdout.partition("workshop run ")[2].partition("The same without")[0].replace("\\\n", "")
     told = answer("study", "show", str(made.id))
     assert isinstance(told, dict)
-    assert command.split() == told["command"].split(), "a command that can be copied from the terminal"
+    assert ["workshop", "run", *command.split()] == told["command"].split(), (
+        "a command that can be copied from the terminal"
+    )
     assert "--exchange mpi" in told["command"] and told["gain"]["ratio"] == pytest.approx(2.5)
     assert told["best"]["placement"]["ranks"] >= 2 and told["naive"]["placement"]["ranks"] == 1
     assert "failed" in {row["status"] for row in told["rows"]}

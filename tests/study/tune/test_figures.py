@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workshop.report.figures.points import NOTHING, Point
-from workshop.study.tune.figures import Tried, search
+from workshop.study.tune.cards import Tried, search
 
 TRIED = [
     Tried(Point("a", (100.0,)), 10.0),

@@ -12,8 +12,8 @@ from tests.study.tune import cases
 from workshop.study import kinds
 from workshop.study.kinds import Watched
 from workshop.study.tune import kind
-from workshop.study.tune.report import reported
-from workshop.study.tune.space import key
+from workshop.study.tune.kind import reported
+from workshop.study.tune.study import key
 
 
 def begun(rate: float = 10_000.0) -> tuple[Any, Any, Any]:

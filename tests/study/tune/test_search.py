@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.study.tune import cases
-from workshop.study.tune import costs, kind, search
-from workshop.study.tune.report import reported
-from workshop.study.tune.space import key
-from workshop.study.tune.study import Length, TuneStudy
+from workshop.study.tune import kind, search
+from workshop.study.tune.kind import reported
+from workshop.study.tune.study import Length, TuneStudy, key
 
 few = settings(max_examples=15, deadline=None)
 
@@ -45,7 +44,7 @@ def test_every_trial_is_possible_and_none_is_tried_twice(seed: int, failing: flo
     assert {key(trial.point) for trial in again} <= {key(trial.point) for trial in first}
     assert all(trial.params["batch"] * trial.placement["ranks"] == 128 for trial in trials), "the same work for all"
     if budget is not None:
-        assert costs.spent(trials, runs) <= max(budget, 10.0 * len(asked.begin))
+        assert search.spent(trials, runs) <= max(budget, 10.0 * len(asked.begin))
     if failing == 1.0:
         assert not again, "there is nothing to measure again"
 
@@ -58,7 +57,7 @@ def test_whoever_goes_on_decides_alike(seed: int, data: st.DataObject) -> None:
     trials, runs = cases.searched(asked, speeds(seed, 0.1))
     at = data.draw(st.integers(0, len(trials) - 1))
     kept = {number: runs[number] for number in range(1, at + 1)}
-    read = TuneStudy.read(asked.description())
+    read = TuneStudy.read(cases.study(asked))
     assert read == asked or read.description() == asked.description()
     (first, *_) = kind.more(cases.sofar(read, trials[:at], kept))
     assert (first.number, first.label, first.params, first.placement, first.repeat, first.point) == (
@@ -78,7 +77,12 @@ def test_another_seed_tries_something_else() -> None:
 
 
 def test_a_small_space_is_exhausted() -> None:
-    asked = cases.asked(spots=cases.SPOTS[2:3], yields=["1"], cycles=[None], threads=[1])
+    asked = cases.asked(
+        spots=cases.SPOTS[2:3],
+        yields=["1"],
+        knobs={"exchange": cases.EXCHANGES, "env.HOROVOD_CYCLE_TIME": [None]},
+        threads=[1],
+    )
     trials, _ = cases.searched(asked, speeds(3))
     first, again = search.split(trials)
     assert {key(trial.point) for trial in first} == {key(point) for point in asked.points()}
@@ -130,7 +134,7 @@ def test_memory_that_trials_have_shown_limits_the_ranks() -> None:
     shown = {"memory": [900 << 20, 1 << 30]}
     (first,) = kind.more(cases.sofar(asked, [], {}))
     done, run = cases.ended(first, 5000.0, **shown)
-    assert costs.most_ranks(asked, [done], {run.id: run}) == 3, "three of 900 MiB go into 2.88 GiB"
+    assert search.most_ranks(asked, [done], {run.id: run}) == 3, "three of 900 MiB go into 2.88 GiB"
     trials, runs = [done], {run.id: run}
     while further := [trial for trial in kind.more(cases.sofar(asked, trials, runs)) if trial.repeat == 1]:
         done, run = cases.ended(further[0], 4000.0, **shown)
@@ -169,7 +173,7 @@ def test_the_best_are_measured_again_in_turn_with_the_naive_start() -> None:
     asked = cases.asked(budget=300.0)
     trials, runs = cases.searched(asked, speeds(7))
     first, again = search.split(trials)
-    best = sorted(first, key=lambda trial: -(costs.measured(trial, runs, asked.rate) or 0.0))
+    best = sorted(first, key=lambda trial: -(search.measured(trial, runs, asked.rate) or 0.0))
     assert again[0].label == best[0].label
     labels = [trial.label for trial in again]
     naive = next(trial.label for trial in first if key(trial.point) == key(asked.naive))

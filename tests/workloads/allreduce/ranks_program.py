@@ -12,7 +12,7 @@ from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.allreduce import METHODS, WORKLOAD
-from workshop.workloads.allreduce.methods import method, why_not
+from workshop.workloads.allreduce.methods import method, obstacle
 
 SIZES = (0, 1, 2, 3, 5, 64, 1001, 30_007)
 DTYPES = ("float32", "float64", "int64")
@@ -28,7 +28,7 @@ def main() -> None:
     wrong, called = [], []
     for name in METHODS:
         # TensorFlow takes seconds to import: with one number of ranks that is enough.
-        if (name == "horovod" and comm.size != 2) or why_not(name, comm) is not None:
+        if (name == "horovod" and comm.size != 2) or obstacle(name, comm) is not None:
             continue
         with method(name, comm) as prepare:
             called.append(name)

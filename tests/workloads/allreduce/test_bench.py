@@ -49,7 +49,7 @@ def test_what_is_missing_is_a_row_that_says_so(workshop_home):
 
 
 def test_a_method_that_can_not_be_had_is_one_row():
-    (row,) = bench._rows("mpich", "horovod", [4, 8], 2, [{"ranks": 2, "why_not": "it is built with Open MPI"}])
+    (row,) = bench._rows("mpich", "horovod", [4, 8], 2, [{"ranks": 2, "obstacle": "it is built with Open MPI"}])
     assert (row["name"], row["value"], row["note"]) == ("mpich_horovod", None, "It is built with Open MPI.")
 
 

@@ -12,7 +12,7 @@ from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.allreduce.panels import told
+from workshop.workloads.allreduce.panels import measured_curves
 
 SIZES = (4, 1 << 10, 64 << 20)
 SECONDS = {"own": (1e-5, 1.2e-5, 2e-2), "ring": (4e-5, 5e-5, 3e-2)}
@@ -40,7 +40,7 @@ def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float,
 @pytest.mark.real
 def test_a_run_that_goes_on_is_drawn_as_far_as_it_is(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, {"own": SECONDS["own"], "ring": SECONDS["ring"][:2]})
-    own, ring = told(Snapshot(store, run))
+    own, ring = measured_curves(Snapshot(store, run))
     assert (own.method, own.sizes, own.seconds) == ("own", SIZES, SECONDS["own"])
     assert (ring.method, ring.sizes) == ("ring", SIZES[:2])
     there = shown(store, run)
@@ -64,7 +64,7 @@ def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Sto
     store.finish(run.id, "completed", metrics=metrics, error=None, verdict=None)
     there = shown(store, run)
     traces = part(there["bandwidth"], "figure")["figure"].data
-    assert [trace.name for trace in traces] == ["own", "ring", "possible"]
+    assert [trace.name for trace in traces] == ["own", "ring", "copied in memory"]
     table = part(there["all-reduces"], "table")
     assert table["headings"][1:3] == ["4 B", "64 MiB"]
     assert table["rows"][0][:3] == ["own", "10 µs", "20 ms"]

@@ -13,10 +13,10 @@ from mpi4py import MPI
 
 from tests.workloads.federated.watched import Watched
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.data import images
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.run import Federation
+from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import as_inputs
 
 SMALL = {"data": "digits", "images": 160, "model": "dense", "seed": 7, "evaluate_images": 50, "rate": 0.2}

@@ -87,7 +87,7 @@ def gathered(comm, values, counts=COUNTS):
         came = gather(number, chosen)
         drift = None if came.drift is None else came.drift.relative
         rounds.append({"update": packed(came.update), "silent": came.silent, "dropped": came.dropped, "drift": drift})
-    return {"rounds": rounds, "told": way.sent.told(), "bytes": [line.bytes_up, line.bytes_down]}
+    return {"rounds": rounds, "told": way.sent.summary(), "bytes": [line.bytes_up, line.bytes_down]}
 
 
 def left_out(comm):
@@ -97,7 +97,7 @@ def left_out(comm):
     for number, spoiled in enumerate(({2: np.nan}, {0: np.inf, 3: 1e6}, dict.fromkeys(range(5), np.nan)), 1):
         came = gather(number, CHOSEN[1], spoiled)
         found.append({"update": packed(came.update), "dropped": came.dropped})
-    return {"rounds": found, "told": way.sent.told()}
+    return {"rounds": found, "told": way.sent.summary()}
 
 
 def tampered(comm):
@@ -141,7 +141,7 @@ def learned(comm, name):
     parameters = made.parameters
     return {
         "metrics": metrics,
-        "told": way.uplink.sent.told(),
+        "told": way.uplink.sent.summary(),
         "known": sink.metrics.get("sending"),
         "end": packed(way.model),
         "calls": comm.allgather(sorted({call for call, _ in over.sent})),

@@ -10,14 +10,14 @@ import numpy as np
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.data import images
-from workshop.engine.data.images import Images
 from workshop.extension import no_artifacts
 from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
 from workshop.workloads.inversion.attack import AttackInput
 from workshop.workloads.inversion.victim import Private, build_model
 from workshop.workloads.mnist import models
+from workshop.workloads.mnist.data import images
+from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.mnist.heldout import as_inputs
 
 RATE = 0.1

@@ -14,7 +14,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import Memory
 from workshop.workloads.inversion import run as workload
 from workshop.workloads.inversion import search
-from workshop.workloads.inversion.watch import COLUMNS, MOST, ImagePair, drawn
+from workshop.workloads.inversion.watch import COLUMNS, MOST, ImagePair, draw_pairs
 
 SHORT = {"iterations": 160, "starts": 1}
 
@@ -139,7 +139,7 @@ def test_what_is_searched_for_has_the_slope_that_it_tells():
 @pytest.mark.parametrize("count", [1, COLUMNS + 1, MOST + 5])
 def test_pictures_of_many_stand_in_several_rows(count):
     digit = np.zeros((28, 28), np.float32)
-    picture = Image.open(io.BytesIO(drawn([ImagePair(digit, digit, "5, read 5")] * count)))
+    picture = Image.open(io.BytesIO(draw_pairs([ImagePair(digit, digit, "5, read 5")] * count)))
     rows = math.ceil(min(count, MOST) / COLUMNS)
-    one = Image.open(io.BytesIO(drawn([ImagePair(digit, digit, "5, read 5")])))
+    one = Image.open(io.BytesIO(draw_pairs([ImagePair(digit, digit, "5, read 5")])))
     assert picture.size[1] == rows * one.size[1]

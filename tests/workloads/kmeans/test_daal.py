@@ -27,7 +27,7 @@ RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order
 
 def launched(home: Path, name: str, ranks: int) -> dict:
     mpis.use(home, name, "daal4py")
-    placement, module = Placement(mpi=name, ranks=ranks), mpi.of(name)
+    placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)
     output = home / "found.json"
     options = module.arguments(placement, topology.allowed_cores(topology.machine()))
     program = [sys.executable, "-m", "tests.workloads.kmeans.daal_program", str(output)]

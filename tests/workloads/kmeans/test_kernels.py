@@ -74,6 +74,35 @@ def test_the_compiled_kernel_and_the_readable_one_agree(size, features, clusters
         np.testing.assert_array_equal(shards[0].counts, shards[1].counts)
 
 
+@settings(max_examples=100, deadline=None)
+@given(
+    kernel=st.sampled_from(KERNELS),
+    features=st.sampled_from([1, 3, 13]),
+    clusters=st.integers(1, 40),
+    pixels=st.booleans(),
+    away=st.sampled_from([0, 100, 10_000]),
+    seed=st.integers(0, 10**6),
+)
+def test_rounding_decides_no_label(kernel, features, clusters, pixels, away, seed):
+    """Float32 gives each point of a few narrow, distant groups the label that float64 gives it."""
+    random = np.random.default_rng(seed)
+    groups = random.uniform(-away, away, (3, features))
+    points = (groups[random.integers(3, size=700)] + random.normal(0, 5, (700, features))).astype("float32")
+    if pixels:
+        points = np.rint(points)  # exact ties are common between whole numbers
+    centroids = points[random.integers(700, size=clusters)].astype(float)
+    if not pixels:
+        centroids += random.normal(0, 1e-3, centroids.shape)
+    labels = {}
+    for dtype in ("float32", "float64"):
+        shard = kernel(points.astype(dtype), np.zeros(features))
+        shard.update(centroids)
+        labels[dtype] = shard.labels
+    exact = distances(points, centroids)
+    np.testing.assert_array_equal(labels["float32"], labels["float64"])
+    np.testing.assert_array_equal(labels["float32"], np.argmax(exact <= exact.min(axis=1, keepdims=True), axis=1))
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_points_may_come_in_any_memory_layout(kernel):
     points = blobs(700, 5, 3, "float64")

@@ -17,6 +17,8 @@ from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 from workshop.workloads.kmeans.data import Blobs
 
+DTYPES = ("float32", "float64")
+
 
 def run(sink=None, **values):
     sink = sink or Memory()
@@ -29,6 +31,20 @@ def run(sink=None, **values):
 
 def events(sink, name):
     return {step: value for _, found, step, value in sink.events if found == name}
+
+
+def test_every_kernel_and_precision_gives_a_photo_the_same_result(tmp_path):
+    random = np.random.default_rng(7)
+    plain = np.array([[200, 40, 40], [40, 180, 60], [40, 60, 200]])[np.arange(120) // 40]
+    noisy = np.clip(plain + random.normal(0, 8, (90, 120, 3)), 0, 255).astype(np.uint8)
+    Image.fromarray(noisy).save(tmp_path / "plain.png")
+    settings = {"image": str(tmp_path / "plain.png"), "clusters": 8, "init": "random", "seed": 7}
+    results = [run(**settings, backend=backend, dtype=dtype)[0] for backend in ("numba", "numpy") for dtype in DTYPES]
+    for name in ("iterations", "sizes", "palette"):
+        assert all(metrics[name] == results[0][name] for metrics in results), name
+    for metrics in results:
+        assert metrics["inertia"] == pytest.approx(results[0]["inertia"], rel=1e-12)
+        np.testing.assert_allclose(metrics["centroids"], results[0]["centroids"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["batch", "online"])

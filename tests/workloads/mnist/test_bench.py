@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -39,12 +41,13 @@ def test_a_session_against_the_script(workshop_home: Path):
     assert rows["apart"]["exchange"] == "none"
     assert document["intervals"]["session_vs_script"] == pytest.approx([ratio, ratio])
     assert 0 < rows["telling_share"]["value"] < rows["events_share"]["value"] < 1
-    assert 0 <= rows["session_idle"]["value"] < 0.2, "ranks without a run use no core"
+    for name in ("session", "script", "apart"):
+        assert rows[f"beside {name}"]["value"] > 0, "whoever starts the ranks takes processor time, too"
     assert not (workshop_home / "workshop.db").exists(), "the bench is nobody's history"
 
 
 def test_without_horovod_rows_say_what_helps():
-    given = {"ranks": 2, "threads": 1, "images_per_second": 100.0, "idle": 0.0}
+    given = {"ranks": 2, "threads": 1, "images_per_second": 100.0, "beside": 0.25}
     ours = given | {"telling_share": 0.01, "reporter_share": 0.0, "exchange": "mpi"}
     results = {"session": [ours] * 3, "single": [given | {"images_per_second": 80.0}] * 3, "apart": [given] * 3}
     document = bench._document({"host": "here"}, Placement(), results, ["script", "naive"])
@@ -53,6 +56,18 @@ def test_without_horovod_rows_say_what_helps():
     assert document["ratios"] == {"session_vs_apart": 1.0, "default_vs_single": 1.25, "most_vs_single": 1.25}
     assert [row["name"] for row in document["rows"] if row.get("note") == bench.MOST] == ["most_vs_single"]
     assert rows["session"]["exchange"] == "mpi"
+    assert rows["beside session"]["value"] == 0.25
+
+
+def test_what_runs_beside_the_ranks_is_counted():
+    began = time.process_time()
+    with bench.beside(lambda: {}) as usage:
+        while time.process_time() < began + 0.3:
+            pass
+    assert 0 < usage["beside"] <= os.cpu_count() * 1.05, "in cores"
+    with bench.beside(lambda: {7: 10.0 * (time.monotonic() - began)}) as usage:
+        time.sleep(0.2)
+    assert usage["beside"] == 0.0, "ranks that use all that is used leave nothing"
 
 
 def test_contenders_have_to_count_alike(tmp_path: Path):

@@ -29,8 +29,8 @@ def federations() -> dict[str, Any]:
 def faults() -> dict[str, Any]:
     """In each of these something goes wrong on purpose."""
     openfl.python()
-    cases = ("foreign-certificate", "other-name", "expired-certificate", "dies", "restart")
-    return run_ranks(PROGRAM, 2, *cases, seconds=560)
+    cases = ("foreign-certificate", "other-name", "expired-certificate", "dies", "restart", "late")
+    return run_ranks(PROGRAM, 2, *cases, seconds=600)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ FAULTS = {
     "expired-certificate": {"images": 200, "epochs": 1},
     "dies": {"patience": 6},
     "restart": {"rounds": 4},
+    "late": {"fault": "none", "epochs": 1000, "limit": 5},
 }
 FINDS = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
@@ -34,8 +35,8 @@ FINDS = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 class Stopping(Memory):
     """Asks for a stop as soon as collaborators have been started."""
 
-    def known(self, metrics):
-        super().known(metrics)
+    def publish(self, metrics):
+        super().publish(metrics)
         started = [one["command"] for one in metrics.get("fx", [])]
         if any(command.startswith("fx collaborator start") for command in started) and not self.stop:
             self.stop, self.asked = True, time.monotonic()

@@ -88,6 +88,5 @@ def test_openfl_is_found_from_the_state_folder_of_a_bench(
     theirs = environment.installed()
     monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "other"))
     assert environment.installed() is None
-    bench._link(theirs)
+    bench.link_environment(theirs)
     assert environment.installed() is not None
-    bench._link(None)

@@ -50,7 +50,7 @@ def test_events_are_those_of_our_own_run_round_by_round(plain):
             assert 0 <= told[f"institution {one} own accuracy", number] <= 1
         assert told["held-out accuracy", number] == metrics["by_way"]["federated"]["held_out"][number - 1]
     assert [one["took_part"] for one in metrics["institutions"]] == [3, 3, 3]
-    assert [one["rank"] for one in metrics["institutions"]] == [1, 0, 1]
+    assert [one["rank"] for one in metrics["institutions"]] == [0, 0, 0]
     assert (metrics["rounds"], metrics["stopped"], metrics["faults"]) == (3, False, [])
 
 
@@ -95,14 +95,14 @@ def test_seconds_of_rounds_are_told_apart_from_starting_and_stopping(plain):
 
 def test_nothing_is_left_of_a_federation_and_no_key_in_what_is_kept(federations, faults):
     seen = {case: told for case, told in (federations | faults).items() if case != "ours"}
-    assert len(seen) == 7
-    for told in seen.values():
-        assert told["error"] is None
+    assert len(seen) == 8
+    for case, told in seen.items():
+        assert (told["error"] is None) == (case != "late"), told["error"]
         assert told["processes"] == 0
         assert told["folders"] == [[], []]
         assert told["keys"] == []
-        assert "aggregator.log" in told["logs"][0]
-        assert {"institution-1.log", "institution-1-commands.log"} <= set(told["logs"][1])
+        logs = {"aggregator.log", "institution-1.log", "institution-1-commands.log", "institution-3.log"}
+        assert logs <= set(told["logs"][0]) and not told["logs"][1]
 
 
 def test_a_stop_ends_it_within_seconds(federations):
@@ -173,3 +173,8 @@ def test_an_aggregator_that_is_started_again_goes_on_where_it_was(faults):
     assert [one["took_part"] for one in metrics["institutions"]] == [4, 4, 4]
     accuracies = metrics["by_way"]["federated"]["held_out"]
     assert accuracies[2] > accuracies[0], "what was learned before is not lost"
+
+
+def test_a_round_that_takes_too_long_ends_the_run_with_a_sentence(faults):
+    assert faults["late"]["error"].startswith("Round 1 has not ended within 5 s: ")
+    assert faults["late"]["error"].endswith("give rounds more time (--limit).")

@@ -17,7 +17,7 @@ from tests import openfl
 from tests.support import limit, starts_processes, until
 from workshop.core.errors import WorkshopError
 from workshop.workloads.openfl import fx
-from workshop.workloads.openfl.fx import Fx, shown
+from workshop.workloads.openfl.fx import Fx, log_tail
 
 SLEEPS = "import sys, time\nprint('here', flush=True)\ntime.sleep(120)\n"
 DEAF = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('here', flush=True)\ntime.sleep(120)\n"
@@ -38,16 +38,6 @@ time.sleep(120)
 """
 
 
-def drive(runner, steps):
-    while True:
-        try:
-            next(steps)
-        except StopIteration as ended:
-            return ended.value
-        runner.look()
-        time.sleep(0.02)
-
-
 def waits(runner, command, seconds=60):
     def ended():
         runner.look()
@@ -58,13 +48,13 @@ def waits(runner, command, seconds=60):
 
 def test_a_log_is_shown_without_colours_and_without_keys(tmp_path):
     log = tmp_path / "log"
-    assert shown(log) == b""
+    assert log_tail(log) == b""
     key = "-----BEGIN RSA PRIVATE KEY-----\nMIIsecret\n-----END RSA PRIVATE KEY-----"
     log.write_text(f"\x1b[31mred\x1b[0m\n{key}\nend\n-----BEGIN PRIVATE KEY-----\ncut off")
-    text = shown(log).decode()
+    text = log_tail(log).decode()
     assert text == "red\n(a private key was here)\nend\n(a private key was here)"
     log.write_bytes(b"x" * 100)
-    assert len(shown(log, 10)) == 10
+    assert len(log_tail(log, 10)) == 10
 
 
 def test_variables_of_another_environment_and_proxies_stay_outside(tmp_path):
@@ -84,7 +74,7 @@ def test_variables_of_another_environment_and_proxies_stay_outside(tmp_path):
 @pytest.mark.real
 def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
     bare = getattr(sys, "_base_executable", sys.executable)
-    runner = Fx(Path(bare), tmp_path, {"PYTHONNOUSERSITE": "1"})
+    runner = Fx(Path(bare), tmp_path, variables={"PYTHONNOUSERSITE": "1"})
     try:
         with pytest.raises(WorkshopError, match=r"OpenFL's environment has ended unexpectedly .*No module named"):
             while True:
@@ -98,7 +88,7 @@ def test_an_environment_that_lacks_something_is_told_in_a_sentence(tmp_path):
 @starts_processes
 def runner(tmp_path_factory):
     before = set(psutil.Process().children(recursive=True))  # what other tests' libraries keep
-    found = Fx(openfl.python(), tmp_path_factory.mktemp("fx"))
+    found = Fx(openfl.python(), tmp_path_factory.mktemp("fx"), [min(os.sched_getaffinity(0))])
     yield found
     found.close()
     assert not set(psutil.Process().children(recursive=True)) - before
@@ -107,17 +97,18 @@ def runner(tmp_path_factory):
 @pytest.mark.real
 def test_commands_end_well_badly_late_or_when_they_are_asked(runner, tmp_path):
     log = tmp_path / "log"
-    done = drive(runner, runner.run("fx --version", "institution 1", tmp_path, log))
-    assert done.told() == {
+    done = runner.start("fx --version", "institution 1", tmp_path, log)
+    runner.wait(done)
+    assert done.as_json() == {
         "command": "fx --version",
         "where": "institution 1",
-        "seconds": done.took and round(done.took, 3),
+        "seconds": done.seconds and round(done.seconds, 3),
         "code": 0,
     }
     assert "OpenFL version: 1.9" in log.read_text()
 
     with pytest.raises(WorkshopError) as failed:
-        drive(runner, runner.run("fx workspace export", "institution 1", tmp_path, log))
+        runner.wait(runner.start("fx workspace export", "institution 1", tmp_path, log))
     assert str(failed.value).startswith(
         "`fx workspace export` of institution 1 did not succeed (exit code 1); it says:"
     )
@@ -125,17 +116,22 @@ def test_commands_end_well_badly_late_or_when_they_are_asked(runner, tmp_path):
 
     (tmp_path / "sleeps.py").write_text(SLEEPS)
     with pytest.raises(WorkshopError, match=r"did not succeed within 1 s; it says: .*(here|Keyboard)"):
-        drive(runner, runner.run(str(tmp_path / "sleeps.py"), "x", tmp_path, tmp_path / "late.log", limit=1.0))
+        runner.wait(runner.start(str(tmp_path / "sleeps.py"), "x", tmp_path, tmp_path / "late.log", limit=1.0))
 
     (tmp_path / "deaf.py").write_text(DEAF)
     deaf = runner.start(str(tmp_path / "deaf.py"), "x", tmp_path, tmp_path / "deaf.log")
-    until(lambda: shown(tmp_path / "deaf.log"), 30, "it to be deaf")
+    until(lambda: log_tail(tmp_path / "deaf.log"), 30, "it to be deaf")
     runner.end(deaf)
     waits(runner, deaf)
     assert deaf.code == -signal.SIGKILL
 
+    cores = tmp_path / "cores.py"
+    cores.write_text("import os\nprint(sorted(os.sched_getaffinity(0)))\n")
+    runner.wait(runner.start(str(cores), "x", tmp_path, tmp_path / "cores.log"))
+    assert json.loads(log_tail(tmp_path / "cores.log")) == [min(os.sched_getaffinity(0))], "those that it was given"
+
     killed = runner.start(str(tmp_path / "sleeps.py"), "x", tmp_path, tmp_path / "killed.log")
-    until(lambda: shown(tmp_path / "killed.log"), 30, "it to run")
+    until(lambda: log_tail(tmp_path / "killed.log"), 30, "it to run")
     runner.signal(killed, signal.SIGKILL)
     waits(runner, killed)
     assert killed.code == -signal.SIGKILL

@@ -9,12 +9,11 @@ import pytest
 
 from tests import openfl
 from workshop.core.errors import BadInput
-from workshop.engine.data import images
 from workshop.extension import no_artifacts
 from workshop.registry import workload
 from workshop.workloads.federated import FederatedParams
+from workshop.workloads.mnist.data import images
 from workshop.workloads.openfl import WORKLOAD
-from workshop.workloads.openfl.parties import home, reason
 
 
 @pytest.mark.real
@@ -74,24 +73,3 @@ def test_with_openfl_the_images_travel(workshop_home):
     openfl.use(workshop_home)
     params = WORKLOAD.check({"data": "digits"})
     assert WORKLOAD.inputs(params, no_artifacts) == images.find("digits")
-
-
-@pytest.mark.parametrize(
-    ("ranks", "homes"), [(1, [0, 0, 0]), (2, [1, 0, 1]), (3, [1, 2, 0]), (4, [1, 2, 3]), (6, [1, 2, 3])]
-)
-def test_institutions_share_the_aggregators_rank_only_where_they_must(ranks, homes):
-    assert [home(one, ranks) for one in range(3)] == homes
-
-
-@pytest.mark.parametrize(
-    ("code", "words", "expires", "why"),
-    [
-        ("UNAUTHENTICATED", "", 2e9, "the name in the certificate is another one (gRPC: UNAUTHENTICATED)"),
-        ("UNAVAILABLE", "SSL routines: CERTIFICATE_VERIFY_FAILED", 1e9, "TLS: it was valid until 2001-09-09 only"),
-        ("UNAVAILABLE", "SSL routines: CERTIFICATE_VERIFY_FAILED", 2e9, "TLS: nobody here knows the authority"),
-        ("UNAVAILABLE", "RSA routines:OPENSSL_internal:BLOCK_TYPE_IS_NOT_01", 2e9, "another key than the one"),
-        ("UNAVAILABLE", "nothing known", 2e9, "the connection ends before a word is read (gRPC: UNAVAILABLE)"),
-    ],
-)
-def test_why_somebody_was_refused_is_read_from_what_was_said(code, words, expires, why):
-    assert why in reason(code, words, expires, 1.7e9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +11,8 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.federated.training.learner import Sums
 from workshop.workloads.openfl import WORKLOAD, workspace
-from workshop.workloads.openfl.mailbox import Mailbox
 from workshop.workloads.openfl.results import OpenFLResults
+from workshop.workloads.openfl.run import late
 
 SHARED, TUNED = "aggregated_model_validation/accuracy", "locally_tuned_model_validation/accuracy"
 
@@ -42,20 +41,16 @@ def ended(telling, folder, number, score):
     arrays = {name: np.full(3, score, np.float32) for name in workspace.names("dense")}
     np.savez(folder / f"round-{number}.npz", **arrays)
     line = {"round_number": number - 1, "elapsed_seconds": 2.0, "aggregator/train/loss": 0.5 / number}
-    telling.read([line | {"aggregator/train/accuracy": 0.25 * number}])
+    telling.read([line | {"aggregator/train/accuracy": 0.25 * number}], [])
 
 
 def line(telling, one, theirs, shared, tuned=None):
-    """A collaborator's line, by post."""
+    """A collaborator's line."""
     name = workspace.collaborator(one)
     said = {"round_number": theirs, f"{name}/{SHARED}": shared}
     if tuned is not None:
         said[f"{name}/{TUNED}"] = tuned
-    post = Mailbox(MPI.COMM_SELF)
-    post.send(0, "round", json.dumps({"one": one, "line": said}).encode())
-    post.exchange({})
-    telling.hear(post)
-    telling.read([])
+    telling.read([], [[said] if number == one else [] for number in (0, 1)])
 
 
 def events(sink, name):
@@ -85,7 +80,7 @@ def test_a_round_is_told_when_it_ends_and_own_accuracies_one_round_later(told):
 
 def test_a_model_that_is_not_written_yet_is_waited_for(told):
     telling, sink, folder = told
-    telling.read([{"round_number": 0, "elapsed_seconds": 1.0}])
+    telling.read([{"round_number": 0, "elapsed_seconds": 1.0}], [])
     assert telling.number == 0 and not sink.events
     ended(telling, folder, 1, 0.5)
     assert telling.number == 1
@@ -100,9 +95,38 @@ def test_of_one_that_died_nothing_is_made_up(told):
     ended(telling, folder, 2, 0.75)
     assert events(sink, "own accuracy") == []
     line(telling, 0, 2, 0.9)
-    telling.read([{"round_number": 2, "elapsed_seconds": 1.0}])
+    telling.read([{"round_number": 2, "elapsed_seconds": 1.0}], [])
     telling.close()
-    assert telling.own == [0.6, 0.9], "the mean of those that have said anything"
+    assert telling.own_scores == [0.6, 0.9], "the mean of those that have said anything"
     assert telling.score(1, 2) is None
     assert events(sink, "total images/s") == [(2, 3 * 30 / 2.0)]
     assert events(sink, "held-out accuracy") == [(1, 0.5), (2, 0.75)]
+
+
+def test_a_round_that_takes_too_long_is_told_with_what_it_waits_for(told):
+    results, _, folder = told
+    assert late(results, 5, []) == (
+        "Round 1 has not ended within 5 s: nothing was heard of institution 1 and institution 2, and OpenFL waits for "
+        "all; give rounds more time (--limit)."
+    )
+    for one in (0, 1):
+        line(results, one, 0, 0.1)
+    assert "Round 1 has not ended within 5 s: all were heard of" in late(results, 5, [])
+    for number in (1, 2):
+        ended(results, folder, number, 0.5)
+    assert late(results, 5, []).startswith("The test of the last model has not ended within 5 s")
+    assert "has ended, but institution 2 went on for 5 s" in late(results, 5, ["institution 2"])
+
+
+def test_metrics_count_only_rounds_in_which_an_institution_took_part(told):
+    results, _, folder = told
+    results.learner.parameters = 4
+    results.task.held_out = ([0], [0])
+    results.task.facts, results.task.notices = {"data": "digits"}, ["small"]
+    assert results.metrics([0, 0], True)["seconds_start"] is None
+    for number in (1, 2):
+        ended(results, folder, number, 0.5)
+    metrics = results.metrics([2, 1], False)
+    assert metrics["by_way"]["federated"]["images_read"] == 3 * (2 * 10 + 1 * 20)
+    assert (metrics["participants"], metrics["rounds"], metrics["notices"]) == (1.5, 2, ["small"])
+    assert [described["rank"] for described in metrics["institutions"]] == [0, 0]

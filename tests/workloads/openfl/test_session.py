@@ -59,7 +59,7 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     starts = [one["where"] for one in told["fx"] if "start" in one["command"] and one["code"] is None]
     assert sorted(starts) == ["institution 1", "institution 2", "the aggregator"], "they run"
     assert {one["name"] for one in told["certificates"]} == {"aggregator", "institution1", "institution2"}
-    assert len(servers(session.home)) == 5, "a server for each rank, and three processes"
+    assert len(servers(session.home)) == 4, "a server, and three processes"
 
     listening = {
         one.laddr.ip
@@ -75,6 +75,14 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     until(lambda: not servers(session.home), 20, "OpenFL's processes to end")
     temporary = config.session_folder(session.record.id) / config.TEMPORARY
     until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
+
+    failing = going(session)
+    newest = max(servers(session.home), key=lambda process: process.create_time())
+    newest.kill()
+    ended = session.wait(failing, 40)
+    assert ended.status == "failed"
+    assert "The collaborator of institution 2 ended in round" in ended.error["message"]
+    until(lambda: not servers(session.home), 20, "OpenFL's processes to end")
 
     going(session)
     os.kill(session.now.conductor_pid, signal.SIGKILL)

@@ -172,8 +172,8 @@ def test_cells_of_the_tables() -> None:
         "2027-11-21",
         "yes",
     ]
-    assert command_tables.accepted({"accepted": False, "why": "expired"}) == "no: expired"
-    assert command_tables.accepted({}) == "not shown yet"
+    assert command_tables.certificate({"accepted": False, "why": "expired"})[-1] == "no: expired"
+    assert command_tables.certificate({})[-1] == "not shown yet"
     assert command_tables.until({"expires": 1_800_000_000}) == "2027-01-15"
     assert command_tables.command(command("fx aggregator start", "aggregator", None, None)) == [
         "aggregator",

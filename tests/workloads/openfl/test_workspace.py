@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 import yaml
 
-from workshop.workloads.openfl import workspace
+from workshop.workloads.openfl import WORKLOAD, workspace
 
-VALUES = {"rounds": 7, "epochs": 3, "batch": 16, "rate": 0.05, "model": "dense", "seed": 11, "port": 50_099}
+VALUES = {"rounds": 7, "epochs": 3, "batch": 16, "rate": 0.05, "model": "dense", "seed": 11}
+PORT = 50_099
+
+
+def plan(**values):
+    return workspace.plan(WORKLOAD.check(VALUES | values), PORT)
 
 
 def test_a_plan_is_the_lab_s_with_the_run_s_values():
-    found, lab = workspace.plan(**VALUES), yaml.safe_load((workspace.template() / "plan" / "plan.yaml").read_text())
+    found, lab = plan(), yaml.safe_load((workspace.template() / "plan" / "plan.yaml").read_text())
     assert found["aggregator"]["settings"]["rounds_to_train"] == 8, "one more, in which the last model is tested"
     assert found["data_loader"]["settings"] == {"batch_size": 16, "seed": 11}
     assert found["task_runner"]["settings"] == lab["task_runner"]["settings"] | {
@@ -29,7 +34,7 @@ def test_a_plan_is_the_lab_s_with_the_run_s_values():
 
 
 def test_both_sides_show_certificates_and_both_write_metrics():
-    found = workspace.plan(**VALUES)
+    found = plan()
     assert found["network"]["settings"]["use_tls"] is True
     assert found["network"]["settings"]["require_client_auth"] is True
     assert found["network"]["settings"]["agg_addr"] == "localhost"
@@ -38,18 +43,17 @@ def test_both_sides_show_certificates_and_both_write_metrics():
 
 
 def test_what_a_fault_needs_is_in_the_plan():
-    found = workspace.plan(**VALUES, checkpoint=True, patience=4.0, enough=2)
-    assert found["aggregator"]["settings"]["persist_checkpoint"] is True
-    policy = found["straggler_handling_policy"]
+    assert plan(fault="restart")["aggregator"]["settings"]["persist_checkpoint"] is True
+    policy = plan(fault="dies", patience=4)["straggler_handling_policy"]
     assert policy["template"].endswith("CutoffTimePolicy")
     assert policy["settings"] == {"straggler_cutoff_time": 4.0, "minimum_reporting": 2}
-    assert workspace.plan(**VALUES)["aggregator"]["settings"]["persist_checkpoint"] is False
+    assert plan()["aggregator"]["settings"]["persist_checkpoint"] is False
 
 
 def test_a_workspace_is_complete_and_private_where_it_has_to_be(tmp_path):
     folder = tmp_path / "federation"
-    workspace.write_workspace(folder, workspace.plan(**VALUES), b"weights")
-    assert yaml.safe_load((folder / "plan" / "plan.yaml").read_text()) == workspace.plan(**VALUES)
+    workspace.write_workspace(folder, plan(), b"weights")
+    assert yaml.safe_load((folder / "plan" / "plan.yaml").read_text()) == plan()
     assert (folder / ".workspace").read_text() == "current_plan_name: default\n"
     assert (folder / "save" / "initial.npz").read_bytes() == b"weights"
     assert "openfl==1.9" in (folder / "requirements.txt").read_text()
@@ -67,10 +71,9 @@ def test_weights_travel_by_name(model, count):
         workspace.weights(model, values[1:])
 
 
-def test_images_are_in_a_private_folder_and_hold_no_objects(tmp_path):
-    arrays = {"X_train": np.zeros((2, 28, 28, 1), np.float32), "y_train": np.arange(2, dtype=np.int32)}
-    workspace.write_images(tmp_path / "data", arrays, 4)
-    assert (tmp_path / "data").stat().st_mode & 0o777 == 0o700
-    with np.load(tmp_path / "data" / "images.npz", allow_pickle=False) as file:
+def test_images_hold_no_objects(tmp_path):
+    pictures, labels = np.zeros((2, 28, 28, 1), np.float32), np.arange(2, dtype=np.int32)
+    workspace.write_images(tmp_path, (pictures, labels, pictures[:1], labels[:1]), 4)
+    with np.load(tmp_path / "images.npz", allow_pickle=False) as file:
         assert int(file["institution"]) == 4
         np.testing.assert_array_equal(file["y_train"], [0, 1])

@@ -30,10 +30,12 @@ def test_every_patient_belongs_to_one_institution(partition, institutions, count
         assert f"{institutions} institutions can't share {count} patients" in str(refused.value)
         return
     found = dealt(params)
-    everybody = [number for parts in zip(found.own, found.train, strict=True) for part in parts for number in part]
+    everybody = [
+        number for parts in zip(found.validation, found.train, strict=True) for part in parts for number in part
+    ]
     assert sorted(everybody) == list(range(count))
-    assert min(map(len, found.train)) >= 1 and min(map(len, found.own)) >= 1
-    sizes = [len(train) + len(own) for train, own in zip(found.train, found.own, strict=True)]
+    assert min(map(len, found.train)) >= 1 and min(map(len, found.validation)) >= 1
+    sizes = [len(train) + len(own) for train, own in zip(found.train, found.validation, strict=True)]
     if partition == "unequal":
         assert sizes == sorted(sizes, reverse=True)
     else:

@@ -10,9 +10,9 @@ from PIL import Image
 
 from workshop.workloads.segmentation.overlays import (
     FOOT,
-    FOUND,
     GAP,
     HEAD,
+    PREDICTED,
     TRUE,
     Example,
     ScoredMask,
@@ -20,7 +20,7 @@ from workshop.workloads.segmentation.overlays import (
     outlined,
     sheet,
 )
-from workshop.workloads.segmentation.task import SHOWN, chosen
+from workshop.workloads.segmentation.task import INSPECTED, chosen
 
 
 def box(size, *edges):
@@ -41,7 +41,7 @@ def test_outlines_are_both_seen_where_they_agree():
     grey, mask = np.full((24, 24, 3), 80, np.uint8), box(24, 4, 20, 4, 20)
     drawn = outlined(grey, mask, mask)
     colours = {tuple(colour) for colour in drawn[outline(mask)].tolist()}
-    assert colours == {TRUE, FOUND}
+    assert colours == {TRUE, PREDICTED}
     assert (drawn[~outline(mask)] == 80).all()
     assert (grey == 80).all(), "what was given is left alone"
     apart = outlined(grey, mask, box(24, 0, 24, 0, 2))
@@ -60,11 +60,11 @@ def test_a_sheet_has_a_row_for_each_patient_and_a_column_for_each_way(size):
     ct, pet = (pixels[HEAD + 8 : HEAD + 184, at + 8 : at + 184, 0] for at in (0, 192 + GAP))
     assert np.abs(ct + pet - 255).max() <= 2, "PET is dark where CT of the same values is bright"
     whole = pixels.reshape(-1, 3).tolist()
-    assert list(TRUE) in whole and list(FOUND) in whole
+    assert list(TRUE) in whole and list(PREDICTED) in whole
 
 
 def test_patients_to_look_at_have_lesions_but_for_one():
     assert chosen([0, 0, 1, 2, 3, 1, 1]) == [2, 3, 4, 0]
-    assert chosen([1] * 9) == list(range(SHOWN))
+    assert chosen([1] * 9) == list(range(INSPECTED))
     assert chosen([0, 0]) == [0]
     assert chosen([2]) == [0]

@@ -127,13 +127,13 @@ def test_a_detector_does_what_it_says():
     plane = np.zeros((SIZE, SIZE))
     plane[20:40, 20:40] = 0.5
     stream = np.random.RandomState(0)
-    seen = Detector(0.8, 0.1, 0.0, 0.0).taken(plane, stream)
+    seen = Detector(0.8, 0.1, 0.0, 0.0).picture(plane, stream)
     np.testing.assert_allclose(seen, 0.1 + 0.8 * plane, atol=1e-6)
-    blurred = Detector(1.0, 0.0, 0.0, 2.0).taken(plane, stream)
+    blurred = Detector(1.0, 0.0, 0.0, 2.0).picture(plane, stream)
     assert blurred[30, 30] == pytest.approx(0.5, abs=1e-3) and 0 < blurred[30, 18] < 0.25
     flat = np.full_like(plane, 0.5)
     for grain in (0.0, 0.9):
-        noise = Detector(1.0, 0.0, 0.05, 0.0).taken(flat, stream, grain)[8:-8, 8:-8] - 0.5
+        noise = Detector(1.0, 0.0, 0.05, 0.0).picture(flat, stream, grain)[8:-8, 8:-8] - 0.5
         assert noise.std() == pytest.approx(0.05, rel=0.12)
         beside = np.corrcoef(noise[:, 1:].ravel(), noise[:, :-1].ravel())[0, 1]
         assert (beside > 0.5) == (grain > 0), "specks of noise are wider than a pixel"

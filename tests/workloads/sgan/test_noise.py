@@ -17,7 +17,7 @@ def drawn(step, *groups, seed=7, what=3):
     @tf.function(autograph=False)
     def draw(step, *firsts):
         noise = Noise(seed, step, [(first, count) for first, (_, count) in zip(firsts, groups, strict=True)])
-        return noise.normal(what, SHAPE), noise.kept(what + 1, SHAPE, 0.4)
+        return noise.normal(what, SHAPE), noise.dropout(what + 1, SHAPE, 0.4)
 
     firsts = [tf.constant(first, tf.int64) for first, _ in groups]
     return [one.numpy() for one in draw(tf.constant(step, tf.int64), *firsts)]

@@ -31,21 +31,23 @@ NEXT = {"data": "blobs", "points": 20_000, "clusters": 4, "iterations": 3, "back
 
 @dataclass
 class EventResult:
-    """What an event did."""
+    """The result of an event."""
 
     event: ChaosEvent
     hit: bool  # whether there was such a process
     status: str  # of the run that it met, "" where that could not be told
     true: bool
     next_seconds: float | None  # from the next run's submission to its end, None where it did not complete
-    left: list[str] = field(default_factory=list)
-    said: str = ""  # what was wrong, in words
+    remains: list[str] = field(default_factory=list)
+    problem: str = ""  # what was wrong, in words
 
     @property
     def words(self) -> str:
-        """What happened, in one line."""
+        """The result in one line."""
         following = f"after {self.next_seconds:.1f} s" if self.next_seconds is not None else "not at all"
-        wrong = "".join(f"; {one}" for one in (self.said, *(f"left: {what}" for what in self.left)) if one)
+        wrong = "".join(
+            f"; {remark}" for remark in (self.problem, *(f"left: {what}" for what in self.remains)) if remark
+        )
         ended = f"run {self.status}" if self.status else "no run"
         missed = "" if self.hit else " (no such process)"
         return f"{self.event.number}: {self.event.words}{missed}: {ended}, the next worked {following}{wrong}"
@@ -64,11 +66,19 @@ def run(
     with own_state() as home, stage(home) as up:
         for done, event in enumerate(plan(events, seed, list(WORKLOADS))):
             progress(done, events)
-            turns.append(_turn(up, event))
+            try:
+                turns.append(_turn(up, event))
+            except KeyboardInterrupt:
+                if turns:
+                    break
+                raise
             say(turns[-1].words)
             if not up.alive:
-                turns[-1].said += " `workshop up` has ended."
+                turns[-1].problem += " `workshop up` has ended."
+                progress(events, events)
                 break
+        else:
+            progress(events, events)
         ended = up.end()
     return bench.document("chaos", where, rows(turns, ended, seed), ratios(turns, events, ended))
 
@@ -91,16 +101,16 @@ def _played(up: Stage, event: ChaosEvent) -> EventResult:
         running = not up.store.run(begun.id).ended
         hit = up.strike(event)
     ended = up.wait(begun, patient(SECONDS))
-    asked = time.monotonic()
+    began = time.monotonic()
     following = up.wait(up.submit("kmeans", NEXT), patient(SECONDS))
     works = following.status == "completed"
-    seconds = time.monotonic() - asked if works else None
+    seconds = time.monotonic() - began if works else None
     true = true_status(event, hit and running, ended.status, ended.error)
-    said = "" if true and works else f"{_told(ended)}; the next: {_told(following)}"
-    return EventResult(event, hit, ended.status, true, seconds, up.left(), said)
+    remark = "" if true and works else f"{_words_on(ended)}; the next: {_words_on(following)}"
+    return EventResult(event, hit, ended.status, true, seconds, up.remains(), remark)
 
 
-def _told(run: RunRecord) -> str:
+def _words_on(run: RunRecord) -> str:
     error = run.error or {}
     return f"run {run.id} {run.status} {error.get('type', '')} {error.get('message', '')}".strip()[:300]
 
@@ -115,12 +125,12 @@ def rows(turns: Sequence[EventResult], ended: Sequence[str], seed: int) -> list[
             bench.row("next_run_median_seconds", seconds, "s"),
             {"name": "next_run_p95_seconds", "value": p95, "unit": "s"},
         ]
-    for name, of in (
+    for name, events_of_kind in (
         ("events", turns),
         ("events that hit a process", [turn for turn in turns if turn.hit]),
         ("events with all cores taken", [turn for turn in turns if turn.event.busy]),
     ):
-        lines.append({"name": name, "value": len(of), "unit": "events", "seed": seed})
+        lines.append({"name": name, "value": len(events_of_kind), "unit": "events", "seed": seed})
     for target, action in sorted({(turn.event.target, turn.event.action) for turn in turns}):
         these = [turn for turn in turns if (turn.event.target, turn.event.action) == (target, action) and turn.hit]
         times = [turn.next_seconds for turn in these if turn.next_seconds is not None]
@@ -129,7 +139,7 @@ def rows(turns: Sequence[EventResult], ended: Sequence[str], seed: int) -> list[
         middle = statistics.median(times) if times else None
         lines.append({"name": f"{action} {target}", "value": middle, "unit": "s", "events": len(these), "runs": note})
     for turn in turns:
-        if turn.said or turn.left:
+        if turn.problem or turn.remains:
             lines.append(bench.missing(f"event {turn.event.number}", "", turn.words))
     if ended:
         lines.append(bench.missing("after the end", "", f"left: {', '.join(ended)}"))
@@ -141,5 +151,5 @@ def ratios(turns: Sequence[EventResult], events: int, ended: Sequence[str]) -> d
     return {
         "true_status": sum(turn.true for turn in turns) / events,
         "next_run_works": sum(turn.next_seconds is not None for turn in turns) / events,
-        "left_behind": (sum(len(turn.left) for turn in turns) + len(ended)) / events,
+        "left_behind": (sum(len(turn.remains) for turn in turns) + len(ended)) / events,
     }

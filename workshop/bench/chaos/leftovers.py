@@ -1,4 +1,4 @@
-"""What a session has left behind on this machine: processes, segments of shared memory, folders of launchers."""
+"""Remains of a session on this machine: processes, segments of shared memory, folders of launchers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import psutil
 
 from workshop.core import processes
 
-ONE = {"workshop.runtime.conductor": "conductor", "workshop.server": "dashboard"}  # of each there is one at a time
+SINGLE = {"workshop.runtime.conductor": "conductor", "workshop.server": "dashboard"}  # of each there is one at a time
 DELETED = " (deleted)"
 
 
@@ -32,9 +32,9 @@ class SessionTraces:
             self.segments.discard(path)
             self.launchers.discard(folders.get(path, 0))
 
-    def look(self, found: Iterable[psutil.Process]) -> None:
+    def look(self, processes_now: Iterable[psutil.Process]) -> None:
         """Note what these processes have."""
-        for process in found:
+        for process in processes_now:
             with suppress(psutil.Error, OSError):
                 if process.name() in ("prterun", "mpirun"):
                     self.launchers.add(process.pid)
@@ -49,16 +49,16 @@ def of_home(home: Path) -> list[psutil.Process]:
     return [process for process in processes.tagged("WORKSHOP_HOME", str(home)) if process.pid != os.getpid()]
 
 
-def processes_left(found: Iterable[psutil.Process]) -> list[str]:
+def processes_left(processes_now: Iterable[psutil.Process]) -> list[str]:
     """Processes beyond those of one session under `workshop up`: older sets of ranks, second conductors."""
     tags: dict[str, list[str]] = {}
     ones: Counter[str] = Counter()
-    for process in found:
+    for process in processes_now:
         with suppress(psutil.Error, OSError):
             words = processes.command(process)
             if tag := process.environ().get(processes.ENGINES_TAG):
                 tags.setdefault(tag, []).append(f"{process.name()} ({process.pid})")
-            elif kind := next((ONE[word] for word in words if word in ONE), None):
+            elif kind := next((SINGLE[word] for word in words if word in SINGLE), None):
                 ones[kind] += 1
     newest = max(tags, key=_order, default=None)
     older = [f"{who} of earlier ranks" for tag, names in tags.items() if tag != newest for who in names]
@@ -71,10 +71,10 @@ def _order(tag: str) -> tuple[int, ...]:
     return psutil.pid_exists(int(pid)), int(number)
 
 
-def files_left(seen: SessionTraces, current: SessionTraces) -> list[str]:
+def files_left(noted: SessionTraces, current: SessionTraces) -> list[str]:
     """Segments and folders of the noted session that still exist and don't belong to a living process."""
-    folders = [_folder(pid) for pid in seen.launchers - current.launchers]
-    segments = [Path(path) for path in seen.segments - current.segments]
+    folders = [_folder(pid) for pid in noted.launchers - current.launchers]
+    segments = [Path(path) for path in noted.segments - current.segments]
     return [str(path) for path in (*segments, *folders) if path.exists()]
 
 

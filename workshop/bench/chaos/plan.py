@@ -1,4 +1,4 @@
-"""What happens in a bench of chaos, from a seed, and which ends of a run are true then."""
+"""The events of a chaos bench, drawn from a seed, and the ends of a run that are right then."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def true_status(event: ChaosEvent, hit: bool, status: str, error: Mapping[str, A
     """Whether a run can have ended like that: `hit` says whether the event met it while it had not ended."""
     if status == "completed":
         return error is None
-    said = error or {}
-    if not hit or event.target == "dashboard" or not said.get("message"):
+    error_or_empty = error or {}
+    if not hit or event.target == "dashboard" or not error_or_empty.get("message"):
         return False
     if status == "interrupted":
         return event.target == "conductor"
-    return status == "failed" and said.get("type") in LOST
+    return status == "failed" and error_or_empty.get("type") in LOST

@@ -70,15 +70,15 @@ class Stage:
     @contextmanager
     def load(self, busy: bool) -> Iterator[None]:
         """All cores taken by others as long as the block lasts, where it is to be `busy`."""
-        with ExitStack() as taken:
+        with ExitStack() as stack:
             for _ in range((os.cpu_count() or 1) * busy):
                 spinning = subprocess.Popen(guarded([sys.executable, "-c", SPIN]))
-                taken.callback(spinning.wait)
-                taken.callback(spinning.kill)
+                stack.callback(spinning.wait)
+                stack.callback(spinning.kill)
             yield
 
     def looked(self) -> leftovers.SessionTraces:
-        """What the session's processes have now, which is remembered."""
+        """The files and segments of the session's processes now, which are noted."""
         current = leftovers.SessionTraces()
         current.look(leftovers.of_home(self._home))
         self._seen.segments |= current.segments
@@ -88,11 +88,11 @@ class Stage:
     def strike(self, event: ChaosEvent) -> bool:
         """Do to a process what the event says; one that is stopped goes on after its time. False where there is no
         such process at this moment."""
-        found = sorted(self._targets(event.target), key=lambda process: process.pid)
+        targets = sorted(self._targets(event.target), key=lambda process: process.pid)
         self.looked()
-        if not found:
+        if not targets:
             return False
-        chosen = found[min(int(event.choice * len(found)), len(found) - 1)]
+        chosen = targets[min(int(event.choice * len(targets)), len(targets) - 1)]
         with suppress(psutil.NoSuchProcess):
             chosen.send_signal(SIGNALS[event.action])
             if event.action == "stop":
@@ -101,30 +101,32 @@ class Stage:
         return False
 
     def _targets(self, target: str) -> list[psutil.Process]:
-        found = leftovers.of_home(self._home)
+        processes_here = leftovers.of_home(self._home)
         if target == "rank":
-            return [one for one in found if _is_rank(one)]
+            return [process for process in processes_here if _is_rank(process)]
         if target == "server":
-            return [one for one in found if SERVER in processes.command(one) and not _tag(one)]
+            return [process for process in processes_here if SERVER in processes.command(process) and not _tag(process)]
         if target == "launcher":
-            return [one for one in found if _name(one) == "prterun"]
+            return [process for process in processes_here if _name(process) == "prterun"]
         module = {
             "stub": stub.__file__,
             "controller": "ipyparallel.controller",
             "conductor": "workshop.runtime.conductor",
             "dashboard": "workshop.server",
         }[target]
-        return [one for one in found if module in processes.command(one)]
+        return [process for process in processes_here if module in processes.command(process)]
 
-    def left(self) -> list[str]:
-        """Whatever the session doesn't need any more and hasn't removed after the usual time."""
+    def remains(self) -> list[str]:
+        """Processes and files that the session doesn't need any more and hasn't removed after the usual time."""
         deadline = time.monotonic() + patient(SETTLED)
         while True:
             current = self.looked()
-            found = leftovers.processes_left(leftovers.of_home(self._home)) + leftovers.files_left(self._seen, current)
-            if not found or time.monotonic() > deadline:
-                self._seen.forget(found)  # it is told once
-                return found
+            remains = leftovers.processes_left(leftovers.of_home(self._home)) + leftovers.files_left(
+                self._seen, current
+            )
+            if not remains or time.monotonic() > deadline:
+                self._seen.forget(remains)  # each is reported once
+                return remains
             time.sleep(0.5)
 
     def end(self) -> list[str]:
@@ -153,9 +155,9 @@ def stage(home: Path) -> Iterator[Stage]:
     finally:
         process.kill()
         process.wait()
-        for one in leftovers.of_home(home):
+        for remaining in leftovers.of_home(home):
             with suppress(psutil.Error):
-                one.kill()
+                remaining.kill()
 
 
 def _wait_up(process: subprocess.Popen[bytes], log: Path) -> None:
@@ -172,8 +174,8 @@ def _wait_up(process: subprocess.Popen[bytes], log: Path) -> None:
                 return
     finally:
         timer.cancel()
-    said = log.read_text(errors="replace").strip().splitlines() or ["nothing"]
-    raise WorkshopError(f"`workshop up` did not come up; it said: {said[-1]}")
+    lines = log.read_text(errors="replace").strip().splitlines() or ["nothing"]
+    raise WorkshopError(f"`workshop up` did not come up; it said: {lines[-1]}")
 
 
 def _resume(process: psutil.Process) -> None:

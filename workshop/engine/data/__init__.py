@@ -1,1 +1,1 @@
-"""Data sets, and the share of them that each rank owns."""
+"""Arrays in npz files, and the share of examples that each rank holds."""

@@ -27,8 +27,8 @@ def read(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]
     """
     try:
         with archives.opened(data) as archive:
-            there = set(archive.namelist())
-            if missing := [key for key in keys if f"{key}.npy" not in there]:
+            members = set(archive.namelist())
+            if missing := [key for key in keys if f"{key}.npy" not in members]:
                 raise DamagedFile(
                     name, data, f"has no {' and no '.join(missing)}", f"give an npz file with {', '.join(keys)}"
                 )

@@ -26,5 +26,5 @@ def order(count: int, seed: int | Sequence[int]) -> NDArray[np.int64]:
 
 
 def shard_indices(count: int, size: int, rank: int, seed: int | Sequence[int]) -> NDArray[np.int64]:
-    """What `rank` of `size` ranks owns of `count` shuffled things: its share of `order(count, seed)`."""
+    """The share of `order(count, seed)` that belongs to `rank` of `size` ranks."""
     return order(count, seed)[slice(*shard(count, size, rank))]

@@ -4,3 +4,42 @@
 `training_run` is the life of a training run; `loop` takes its steps, `step_report` and `report` tell of them;
 `batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow.
 """
+
+# What the metrics of training are called, see `workshop.extension.Workload`.
+METRICS = {
+    "bytes_exchanged": "sent in all",
+    "bytes_per_step": "sent per step",
+    "data": "images from",
+    "distinct_images": "different images",
+    "diverged": "training diverged",
+    "exchange": "exchange of gradients",
+    "exchange_why": "reason for this exchange",
+    "held_out_accuracy": "held-out accuracy",
+    "held_out_images": "held-out images",
+    "held_out_loss": "held-out loss",
+    "horovod.allreduces": "all-reduces that Horovod recorded",
+    "horovod.version": "version of Horovod",
+    "images_per_second": "throughput [images/s]",
+    "images_per_second_deviation": "deviation of the throughput [images/s]",
+    "images_per_second_jitter": "deviation of the throughput from step to step [images/s]",
+    "images_read": "images read by all ranks",
+    "learning_rate": "learning rate of all ranks together",
+    "loss": "training loss",
+    "measured_steps": "measured steps",
+    "messages_per_step": "messages per step",
+    "parameters": "weights of the network",
+    "seconds.checkpoint": "time of keeping checkpoints",
+    "seconds.earlier": "training in earlier runs",
+    "seconds.evaluate": "time of evaluating held-out images",
+    "seconds.prepare": "time of preparing data and network",
+    "seconds.train": "time of training",
+    "spread": "difference of weights between ranks",
+    "spread_before": "difference of weights at the start",
+    "stopped": "stopped early",
+    "target": "target accuracy",
+    "telling_share": "time spent on measuring",
+    "threads_seconds": "time spent on counting threads [s]",
+    "time_to_target": "training until the target",
+    "train_images": "images to train on",
+    "updates": "updates of the weights",
+}

@@ -41,7 +41,7 @@ class Batches:
                 f"take a batch of at most {most}" + (", or fewer ranks." if most < self.count else ".")
             )
 
-    def own(self, rank: int) -> NDArray[np.int64]:
+    def examples(self, rank: int) -> NDArray[np.int64]:
         """The examples that a rank holds."""
         if self.shard:
             return shard_indices(self.count, self.size, rank, self.seed)
@@ -51,7 +51,7 @@ class Batches:
         """How many examples a rank reads in an epoch."""
         if not self.divide:
             return self.count
-        return len(self.own(rank)) if self.shard else -(-self.count // self.size)
+        return len(self.examples(rank)) if self.shard else -(-self.count // self.size)
 
     @property
     def steps(self) -> int:
@@ -64,12 +64,12 @@ class Batches:
         return bool((self.together() < self.batch * self.size).any())
 
     def epoch(self, epoch: int, rank: int) -> NDArray[np.int64]:
-        """What a rank reads in an epoch, in order: positions in `own(rank)`, int64 [reads(rank)]."""
-        mine, wanted = len(self.own(rank)), self.reads(rank)
+        """The examples that a rank reads in an epoch, in order: positions in `examples(rank)`, int64 [reads(rank)]."""
+        held_count, read_count = len(self.examples(rank)), self.reads(rank)
         # Without shards all ranks draw the same order: that is what reading the same data means.
         stream = np.random.default_rng([self.seed, epoch, rank if self.shard else 0])
-        passes = [stream.permutation(mine) for _ in range(-(-wanted // mine))]
-        return np.concatenate(passes)[:wanted].astype(np.int64)
+        passes = [stream.permutation(held_count) for _ in range(-(-read_count // held_count))]
+        return np.concatenate(passes)[:read_count].astype(np.int64)
 
     def together(self) -> NDArray[np.int64]:
         """Examples that all ranks read in each step of an epoch, int64 [steps]."""
@@ -81,7 +81,7 @@ class Batches:
 
     def distinct(self, epoch: int) -> int:
         """How many different examples all ranks together read in an epoch."""
-        seen = np.zeros(self.count, bool)
+        read = np.zeros(self.count, bool)
         for rank in range(self.size):
-            seen[self.own(rank)[self.epoch(epoch, rank)]] = True
-        return int(seen.sum())
+            read[self.examples(rank)[self.epoch(epoch, rank)]] = True
+        return int(read.sum())

@@ -33,10 +33,10 @@ class Checkpoint:
 
     def digest(self) -> str:
         """sha256 of all arrays: the same for checkpoints that hold the same, however long they took."""
-        found = hashlib.sha256()
+        checksum = hashlib.sha256()
         for array in [*self.weights, *self.optimizer]:
-            found.update(np.ascontiguousarray(array).tobytes())
-        return found.hexdigest()
+            checksum.update(np.ascontiguousarray(array).tobytes())
+        return checksum.hexdigest()
 
     def pack(self) -> bytes:
         """As the bytes of a file."""
@@ -58,7 +58,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
     try:
         with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
-        _whole(keys)
+        _check_members(keys)
         arrays = npz.read(data, name, keys)
         if arrays["about"].nbytes > LARGEST_ABOUT:
             raise ValueError("what it says of itself is too long")
@@ -72,8 +72,8 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
             [array for key, array in arrays.items() if key.startswith(part)] for part in ("weights/", "optimizer/")
         )
         progress = about["progress"]
-        told = [progress["epoch"], progress["update"], progress.get("seconds", 0)]
-        if not weights or not all(_sensible(value) for value in told) or not isinstance(told[0], int):
+        numbers = [progress["epoch"], progress["update"], progress.get("seconds", 0)]
+        if not weights or not all(_sensible(value) for value in numbers) or not isinstance(numbers[0], int):
             raise ValueError("it doesn't say how far it came")
         if any(array.dtype.kind not in "fiub" for array in [*weights, *optimizer]):
             raise ValueError("it holds other things than numbers")
@@ -85,7 +85,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
         ) from error
 
 
-def _whole(keys: Sequence[str]) -> None:
+def _check_members(keys: Sequence[str]) -> None:
     """Check that an archive with these sorted names has everything that `pack` writes, and nothing else. Raises
     ValueError."""
     weights = sum(key.startswith("weights/") for key in keys)
@@ -100,7 +100,7 @@ def _sensible(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
-def taken(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint:
+def capture(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint:
     """A checkpoint of a Keras model's and an optimizer's present state."""
     return Checkpoint(
         [weight.numpy() for weight in model.weights],
@@ -110,34 +110,40 @@ def taken(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint
     )
 
 
-def check(weights: Sequence[Any], found: Checkpoint, name: str = NAME) -> None:
+def check(weights: Sequence[Any], checkpoint: Checkpoint, name: str = NAME) -> None:
     """See that a checkpoint is of a model with these weights. Raises BadInput."""
     here = [tuple(weight.shape) for weight in weights]
-    there = [array.shape for array in found.weights]
-    if here == there:
+    saved_shapes = [array.shape for array in checkpoint.weights]
+    if here == saved_shapes:
         return
-    if len(here) != len(there):
-        apart = f"it has {len(there)} arrays of weights, this model has {len(here)}"
+    if len(here) != len(saved_shapes):
+        difference = f"it has {len(saved_shapes)} arrays of weights, this model has {len(here)}"
     else:
-        number = next(number for number, (one, other) in enumerate(zip(here, there, strict=True)) if one != other)
-        apart = f"its weight {number} is {_shape(there[number])}, this model's is {_shape(here[number])}"
-    raise BadInput(f"{name} is of another model: {apart}; choose the model that it was trained with.")
+        number = next(
+            number
+            for number, (shape, saved_shape) in enumerate(zip(here, saved_shapes, strict=True))
+            if shape != saved_shape
+        )
+        difference = f"its weight {number} is {_shape(saved_shapes[number])}, this model's is {_shape(here[number])}"
+    raise BadInput(f"{name} is of another model: {difference}; choose the model that it was trained with.")
 
 
 def _shape(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) or "a number"
 
 
-def restore(model: Any, optimizer: Any, found: Checkpoint, name: str = NAME) -> None:
+def restore(model: Any, optimizer: Any, checkpoint: Checkpoint, name: str = NAME) -> None:
     """Put a checkpoint into a model and its (built) optimizer. Raises BadInput where it is of another one."""
-    check(model.weights, found, name)
+    check(model.weights, checkpoint, name)
     shapes = [tuple(variable.shape) for variable in optimizer.variables]
-    if found.optimizer_name != type(optimizer).__name__ or shapes != [array.shape for array in found.optimizer]:
+    if checkpoint.optimizer_name != type(optimizer).__name__ or shapes != [
+        array.shape for array in checkpoint.optimizer
+    ]:
         raise BadInput(
-            f"{name} was trained with the optimizer {found.optimizer_name}, this run has {type(optimizer).__name__} "
-            "or other settings of it; choose the same."
+            f"{name} was trained with the optimizer {checkpoint.optimizer_name}, this run has "
+            f"{type(optimizer).__name__} or other settings of it; choose the same."
         )
-    for weight, value in zip(model.weights, found.weights, strict=True):
+    for weight, value in zip(model.weights, checkpoint.weights, strict=True):
         weight.assign(value)
-    for variable, value in zip(optimizer.variables, found.optimizer, strict=True):
+    for variable, value in zip(optimizer.variables, checkpoint.optimizer, strict=True):
         variable.assign(value)

@@ -224,15 +224,15 @@ class HorovodExchange(Exchange):
 
     def record(self, file: Path) -> None:
         self._before = {TIMELINE: os.environ[TIMELINE]} if TIMELINE in os.environ else {}
-        self._again({TIMELINE: str(file)})
+        self._restart({TIMELINE: str(file)})
 
     def stop_recording(self) -> None:
         if self._before is not None:
             before, self._before = self._before, None
-            self._again(before)
+            self._restart(before)
 
-    def _again(self, variables: Mapping[str, str]) -> None:
-        """Initialise anew, with or without a timeline. Collective."""
+    def _restart(self, variables: Mapping[str, str]) -> None:
+        """Initialise Horovod again, with or without a timeline. Collective."""
         self.hvd.shutdown()
         os.environ.pop(TIMELINE, None)
         os.environ.update(variables)
@@ -244,12 +244,12 @@ class HorovodExchange(Exchange):
         self.hvd.shutdown()
 
 
-def why_not_horovod() -> str | None:
+def horovod_obstacle() -> str | None:
     """Why Horovod can't exchange gradients between these ranks, in half a sentence; None where it can."""
     ours = library()
-    found = horovod.build()  # of this rank's own environment
-    if found.state != "built":
-        return found.why_not
+    horovod_build = horovod.build()  # of this rank's own environment
+    if horovod_build.state != "built":
+        return horovod_build.obstacle
     if not ours.startswith("Open MPI"):
         return f"it is built with Open MPI, these ranks run under {ours}"
     with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded
@@ -269,8 +269,8 @@ def choose(way: str, comm: Any) -> tuple[Exchange, str]:
     ways = {kind.name: kind for kind in (HorovodExchange, MPIExchange, PerTensorExchange, ParameterServer, Exchange)}
     if way not in ("auto", "horovod"):
         return ways[way](comm), "as asked for"
-    found = comm.allgather(why_not_horovod())
-    reason = next((words for words in found if words is not None), None)
+    obstacles = comm.allgather(horovod_obstacle())
+    reason = next((words for words in obstacles if words is not None), None)
     if reason is None:
         return HorovodExchange(comm), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
     if way == "horovod":

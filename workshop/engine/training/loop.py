@@ -21,8 +21,8 @@ MOST = 200  # steps of a block
 
 
 class StepInput(NamedTuple):
-    """What one step of this rank works on: what the step is called with, and how many examples that are; 0 where the
-    rank has none left and only takes part."""
+    """The input of one step of this rank: the step's arguments, and the number of examples; 0 where the rank has no
+    examples left and only takes part."""
 
     arguments: tuple[Any, ...]
     examples: int
@@ -42,7 +42,7 @@ class Loop:
         self,
         ctx: RankContext,
         step: Step,
-        telling: StepReporter,
+        reporter: StepReporter,
         *,
         total: int,
         updates: int = 0,
@@ -51,11 +51,11 @@ class Loop:
         trace: int = 0,
         on_trace: Callable[[bool], None] = lambda begins: None,
     ) -> None:
-        """`total`: steps that progress is told of; `most`: steps after which to end; `pace`: least seconds per step;
+        """`total`: steps of the progress bar; `most`: steps after which to end; `pace`: least seconds per step;
         `trace`: steps whose marks are kept, `on_trace` is called before the first and behind the last of them."""
         self.ctx = ctx
         self.step = step
-        self.telling = telling
+        self.reporter = reporter
         self.total = total
         self.updates = updates
         self.most = most
@@ -64,7 +64,7 @@ class Loop:
         self.on_trace = on_trace
         self.done = 0  # steps of this run
         self.seconds = 0.0  # of training, without pauses; told at the end of each block
-        self.telling_seconds = 0.0
+        self.reporting_seconds = 0.0
         self.stopped = False
         self._per_step: float | None = None  # seconds, the same on all ranks
 
@@ -76,63 +76,63 @@ class Loop:
     def take(self, steps: int, give: Give, before: Callable[[int], None] = lambda number: None) -> bool:
         """Take so many steps (an epoch, or up to an evaluation), over which the loss is averaged. `before` is called
         with each step's number. Returns whether all steps were taken. Collective."""
-        self.telling.begin_epoch()
-        taken = 0
-        while taken < steps and not self.over:
-            taken += self._block(taken, steps - taken, give, before)
-        return taken == steps
+        self.reporter.begin_epoch()
+        steps_done = 0
+        while steps_done < steps and not self.over:
+            steps_done += self._block(steps_done, steps - steps_done, give, before)
+        return steps_done == steps
 
-    def _length(self, left: int) -> int:
+    def _length(self, remaining: int) -> int:
         """Steps of the next block: what fits a quarter of a second, the warm-up and the kept steps by themselves."""
-        wanted = min(left, MOST)
+        length = min(remaining, MOST)
         if self.most is not None:
-            wanted = min(wanted, self.most - self.done)
+            length = min(length, self.most - self.done)
         for boundary in (WARM, WARM + self.trace):
             if self.done < boundary:
-                wanted = min(wanted, boundary - self.done)
+                length = min(length, boundary - self.done)
         if self._per_step is not None:
-            wanted = min(wanted, max(int(BLOCK / max(self._per_step, self.pace, 1e-6)), 1))
-        return wanted
+            length = min(length, max(int(BLOCK / max(self._per_step, self.pace, 1e-6)), 1))
+        return length
 
-    def _block(self, taken: int, left: int, give: Give, before: Callable[[int], None]) -> int:
+    def _block(self, steps_done: int, remaining: int, give: Give, before: Callable[[int], None]) -> int:
         """Take some of the `left` steps after `taken` ones. Returns how many."""
-        steps = self._length(left)
-        kept = self.trace > 0 and WARM <= self.done < WARM + self.trace
-        if kept and self.done == WARM:
+        steps = self._length(remaining)
+        recorded = self.trace > 0 and WARM <= self.done < WARM + self.trace
+        if recorded and self.done == WARM:
             self.on_trace(True)
-        mine = np.zeros((steps, self.telling.columns))
+        rows = np.zeros((steps, self.reporter.columns))
         began, idle = time.perf_counter(), 0.0
         for number in range(steps):
-            before(taken + number)
-            self._one(taken + number, give, mine[number])
+            before(steps_done + number)
+            self._step(steps_done + number, give, rows[number])
             if self.pace:
-                idle += self._nap(mine[number])
+                idle += self._nap(rows[number])
         trained = time.perf_counter() - began - idle
-        gathered = self.telling.block(self.updates, mine, self.done >= WARM, kept)
+        gathered = self.reporter.block(self.updates, rows, self.done >= WARM, recorded)
         self.updates += steps
         self.done += steps
         self.ctx.progress(self.done, self.total)
         self.stopped = self.ctx.stop_requested()
-        whole = time.perf_counter() - began - idle
+        seconds = time.perf_counter() - began - idle
         self._per_step = float(measure.step_seconds(gathered[..., :5]).max(axis=0).min())
         if self.done > WARM:
-            self.telling.totals.seconds += whole
-        self.seconds += whole
-        self.telling_seconds += whole - trained
-        if kept and (self.done >= WARM + self.trace):
+            self.reporter.totals.seconds += seconds
+        self.seconds += seconds
+        self.reporting_seconds += seconds - trained
+        if recorded and (self.done >= WARM + self.trace):
             self.on_trace(False)
         return steps
 
-    def _one(self, number: int, give: Give, row: NDArray[np.float64]) -> None:
+    def _step(self, number: int, give: Give, row: NDArray[np.float64]) -> None:
         """One step; puts its marks, how many examples there were and its sums into `row`, zeros."""
         row[measure.BEGIN] = time.time()
         arguments, count = give(number)
         row[measure.INPUT] = time.time()
-        told = self.step(*arguments)
-        row[measure.GRADIENTS : measure.UPDATED] = told[:2]
+        values = self.step(*arguments)
+        row[measure.GRADIENTS : measure.UPDATED] = values[:2]
         row[measure.UPDATED] = time.time()
         if count:
-            row[COUNT], row[SUMS:] = count, told[2:]
+            row[COUNT], row[SUMS:] = count, values[2:]
 
     def _nap(self, row: NDArray[np.float64]) -> float:
         """Rest until the step has taken its pace; returns for how long. All ranks go on at the same moment."""
@@ -158,7 +158,7 @@ class StepReader:
         self.steps = len(self._together)  # of an epoch
 
     def epoch(self, epoch: int) -> Give:
-        """What the steps of an epoch work on."""
+        """The input of an epoch's steps."""
         order, batch = self.batches.epoch(epoch, self.rank), self.batches.batch
 
         def give(number: int) -> StepInput:

@@ -1,4 +1,4 @@
-"""What the clock of every step says: phases, who came last, images per second. Pure functions of arrays."""
+"""Measures from the clock of every step: phases, the last rank, images per second. Pure functions of arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Marks = NDArray[np.float64]  # [..., steps, 5]
 class Phases:
     """Seconds of each rank in each step; every array is float64 [ranks, steps].
 
-    An exchange ends when the last rank has come to it. The shortest time of a rank in it counts as moving data, and the
+    An exchange ends when the last rank arrives. The shortest time of a rank in it counts as moving data, and the
     other ranks' time beyond that as waiting. So hosts need no common clock.
     """
 
@@ -65,9 +65,9 @@ def speed(examples: NDArray[np.float64], seconds: NDArray[np.float64], total_sec
     if len(examples) == 0 or total_seconds <= 0 or (seconds <= 0).any():
         return None
     speeds = examples / seconds
-    apart = np.abs(speeds - np.median(speeds))
+    deviations = np.abs(speeds - np.median(speeds))
     return Speed(
         float(examples.sum() / total_seconds),
         float(speeds.std() / np.sqrt(len(speeds))),
-        float(1.4826 * np.median(apart)),
+        float(1.4826 * np.median(deviations)),
     )

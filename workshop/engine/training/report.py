@@ -15,7 +15,7 @@ from workshop.engine.training.step_report import as_list
 
 def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:
     """Metrics of the measured steps and of what the exchange moved. The same on all ranks."""
-    totals = loop.telling.totals
+    totals = loop.reporter.totals
     return {
         "updates": loop.updates,
         "stopped": loop.stopped,
@@ -26,13 +26,13 @@ def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:
         "bytes_per_step": exchange.bytes,
         "messages_per_step": exchange.messages,
         "bytes_exchanged": exchange.bytes * loop.done,
-        "telling_share": loop.telling_seconds / loop.seconds if loop.seconds else 0.0,
+        "telling_share": loop.reporting_seconds / loop.seconds if loop.seconds else 0.0,
     }
 
 
 def of_speed(loop: Loop) -> dict[str, Any]:
     """Examples, which are images here, per second: of all ranks and of each. Empty where no step was measured."""
-    totals = loop.telling.totals
+    totals = loop.reporter.totals
     speed, each = totals.speed(), totals.speeds()
     if speed is None or each is None:
         return {}
@@ -41,8 +41,8 @@ def of_speed(loop: Loop) -> dict[str, Any]:
         "images_per_second_deviation": speed.deviation,
         "images_per_second_jitter": speed.jitter,
         "images_per_second_ranks": as_list(totals.examples / totals.busy),
-        "images_per_second_ranks_deviation": [one.deviation for one in each],
-        "images_per_second_ranks_jitter": [one.jitter for one in each],
+        "images_per_second_ranks_deviation": [speed.deviation for speed in each],
+        "images_per_second_ranks_jitter": [speed.jitter for speed in each],
     }
 
 

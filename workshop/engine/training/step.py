@@ -49,10 +49,10 @@ def exchanged(
     tensors, float64: when the gradients were there and when they had been exchanged, in seconds since the epoch."""
     tf = tensorflow()
     with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
-        there = tf.timestamp()
-    with tf.control_dependencies([there]):
-        over = exchange.apply(gradients, variables, update)
-    return there, over
+        computed_at = tf.timestamp()
+    with tf.control_dependencies([computed_at]):
+        exchanged_at = exchange.apply(gradients, variables, update)
+    return computed_at, exchanged_at
 
 
 def _for_full_batches(tf: Any, function: Callable[..., Any], uneven: bool) -> Callable[..., Any]:

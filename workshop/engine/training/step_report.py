@@ -1,4 +1,4 @@
-"""What steps tell: gathered from all ranks block by block, told as events, added up for the run's metrics."""
+"""Reports of steps: gathered from all ranks block by block, sent as events, added up for the run's metrics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SUPERVISED: Mapping[str, StepCurve] = {"loss": StepCurve(SUMS), "accuracy": Step
 
 @dataclass
 class Totals:
-    """What the measured steps came to; the arrays have an element for each rank."""
+    """Totals of the measured steps; the arrays have an element for each rank."""
 
     steps: int = 0
     seconds: float = 0.0  # of training, with what was done between steps
@@ -55,8 +55,8 @@ class Totals:
         if not self.steps:
             return None
         counts, seconds = np.concatenate(self.own_examples, axis=1), np.concatenate(self.own_seconds, axis=1)
-        found = [measure.speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
-        return [speed for speed in found if speed is not None] if all(found) else None
+        speeds_of_ranks = [measure.speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
+        return [speed for speed in speeds_of_ranks if speed is not None] if all(speeds_of_ranks) else None
 
 
 class StepReporter:
@@ -82,11 +82,11 @@ class StepReporter:
         self.kept: list[NDArray[np.float64]] = []  # marks of the steps of which the timeline is kept
         self.begin_epoch()
 
-    def block(self, first: int, mine: NDArray[np.float64], measured: bool, keep: bool) -> NDArray[np.float64]:
+    def block(self, first: int, rows: NDArray[np.float64], measured: bool, keep: bool) -> NDArray[np.float64]:
         """Add some steps of this rank, float64 [steps, columns]; `first` is the first one's number. Returns the steps
         of all ranks, [ranks, steps, columns]."""
-        gathered = np.empty((self.ctx.size, *mine.shape))
-        self.ctx.comm.Allgather(np.ascontiguousarray(mine), gathered)
+        gathered = np.empty((self.ctx.size, *rows.shape))
+        self.ctx.comm.Allgather(np.ascontiguousarray(rows), gathered)
         marks = gathered[..., :5]
         parts = measure.phases(marks)
         if measured:
@@ -118,8 +118,8 @@ class StepReporter:
     def _tell_all(self, first: int, gathered: NDArray[np.float64], measured: bool) -> None:
         """Rank 0 tells of all ranks; without averaging its loss and accuracy are its own. No speed of steps that
         compile: it would be all that one sees of a curve."""
-        told = gathered if self.average else gathered[:1]
-        parts = {name: [told[..., column].sum(axis=0) for column in curve] for name, curve in self.curves.items()}
+        counted = gathered if self.average else gathered[:1]
+        parts = {name: [counted[..., column].sum(axis=0) for column in curve] for name, curve in self.curves.items()}
         for name, (sums, over) in parts.items():
             self._since[name] += sums.sum(), over.sum()
         if self.ctx.rank != 0:
@@ -134,11 +134,11 @@ class StepReporter:
             if measured:
                 self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
 
-    def _tell_mine(self, first: int, mine: NDArray[np.float64], parts: measure.Phases) -> None:
-        rank, seconds = self.ctx.rank, measure.step_seconds(mine[..., :5])
-        for number in range(len(mine)):
-            at, step = mine[number, measure.UPDATED], first + number
-            self.ctx.emit("images/s", mine[number, COUNT] / seconds[number], step, at)
+    def _tell_mine(self, first: int, rows: NDArray[np.float64], parts: measure.Phases) -> None:
+        rank, seconds = self.ctx.rank, measure.step_seconds(rows[..., :5])
+        for number in range(len(rows)):
+            at, step = rows[number, measure.UPDATED], first + number
+            self.ctx.emit("images/s", rows[number, COUNT] / seconds[number], step, at)
             for name in ("input", "compute", "communicate", "wait"):
                 self.ctx.account(name, getattr(parts, name)[rank, number], step, at)
 
@@ -147,12 +147,12 @@ class StepReporter:
 
     @property
     def means(self) -> dict[str, float]:
-        """Of each curve since the epoch began, over all ranks; NaN where nothing was told."""
-        return {name: float(of / over) if over else float("nan") for name, (of, over) in self._since.items()}
+        """The mean of each curve since the epoch began, over all ranks; NaN without any values."""
+        return {name: float(total / over) if over else float("nan") for name, (total, over) in self._since.items()}
 
     @property
     def mean_loss(self) -> float:
-        """Of the examples since the epoch began, over all ranks; NaN where there was none."""
+        """The mean loss of the examples since the epoch began, over all ranks; NaN without any."""
         return next(iter(self.means.values()))
 
 

@@ -44,14 +44,14 @@ def trace(
     marks = np.asarray(marks, dtype=np.float64)
     if marks.ndim != 3 or marks.shape[2] != 5 or marks.shape[0] != len(hosts):
         raise ValueError(f"marks are {list(marks.shape)} instead of [{len(hosts)} ranks, steps, 5]")
-    whole = np.isfinite(marks).all(axis=(0, 2))
-    numbers, marks = np.flatnonzero(whole) + first_step, marks[:, whole]
+    complete = np.isfinite(marks).all(axis=(0, 2))
+    numbers, marks = np.flatnonzero(complete) + first_step, marks[:, complete]
     if exchanged:
         marks = marks - ahead(marks, hosts)[:, None, None]
-    theirs, began = list(spans(horovod or ())), start(horovod or ())
+    horovod_spans, began = list(spans(horovod or ())), start(horovod or ())
     firsts = [marks.min()] if marks.size else []
-    if theirs and began is not None:
-        firsts.append((began + min(span.begin for span in theirs)) / 1e6)
+    if horovod_spans and began is not None:
+        firsts.append((began + min(span.begin for span in horovod_spans)) / 1e6)
     zero = float(min(firsts, default=0.0))
     events: list[dict[str, Any]] = []
     for rank, host in enumerate(hosts):
@@ -63,8 +63,8 @@ def trace(
     if horovod is not None and began is None:
         about["horovod"] = "left out: its timeline doesn't tell when it began"
     elif horovod is not None and began is not None:
-        events += _theirs(theirs, tensors(horovod), len(hosts) + 1, began - zero * 1e6)
-        about["horovod"] = f"{sum(span.depth == 0 for span in theirs)} negotiations and operations on tensors"
+        events += _horovod_events(horovod_spans, tensors(horovod), len(hosts) + 1, began - zero * 1e6)
+        about["horovod"] = f"{sum(span.depth == 0 for span in horovod_spans)} negotiations and operations on tensors"
     return {"traceEvents": events, "displayTimeUnit": "ms", "otherData": about}
 
 
@@ -106,7 +106,7 @@ def read_horovod(text: str) -> list[dict[str, Any]]:
     Everything before that is returned. Numbers that JSON doesn't know become None.
     """
     decoder = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
-    found: list[dict[str, Any]] = []
+    events: list[dict[str, Any]] = []
     place = text.find("[") + 1
     while place > 0:
         while place < len(text) and text[place] in " \t\r\n,":
@@ -116,8 +116,8 @@ def read_horovod(text: str) -> list[dict[str, Any]]:
         except (ValueError, RecursionError):
             break  # the closing bracket, or where it was cut off
         if isinstance(event, dict):
-            found.append(event)
-    return found
+            events.append(event)
+    return events
 
 
 def allreduces(events: Events) -> int:
@@ -153,9 +153,9 @@ def spans(events: Events) -> Iterator[TraceSpan]:
         elif phase == "E" and stack:
             begin, ready = stack.pop()
             args = event.get("args")
-            told = args if isinstance(args, dict) else {}
+            arguments = args if isinstance(args, dict) else {}
             yield TraceSpan(
-                tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), told, ready
+                tensor, str(begin.get("name", "")), begin["ts"], max(at, begin["ts"]), len(stack), arguments, ready
             )
 
 
@@ -163,22 +163,22 @@ def start(events: Events) -> float | None:
     """When Horovod's timeline began, in microseconds since the epoch; None where it doesn't tell."""
     for event in events:
         args = event.get("args")
-        told = args.get("start_time_since_epoch_in_micros") if isinstance(args, dict) else None
-        if isinstance(told, int | float) and 0 < told < 1e18:
-            return told
+        start_time = args.get("start_time_since_epoch_in_micros") if isinstance(args, dict) else None
+        if isinstance(start_time, int | float) and 0 < start_time < 1e18:
+            return start_time
     return None
 
 
 def tensors(events: Events) -> dict[int, str]:
     """Names of the tensors that Horovod's timeline numbers."""
-    found = {}
+    names = {}
     for event in events:
         tensor, args = event.get("pid"), event.get("args")
         if event.get("name") == "process_name" and isinstance(tensor, int) and isinstance(args, dict):
             name = args.get("name")
             if isinstance(name, str):
-                found[tensor] = name
-    return found
+                names[tensor] = name
+    return names
 
 
 def _finite(digits: str) -> float | None:
@@ -204,16 +204,20 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
                     yield _span(rank + 1, rank + 1, name, begin, end, args)
 
 
-def _theirs(found: Sequence[TraceSpan], names: Mapping[int, str], pid: int, offset: float) -> Iterator[dict[str, Any]]:
+def _horovod_events(
+    horovod_spans: Sequence[TraceSpan], names: Mapping[int, str], pid: int, offset: float
+) -> Iterator[dict[str, Any]]:
     """Horovod's spans as one more process with a thread for each tensor; `offset` puts its microseconds on our axis."""
-    threads = {tensor: pid + number for number, tensor in enumerate(sorted({span.tensor for span in found}))}
-    shapes = {span.tensor: span.args for span in found if span.args}
+    threads = {tensor: pid + number for number, tensor in enumerate(sorted({span.tensor for span in horovod_spans}))}
+    shapes = {span.tensor: span.args for span in horovod_spans if span.args}
     titles = {
         thread: " ".join([f"tensor {tensor}", *map(str, shapes.get(tensor, {}).values())])
         for tensor, thread in threads.items()
     }
     yield from _named(pid, "Horovod, seen by rank 0", titles)
-    for span in sorted(found, key=lambda span: (span.begin, span.depth)):  # outer ones first, where they begin together
+    for span in sorted(
+        horovod_spans, key=lambda span: (span.begin, span.depth)
+    ):  # outer ones first, where they begin together
         thread = threads[span.tensor]
         begin, end = round(span.begin + offset), round(span.end + offset)
         args = {"tensor": names.get(span.tensor, str(span.tensor))} if span.depth == 0 else {}
@@ -228,8 +232,8 @@ def _span(pid: int, tid: int, name: str, begin: int, end: int, args: Mapping[str
 
 
 def _named(pid: int, title: str, threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-    """What names a process and its threads and keeps the processes in order. A process's first thread has its number,
-    as on Linux, so that no two threads in the trace have the same."""
+    """Events that name a process and its threads and keep the processes in order. A process's first thread has its
+    number, as on Linux, so that no two threads in the trace have the same."""
     yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": title}}
     yield {"ph": "M", "pid": pid, "name": "process_sort_index", "args": {"sort_index": pid}}
     for tid, name in threads.items():

@@ -24,7 +24,7 @@ OnTrace = Callable[[bool], None]
 
 
 class RankTraining(Protocol):
-    """What a workload trains, on one rank. All of its methods are collective."""
+    """A workload's training on one rank. All methods are collective."""
 
     loop: Loop
     seconds: dict[str, float]  # of its parts, by name
@@ -51,7 +51,7 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
         recording = Path(folder) / HOROVOD_FILE
         training = begin(exchange, lambda begins: exchange.record(recording) if begins else exchange.stop_recording())
         training.seconds["prepare"] = time.perf_counter() - began
-        ctx.known(exchange=exchange.name, exchange_why=why, **training.conditions())
+        ctx.publish(exchange=exchange.name, exchange_why=why, **training.conditions())
         training.train()
         if ctx.threads.looked:
             ctx.threads.look()  # also at what they did since the last time
@@ -74,17 +74,17 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
 def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exchange) -> dict[str, Any] | None:
     """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what Horovod's own says."""
     hosts = ctx.comm.gather(socket.gethostname())
-    if ctx.rank != 0 or not loop.telling.kept:
+    if ctx.rank != 0 or not loop.reporter.kept:
         return None
-    horovod, told = None, None
+    horovod, about_horovod = None, None
     if recording.exists():
         horovod = trace.read_horovod(recording.read_text(errors="replace"))
         ctx.artifact(HOROVOD_FILE, json.dumps(horovod).encode(), "application/json")
         from importlib.metadata import version
 
-        told = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
+        about_horovod = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
     first = loop.updates - loop.done + WARM
-    marks = np.concatenate(loop.telling.kept, axis=1)
+    marks = np.concatenate(loop.reporter.kept, axis=1)
     document = trace.trace(marks, first, hosts, horovod, exchanged=exchange.name != "none")
     ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
-    return told
+    return about_horovod

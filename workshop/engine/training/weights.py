@@ -11,26 +11,26 @@ from mpi4py import MPI
 
 def digest(weights: Any) -> str:
     """sha256 of all weights' bytes, in their order."""
-    found = hashlib.sha256()
+    checksum = hashlib.sha256()
     for weight in weights:
-        found.update(np.ascontiguousarray(weight.numpy()).tobytes())
-    return found.hexdigest()
+        checksum.update(np.ascontiguousarray(weight.numpy()).tobytes())
+    return checksum.hexdigest()
 
 
 def spread(comm: Any, weights: Any) -> float:
     """How far apart the ranks' weights are: the largest distance of a rank's from the mean of all ranks, relative to
     that mean's norm; 0 where all are the same. Collective."""
-    mine = np.concatenate([weight.numpy().ravel() for weight in weights]).astype(np.float64)
-    lowest, highest = mine.copy(), mine.copy()
+    vector = np.concatenate([weight.numpy().ravel() for weight in weights]).astype(np.float64)
+    lowest, highest = vector.copy(), vector.copy()
     comm.Allreduce(MPI.IN_PLACE, lowest, op=MPI.MIN)
     comm.Allreduce(MPI.IN_PLACE, highest, op=MPI.MAX)
     if np.array_equal(lowest, highest):
         return 0.0  # also where the mean, added up in some order, would differ in its last digit
-    mean = mine.copy()
+    mean = vector.copy()
     comm.Allreduce(MPI.IN_PLACE, mean, op=MPI.SUM)
     mean /= comm.size
     norm = float(np.linalg.norm(mean))
-    farthest = comm.allreduce(float(np.linalg.norm(mine - mean)), op=MPI.MAX)
+    farthest = comm.allreduce(float(np.linalg.norm(vector - mean)), op=MPI.MAX)
     return farthest / norm if norm > 0 else float("inf")
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
-from workshop.mpi.reports.seat_map import seated
-from workshop.mpi.reports.seats import Kind, MappingReport
+from workshop.mpi.reports.bindings import Kind, MappingReport, wrong
+from workshop.mpi.reports.rank_map import place_ranks
 
 LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many
 NAMES: dict[Kind, str] = {
     "openmpi-xml": "Open MPI's map",
     "openmpi5": "Open MPI 5's bindings",
-    "openmpi4": "Open MPI 4's bindings",
+    "openmpi4": "Bindings of Open MPI 2 to 4",
+    "openmpi": "Bindings of Open MPI 2 to 4, or of PRRTE",
     "intel-pinning": "Intel MPI's table of pinned processors",
     "intel-ranks": "Intel MPI's map of ranks",
     "mpich": "MPICH's bindings",
 }
+# What begins to tell of a rank, and a report's line that goes on in the next one.
+_ABOUT = re.compile(r"\b(?:rank|process)[ :]{1,20}[0-9]{1,9}\b|<rank\b", re.I)
+_CUT = re.compile(r"(?:rank {1,20}[0-9]{1,9} {1,20}(?:bound|is)\b|rank: [0-9]|MPI startup|binding:)", re.I)
 # In this order: of several reports in one text the one that tells most counts.
 _READERS: tuple[Callable[[str], MappingReport | None], ...] = (
     openmpi_xml.read,
@@ -54,13 +59,19 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     """
     if len(text) > LARGEST:
         raise BadInput(f"The report has {len(text)} characters; it should have at most {LARGEST}.")
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        if line.rstrip().endswith("\\") and _CUT.search(line):
+            raise wrong(number, "it ends with a backslash, but goes on in the next line; give both as one line.")
     for reader in _READERS:
         report = reader(text)
         if report is not None:
-            return Read(report.kind, *seated(report, machine))
+            return Read(report.kind, *place_ranks(report, machine))
     if "<topology" in text:
         raise BadInput("This is a machine, as lstopo describes it, and no report of ranks.")
+    about = [number for number, line in enumerate(lines, 1) if _ABOUT.search(line)]
+    some = f" ({len(about)} of them, the first is line {about[0]}, name a rank without its place)" if about else ""
     raise BadInput(
-        f"None of the {text.count(chr(10)) + 1} lines tells where a rank is. Right would be what these print: Open MPI "
+        f"None of the {len(lines)} lines tells where a rank is{some}. Right would be what these print: Open MPI "
         "with --report-bindings or --display map:parsable, Intel MPI with I_MPI_DEBUG=5, MPICH with HYDRA_TOPO_DEBUG=1."
     )

@@ -1,4 +1,4 @@
-"""What Intel MPI says of ranks: the table of pinned processors (`I_MPI_DEBUG=5`) and `-print-rank-map`."""
+"""Intel MPI's output on ranks: the table of pinned processors (`I_MPI_DEBUG=5`) and `-print-rank-map`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 
-from workshop.mpi.reports.seats import HOST, MappingReport, RankSeat, number, numbers, row, shown, wrong
+from workshop.mpi.reports.bindings import HOST, MappingReport, RankBinding, excerpt, number, numbers, row, wrong
 
 _HEAD = re.compile(r"Rank\s{1,20}Pid\s{1,20}Node name\s{1,300}Pin cpu")  # as wide as the longest name
 _ROW = re.compile(
@@ -15,7 +15,7 @@ _ROW = re.compile(
 _BEGUN = re.compile(r"MPI startup\(\):\s{1,40}[0-9]")
 _RANKS = re.compile(rf"^\(({HOST}):([0-9][^()]*)\)$")
 _LIST = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")  # as some versions write it
-_LONGEST = 64  # lines over which a list of processors may go
+_MORE = re.compile(r"(?=-*[0-9,])[0-9,-]+")  # a line with which a list without braces can go on
 
 
 def pinning(text: str) -> MappingReport | None:
@@ -23,56 +23,66 @@ def pinning(text: str) -> MappingReport | None:
     lines = text.split("\n")
     head = next((number for number, words in enumerate(lines) if _HEAD.search(words)), None)
     if head is None:
+        row_alone = next((number for number, words in enumerate(lines, 1) if _ROW.search(words.rstrip())), None)
+        if row_alone is not None:
+            raise wrong(
+                row_alone, "the table's head (Rank Pid Node name Pin cpu) is missing above; give the whole table."
+            )
         return None
     report = MappingReport("intel-pinning")
     at = head + 1
     while at < len(lines):
         if _BEGUN.search(lines[at]):
-            seat, at = _pinned(lines, at)
-            report.seats.add(seat)
+            binding, at = _pinned(lines, at)
+            report.bindings.add(binding)
         elif "MPI startup():" in lines[at]:
             break  # what follows the table; lines of the program may stand within it
         else:
             at += 1
-    if not report.seats:
+    if not report.bindings:
         raise wrong(head + 1, "no rank follows below this head of the table; give the whole table.")
     units: dict[str, set[int]] = defaultdict(set)
-    for seat in report.seats:
-        units[seat.host].update(seat.units)
-    report.rows = {host: [row(unit, unit, 0) for unit in sorted(there)] for host, there in units.items()}
+    for binding in report.bindings:
+        units[binding.host].update(binding.units)
+    report.rows = {host: [row(unit, unit, 0) for unit in sorted(host_units)] for host, host_units in units.items()}
     return report
 
 
-def _pinned(lines: Sequence[str], at: int) -> tuple[RankSeat, int]:
+def _pinned(lines: Sequence[str], at: int) -> tuple[RankBinding, int]:
     """One rank of the table, whose processors may take several lines, and the line of the next rank."""
     line = at + 1
-    found = _ROW.search(lines[at].rstrip())
-    if not found:
-        raise wrong(line, f"{shown(lines[at])} should have rank, pid, host and processors, like 0 4711 node1 {{0-3}}.")
-    rank, pid, host, where = number(found[1], line, "the rank"), int(found[2]), found[3], found[4].strip()
+    match = _ROW.search(lines[at].rstrip())
+    if not match:
+        raise wrong(
+            line, f"{excerpt(lines[at])} should have rank, pid, host and processors, like 0 4711 node1 {{0-3}}."
+        )
+    rank, pid, host, where = number(match[1], line, "the rank"), int(match[2]), match[3], match[4].strip()
     if where == "n/a":
-        return RankSeat(rank, host, line, bound=False, pid=pid), at + 1
-    braces = where.startswith("{")
-    while (
-        ("}" not in where if braces else where.endswith(","))
-        and at + 1 < len(lines)
-        and at + 1 - line < _LONGEST
-        and "MPI startup" not in lines[at + 1]
-    ):
-        at += 1
-        where += lines[at].strip()
+        return RankBinding(rank, host, line, bound=False, pid=pid), at + 1
+    braces, last = where.startswith("{"), where
+    while at + 1 < len(lines) and "MPI startup" not in lines[at + 1]:
+        more = lines[at + 1].strip()
+        if "}" in last if braces else more and not _MORE.fullmatch(more):
+            break
+        if more and not braces and where[-1].isdecimal() and more[0].isdecimal():
+            raise wrong(
+                at + 2,
+                f"{excerpt(more)} may go on with the processors of rank {rank} in line {line}, but not where a number "
+                "ends; give the whole list on one line.",
+            )
+        where, last, at = where + more, more, at + 1
     if not (where.endswith("}") if braces else _LIST.fullmatch(where)):
         right = "they should be like {0,1,2}, {0-3}, or the same without braces"
-        raise wrong(line, f"the processors of rank {rank} are {shown(where)}; {right}.")
+        raise wrong(line, f"the processors of rank {rank} are {excerpt(where)}; {right}.")
     units = numbers(where[1:-1] if braces else where, line, "the processors")
-    return RankSeat(rank, host, line, units=units, pid=pid), at + 1
+    return RankBinding(rank, host, line, units=units, pid=pid), at + 1
 
 
 def ranks(text: str) -> MappingReport | None:
     """Which ranks are on which host, and no more than that; None where the text doesn't say. Raises BadInput."""
     report = MappingReport("intel-ranks")
     for line, words in enumerate(text.split("\n"), 1):
-        if found := _RANKS.match(words.strip()[:100_000]):
-            for rank in numbers(found[2], line, f"the ranks of {found[1]}"):
-                report.seats.add(RankSeat(rank, found[1], line, bound=None))
-    return report if report.seats else None
+        if match := _RANKS.match(words.strip()[:100_000]):
+            for rank in numbers(match[2], line, f"the ranks of {match[1]}"):
+                report.bindings.add(RankBinding(rank, match[1], line, bound=None))
+    return report if report.bindings else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.parsers import expat
 
-from workshop.mpi.reports.seats import HOST, MappingReport, RankSeat, number, numbers, row, shown, wrong
+from workshop.mpi.reports.bindings import HOST, MappingReport, RankBinding, excerpt, number, numbers, row, wrong
 
 CUT = "Open MPI 5.0 cuts it off where ranks are bound to many cores; then give what --display map prints."
 _START = re.compile(r"<map\b")
@@ -65,7 +65,7 @@ class _MapReader:
             what = expat.ErrorString(error.code)
             line = self.first + error.lineno - 1
             raise wrong(line, f"this is not well-formed XML ({what}). {CUT}") from None
-        if not self.report.seats:
+        if not self.report.bindings:
             raise wrong(self.first, "the map that begins here has no ranks.")
         self._describe()
         return self.report
@@ -73,22 +73,22 @@ class _MapReader:
     def refuse(self, *_: object) -> None:
         raise wrong(self.line, "Open MPI's map has no document type.")
 
-    def start(self, name: str, given: dict[str, str]) -> None:
+    def start(self, name: str, attributes: dict[str, str]) -> None:
         self.path.append(name)
         if len(self.path) > 16:
             raise wrong(self.line, "the map's elements are nested too deeply.")
         self.words = ""
         within = self.path[-2:]
         if name == "host":
-            self._host(given.get("name", ""))
+            self._host(attributes.get("name", ""))
         elif name == "rank":
-            self.rank = number(given.get("id", ""), self.line, "a rank's id"), self.line
+            self.rank = number(attributes.get("id", ""), self.line, "a rank's id"), self.line
             self.packages, self.places = [], {"core": [], "hwt": []}
         elif within == ["binding", "package"]:
-            self.package = number(given.get("id", ""), self.line, "a package's id")
+            self.package = number(attributes.get("id", ""), self.line, "a package's id")
         elif within == ["processors", "package"] and self.host:
-            package = number(given.get("id", ""), self.line, "a package's id")
-            cpus = numbers(given.get("cpus", ""), self.line, "a package's cpus")
+            package = number(attributes.get("id", ""), self.line, "a package's id")
+            cpus = numbers(attributes.get("cpus", ""), self.line, "a package's cpus")
             self.cpus += len(cpus)
             if self.cpus > MOST_UNITS:
                 raise wrong(self.line, f"the hosts up to here have more than {MOST_UNITS} processors.")
@@ -96,7 +96,7 @@ class _MapReader:
 
     def _host(self, name: str) -> None:
         if not re.fullmatch(HOST, name):
-            raise wrong(self.line, f"a host's name is {shown(name)}.")
+            raise wrong(self.line, f"a host's name is {excerpt(name)}.")
         if name in self.described:
             raise wrong(self.line, f"host {name} is there a second time.")
         self.host = name
@@ -113,20 +113,20 @@ class _MapReader:
             self.packages.append(self.package)
             self.threads |= name == "hwt"
         elif name == "rank":
-            self._seat()
+            self._binding()
         elif name == "host":
             self.host = ""
 
-    def _seat(self) -> None:
+    def _binding(self) -> None:
         if self.rank is None or not self.host:
             raise wrong(self.line, "a rank stands outside of a host.")
         rank, line = self.rank
         cores, threads = self.places["core"], self.places["hwt"]
         if cores and threads:
             raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
-        self.report.seats.add(
+        self.report.bindings.add(
             # The numbers of hardware threads are the operating system's; what those of cores are, the machine decides.
-            RankSeat(
+            RankBinding(
                 rank, self.host, line, bool(cores or threads), tuple(threads), tuple(cores), (), tuple(self.packages)
             )
         )
@@ -135,16 +135,18 @@ class _MapReader:
     def _describe(self) -> None:
         """The machines, from what the map says of their packages: it numbers cores, or hardware threads."""
         report = self.report
-        report.whole = "hardware_threads" if self.threads else "cores" if any(s.cores for s in report.seats) else ""
-        if report.whole == "cores":
+        report.precision = (
+            "hardware_threads" if self.threads else "cores" if any(s.cores for s in report.bindings) else ""
+        )
+        if report.precision == "cores":
             report.knows |= {"cores"}
-        there: dict[str, dict[int, int]] = {}  # the package of each place
+        package_of_place: dict[str, dict[int, int]] = {}  # the package of each place
         for host, packages in self.described.items():
             report.rows[host] = [row(cpu, cpu, package) for package, cpus in packages.items() for cpu in cpus]
-            there[host] = {one["unit"]: one["package"] for one in report.rows[host]}
-        for seat in report.seats:
-            for place, package in zip((*seat.cores, *seat.units), seat.packages, strict=True):
-                if there[seat.host].get(place) != package:
+            package_of_place[host] = {unit_row["unit"]: unit_row["package"] for unit_row in report.rows[host]}
+        for binding in report.bindings:
+            for place, package in zip((*binding.cores, *binding.units), binding.packages, strict=True):
+                if package_of_place[binding.host].get(place) != package:
                     raise wrong(
-                        seat.line, f"rank {seat.rank} is bound to {place}, which package {package} doesn't have."
+                        binding.line, f"rank {binding.rank} is bound to {place}, which package {package} doesn't have."
                     )

@@ -52,21 +52,21 @@ def parse(
     meanings count. Raises only BadInput.
     """
     line = read_lines(command_line)
-    found = read_options(line)
+    options = read_options(line)
     like = base and base.model_copy(update={"mpi": mpi(base.mpi).words or USUAL_MPI})
-    placement = build(found, like, described)
+    placement = build(options, like, described)
     if base is not None and like is not None:
-        placement = _as_before(placement, like, found.tool, described)
+        placement = _as_before(placement, like, options.tool, described)
         if mpi(base.mpi).words == placement.mpi:  # which the MPI of before shares this command line with
             placement = placement.model_copy(update={"mpi": base.mpi})
-    return ParsedCommand(placement, tuple(dict.fromkeys(found.unknown)))
+    return ParsedCommand(placement, tuple(dict.fromkeys(options.unknown)))
 
 
 def _as_before(placement: Placement, base: Placement, tool: str, described: MachineDescription | None) -> Placement:
     """The base where it is written as this placement is; else as many of its settings as change nothing."""
     base = base.model_copy(update={"mpi": placement.mpi})
     for cores in [described.cores] if described else [1 << 20, 1]:
-        same = _Alike(placement, tool, described, cores)
+        same = _SameCommand(placement, tool, described, cores)
         if same.to(base):
             return base
         for names in _TOGETHER:
@@ -78,19 +78,19 @@ def _as_before(placement: Placement, base: Placement, tool: str, described: Mach
 
 def _mixed(placement: Placement, base: Placement, names: Sequence[str]) -> Placement | None:
     """The placement with these settings of the base; None where they don't go together."""
-    kept = base.model_dump(include=set(names))
+    base_settings = base.model_dump(include=set(names))
     try:
-        return Placement.parse(placement.model_dump() | kept)
+        return Placement.parse(placement.model_dump() | base_settings)
     except BadInput:
         return None
 
 
-class _Alike:
+class _SameCommand:
     """Whether placements are written as one command line."""
 
     def __init__(self, placement: Placement, tool: str, described: MachineDescription | None, cores: int) -> None:
         self.placement, self.tool, self.described, self.cores = placement, tool, described, cores
 
     def to(self, other: Placement) -> bool:
-        written = [command_lines.words(self.tool, one, self.cores, self.described) for one in (self.placement, other)]
+        written = [command_lines.words(self.tool, each, self.cores, self.described) for each in (self.placement, other)]
         return written[0] is not None and written[0] == written[1]

@@ -29,78 +29,82 @@ _OFF = ("0", "no", "off", "disable")
 _RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
 
 
-def build(found: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
+def build(options: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
     """The placement that a command asks for; sets the command's tool. Raises BadInput."""
-    environment = _environment(found, base)
-    mpi = _mpi(found, base, environment)
-    found.tool = found.tool or ("horovodrun" if found.launcher == "horovodrun" else mpi)
+    environment = _environment(options, base)
+    mpi = _mpi(options, base, environment)
+    options.tool = options.tool or ("horovodrun" if options.launcher == "horovodrun" else mpi)
     values: dict[str, Any] = {
         "mpi": mpi,
-        "map_by": found.map_by or "auto",
-        "per_resource": found.per_resource,
-        "cores_per_rank": found.cores_per_rank or 1,
-        "bind_to": found.bind_to or "auto",
+        "map_by": options.map_by or "auto",
+        "per_resource": options.per_resource,
+        "cores_per_rank": options.cores_per_rank or 1,
+        "bind_to": options.bind_to or "auto",
         # More ranks than slots, but none on another's core: what `auto` writes where cores are scarce.
-        "oversubscribe": found.oversubscribe and (found.overload or found.bind_to in (None, "none")),
+        "oversubscribe": options.oversubscribe and (options.overload or options.bind_to in (None, "none")),
     }
-    if found.tool == "openmpi":
-        defaults.map_openmpi(found, values)
-    _places(found, base, mpi, values, described)
-    if found.hardware_threads and "hwthread" not in (found.bind_to, found.map_by):
-        found.unknown.append("hardware threads as places for ranks, without --bind-to hwthread")
-    defaults.settle(found, values, environment, described)
+    if options.tool == "openmpi":
+        defaults.map_openmpi(options, values)
+    _places(options, base, mpi, values, described)
+    if options.hardware_threads and "hwthread" not in (options.bind_to, options.map_by):
+        options.unknown.append("hardware threads as places for ranks, without --bind-to hwthread")
+    defaults.settle(options, values, environment, described)
     if mpi == "intelmpi":
         environment = _pinned(environment, values, described)
-    if found.processors and (found.launcher == "srun" or values["bind_to"] == "none"):
+    if options.processors and (options.launcher == "srun" or values["bind_to"] == "none"):
         # Otherwise mpirun in the script says by itself what its ranks own.
-        values["cores_per_rank"] = max(found.processors // _threads_of_a_core(described), 1)
+        values["cores_per_rank"] = max(options.processors // _threads_of_a_core(described), 1)
     values["threads"], values["environment"] = _threads(environment, values["cores_per_rank"])
     return Placement.parse(values)
 
 
-def _environment(found: ParsedOptions, base: Placement | None) -> dict[str, str]:
-    known = base.rank_environment() if base is not None else {}
-    values = {name: value for name, value in found.before.items() if name not in _OURS}
-    for name in found.names:
+def _environment(options: ParsedOptions, base: Placement | None) -> dict[str, str]:
+    base_variables = base.rank_environment() if base is not None else {}
+    values = {name: value for name, value in options.before.items() if name not in _OURS}
+    for name in options.names:
         if name in values:
             continue
-        if name in known:
-            values[name] = known[name]
+        if name in base_variables:
+            values[name] = base_variables[name]
         elif name not in _OURS:
-            found.unknown.append(f"{name}, whose value is not told")
-    return values | found.environment
+            options.unknown.append(f"{name}, whose value is not told")
+    return values | options.environment
 
 
-def _mpi(found: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> str:
+def _mpi(options: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> str:
     """The MPI of a command; each has words that the others don't know."""
     before = base.mpi if base is not None else None
-    if found.launcher in ("horovodrun", "orterun", "prterun") or (found.openmpi and not found.hydra):
+    if options.launcher in ("horovodrun", "orterun", "prterun") or (options.openmpi and not options.hydra):
         return "openmpi"
     if any(name.startswith("I_MPI_") for name in environment):
         return "intelmpi"
     hydra = before if before in ("mpich", "intelmpi") else None
-    if found.launcher.startswith(("mpiexec.", "hydra", "mpirun.")):
+    if options.launcher.startswith(("mpiexec.", "hydra", "mpirun.")):
         return hydra or "mpich"
-    if found.hydra:
-        return hydra or ("intelmpi" if found.launcher == "mpirun" else "mpich")
+    if options.hydra:
+        return hydra or ("intelmpi" if options.launcher == "mpirun" else "mpich")
     return before or "openmpi"
 
 
 def _places(
-    found: ParsedOptions, base: Placement | None, mpi: str, values: dict[str, Any], described: MachineDescription | None
+    options: ParsedOptions,
+    base: Placement | None,
+    mpi: str,
+    values: dict[str, Any],
+    described: MachineDescription | None,
 ) -> None:
     """Ranks, hosts and their slots."""
-    names = [name for told in _whole(found.hosts) for name in _expanded(told)]
-    slurm = found.tool == "sbatch" or found.launcher == "srun"
-    given = any(":" in name for name in names)
+    names = [name for host_words in _joined_names(options.hosts) for name in _expanded(host_words)]
+    slurm = options.tool == "sbatch" or options.launcher == "srun"
+    with_slots = any(":" in name for name in names)
     hosts = [host.model_dump() for host in hosts_from(",".join(names))] if names else []
-    ranks = found.ranks or _ranks(found, base, hosts, described)
+    ranks = options.ranks or _ranks(options, base, hosts, described)
     values["ranks"] = ranks
-    if found.nodes and found.nodes > 1 and not hosts:
-        found.unknown.append(f"--nodes={found.nodes}, whose names are not told")
-    each = found.per_host
-    share = found.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
-    if hosts and not given and (slurm or (each is not None and mpi != "openmpi")):
+    if options.nodes and options.nodes > 1 and not hosts:
+        options.unknown.append(f"--nodes={options.nodes}, whose names are not told")
+    each = options.per_host
+    share = options.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
+    if hosts and not with_slots and (slurm or (each is not None and mpi != "openmpi")):
         hosts = [host | {"slots": min(share, 1024)} for host in hosts]
         each = None if (each == share and mpi == "intelmpi") or not slurm else each
     if each is not None:
@@ -108,63 +112,65 @@ def _places(
         values["per_resource"] = None if each == 1 and mpi != "openmpi" else each
     slots = sum(host["slots"] for host in hosts)
     if hosts and ranks > slots and not values["oversubscribe"]:
-        if mpi == "openmpi" and not slurm and not found.oversubscribe:
+        if mpi == "openmpi" and not slurm and not options.oversubscribe:
             enough = -(-ranks // len(hosts))
             better = ",".join(f"{host['name']}:{max(enough, host['slots'])}" for host in hosts)
             raise BadInput(
                 f"ranks is {ranks}, but the hosts have {slots} slots together, one each where no number is given; "
                 f"it should be like -H {better}, or have --oversubscribe."
             )
-        values["oversubscribe"] = True  # Hydra begins anew at the first host without being asked
+        values["oversubscribe"] = True  # Hydra begins again at the first host by itself
     values["hosts"] = hosts
     if mpi != "openmpi" and values["map_by"] == "node" and hosts and not values["oversubscribe"]:
         # Neither does it heed slots where it deals ranks out over hosts.
         dealt = rules.dealt_out(Placement.parse(values))
-        values["oversubscribe"] = any(len(mine) > host["slots"] for mine, host in zip(dealt, hosts, strict=True))
+        values["oversubscribe"] = any(
+            len(host_ranks) > host["slots"] for host_ranks, host in zip(dealt, hosts, strict=True)
+        )
 
 
 def _ranks(
-    found: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
+    options: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
 ) -> int:
     """How many ranks there are where the command doesn't say: as many as Open MPI starts, else as before, else what the
     hosts have slots for. Raises BadInput."""
-    if found.tool == "openmpi" and (hosts or described):
-        return defaults.ranks_of_openmpi(found, hosts, described or machines.this())
+    if options.tool == "openmpi" and (hosts or described):
+        return defaults.ranks_of_openmpi(options, hosts, described or machines.this())
     if base is not None:
         return base.ranks
     if not hosts:
         return Placement().ranks
-    if found.map_by == "node" and found.per_resource:
-        return len(hosts) * found.per_resource
-    each = found.per_host or found.per_node
+    if options.map_by == "node" and options.per_resource:
+        return len(hosts) * options.per_resource
+    each = options.per_host or options.per_node
     return len(hosts) * each if each else sum(host["slots"] for host in hosts)
 
 
-def _whole(parts: list[str]) -> list[str]:
+def _joined_names(parts: list[str]) -> list[str]:
     """Names that a comma inside brackets has cut: node[1,3]."""
-    whole: list[str] = []
+    names: list[str] = []
     for part in parts:
-        if whole and whole[-1].count("[") > whole[-1].count("]"):
-            whole[-1] += f",{part}"
+        if names and names[-1].count("[") > names[-1].count("]"):
+            names[-1] += f",{part}"
         else:
-            whole.append(part)
-    return whole
+            names.append(part)
+    return names
 
 
 def _expanded(name: str) -> list[str]:
     """Slurm's short way to write hosts: node[01-03,7]. Raises BadInput."""
-    found = _RANGE.fullmatch(name)
-    if not found:
+    match = _RANGE.fullmatch(name)
+    if not match:
         return [name]
     hosts: list[str] = []
-    for part in found[2].split(","):
+    for part in match[2].split(","):
         first, dash, last = part.partition("-")
         if not first.isdigit() or (dash and not last.isdigit()) or len(part) > 20:
             raise BadInput(f"{name!r} is no list of hosts; it should be like node[01-03].")
         numbers = range(int(first), int(last or first) + 1)
         if len(numbers) > MOST_HOSTS:
             raise BadInput(f"{name!r} are {len(numbers)} hosts; a placement takes at most {MOST_HOSTS}.")
-        hosts += [f"{found[1]}{number:0{len(first)}d}" for number in numbers]
+        hosts += [f"{match[1]}{number:0{len(first)}d}" for number in numbers]
     return hosts
 
 
@@ -188,10 +194,14 @@ def _pinned(
     if values["bind_to"] == "core" and order == "scatter" and values["map_by"] == "auto":
         values["map_by"] = "package"
     try:
-        said = rules.pins(Placement.parse(values), described)
+        pins_of_placement = rules.pins(Placement.parse(values), described)
     except BadInput:
         return environment
-    return {name: value for name, value in environment.items() if name not in pins} if said == pins else environment
+    return (
+        {name: value for name, value in environment.items() if name not in pins}
+        if pins_of_placement == pins
+        else environment
+    )
 
 
 def _threads_of_a_core(described: MachineDescription | None) -> int:
@@ -202,8 +212,10 @@ def _threads_of_a_core(described: MachineDescription | None) -> int:
 
 def _threads(environment: dict[str, str], cores: int) -> tuple[int | None, dict[str, str]]:
     """Threads of each rank, if all libraries are told the same, and the variables that tell more."""
-    told = environment.get("OMP_NUM_THREADS", "")
-    if not (told.isascii() and told.isdigit() and 1 <= int(told[:5]) <= 1024 and str(int(told[:5])) == told):
+    threads = environment.get("OMP_NUM_THREADS", "")
+    if not (
+        threads.isascii() and threads.isdigit() and 1 <= int(threads[:5]) <= 1024 and str(int(threads[:5])) == threads
+    ):
         return None, environment
-    rest = {n: value for n, value in environment.items() if n not in THREAD_VARIABLES or value != told}
-    return (None if int(told) == cores else int(told)), rest
+    rest = {n: value for n, value in environment.items() if n not in THREAD_VARIABLES or value != threads}
+    return (None if int(threads) == cores else int(threads)), rest

@@ -1,4 +1,4 @@
-"""What each option of a launcher says of a placement."""
+"""The meaning of each option of a launcher for a placement."""
 
 from __future__ import annotations
 
@@ -13,116 +13,116 @@ if TYPE_CHECKING:
     from workshop.mpi.words.options import OptionReader
 
 
-def _ranks(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.ranks = reader.number(word, given)
+def _ranks(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.ranks = reader.number(word, value)
 
 
-def _per_host(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.per_host = reader.number(word, given)
+def _per_host(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.per_host = reader.number(word, value)
 
 
-def _per_node(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.per_node = reader.number(word, given)
+def _per_node(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.per_node = reader.number(word, value)
 
 
-def _one_each(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.per_host = 1
+def _one_each(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.per_host = 1
 
 
-def _nodes(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.nodes = reader.number(word, given)
+def _nodes(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.nodes = reader.number(word, value)
 
 
-def _cores(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.cores_per_rank = reader.number(word, given)
+def _cores(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.cores_per_rank = reader.number(word, value)
 
 
-def _slurm_cores(reader: OptionReader, word: str, given: str | None) -> None:
-    count = reader.number(word, given)
-    reader.found.processors = count
+def _slurm_cores(reader: OptionReader, word: str, value: str | None) -> None:
+    count = reader.number(word, value)
+    reader.options.processors = count
 
 
-def _per_package(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.map_by, reader.found.per_resource = "package", reader.number(word, given)
+def _per_package(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.map_by, reader.options.per_resource = "package", reader.number(word, value)
 
 
-def _hosts(reader: OptionReader, word: str, given: str | None) -> None:
-    said = reader.value(given)
+def _hosts(reader: OptionReader, word: str, value: str | None) -> None:
+    names = reader.value(value)
     # Slides have blanks behind the commas.
-    while said.endswith(",") and reader.place < len(reader.words) and not reader.words[reader.place].startswith("-"):
-        said += reader.value(None)
-    reader.found.hosts += [name for name in said.split(",") if name]
+    while names.endswith(",") and reader.place < len(reader.words) and not reader.words[reader.place].startswith("-"):
+        names += reader.value(None)
+    reader.options.hosts += [name for name in names.split(",") if name]
 
 
-def _map_by(reader: OptionReader, word: str, given: str | None) -> None:
-    said = reader.value(given)
-    read_mapping(reader.found, said, f"{word.partition('=')[0]} {said}")
+def _map_by(reader: OptionReader, word: str, text: str | None) -> None:
+    value = reader.value(text)
+    read_mapping(reader.options, value, f"{word.partition('=')[0]} {value}")
 
 
-def _bind_to(reader: OptionReader, word: str, given: str | None) -> None:
-    said = reader.value(given)
-    read_binding(reader.found, said, f"{word.partition('=')[0]} {said}")
+def _bind_to(reader: OptionReader, word: str, text: str | None) -> None:
+    value = reader.value(text)
+    read_binding(reader.options, value, f"{word.partition('=')[0]} {value}")
 
 
-def _variable(reader: OptionReader, word: str, given: str | None) -> None:
+def _variable(reader: OptionReader, word: str, text: str | None) -> None:
     """Open MPI's -x, which takes a name or a name with a value."""
-    name, equals, value = reader.value(given).partition("=")
+    name, equals, value = reader.value(text).partition("=")
     if equals:
-        reader.found.environment[name] = value
+        reader.options.environment[name] = value
     else:
-        reader.found.names.append(name)
+        reader.options.names.append(name)
 
 
-def _pair(reader: OptionReader, word: str, given: str | None) -> None:
+def _pair(reader: OptionReader, word: str, text: str | None) -> None:
     """Hydra's -genv NAME VALUE; Intel MPI takes NAME=VALUE, too."""
-    name, equals, value = reader.value(given).partition("=")
-    reader.found.environment[name] = value if equals else reader.value(None)
+    name, equals, value = reader.value(text).partition("=")
+    reader.options.environment[name] = value if equals else reader.value(None)
 
 
-def _names(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.names += [name for name in reader.value(given).split(",") if name]
+def _names(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.names += [name for name in reader.value(value).split(",") if name]
 
 
-def _mca(reader: OptionReader, word: str, given: str | None) -> None:
+def _mca(reader: OptionReader, word: str, text: str | None) -> None:
     """A parameter of Open MPI; as a variable it means the same."""
-    name = reader.value(given)
+    name = reader.value(text)
     value = reader.value(None)
     if (name, value) != ("mpi_yield_when_idle", "1"):  # which is always on here
-        reader.found.environment[f"OMPI_MCA_{name}"] = value
+        reader.options.environment[f"OMPI_MCA_{name}"] = value
 
 
-def _oversubscribe(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.oversubscribe = True
+def _oversubscribe(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.oversubscribe = True
 
 
-def _exclusive(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.exclusive = True
+def _exclusive(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.exclusive = True
 
 
-def _hardware_threads(reader: OptionReader, word: str, given: str | None) -> None:
-    reader.found.hardware_threads = reader.found.thread_slots = True
+def _hardware_threads(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.hardware_threads = reader.options.thread_slots = True
 
 
-def _more(reader: OptionReader, word: str, given: str | None) -> None:
+def _more(reader: OptionReader, word: str, value: str | None) -> None:
     """Options of mpirun inside an option of horovodrun."""
     try:
-        words = shlex.split(reader.value(given))
+        words = shlex.split(reader.value(value))
     except ValueError:
         raise BadInput(f"{word.partition('=')[0]} has a quotation mark that is not closed.") from None
-    inner = type(reader)(reader.found, words)
+    inner = type(reader)(reader.options, words)
     inner.read()
-    reader.found.unknown += words[inner.place :]
+    reader.options.unknown += words[inner.place :]
 
 
 def _fixed(**values: str) -> Callable[[OptionReader, str, str | None], None]:
-    def settle(reader: OptionReader, word: str, given: str | None) -> None:
+    def settle(reader: OptionReader, word: str, value_of_option: str | None) -> None:
         for name, value in values.items():
-            setattr(reader.found, name, value)
+            setattr(reader.options, name, value)
 
     return settle
 
 
-KNOWN: dict[str, Callable[[OptionReader, str, str | None], None]] = {
+HANDLERS: dict[str, Callable[[OptionReader, str, str | None], None]] = {
     **dict.fromkeys(("n", "np", "c", "num-proc"), _ranks),
     **dict.fromkeys(("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _per_host),
     **dict.fromkeys(("rr", "pernode"), _one_each),

@@ -41,7 +41,7 @@ def read_lines(text: str) -> CommandLine:
     plain = re.sub(r"\\[ \t]*\r?\n", " ", text.translate(_TYPOGRAPHIC))
     lines = [line.strip() for line in plain.splitlines()]
     script = any(line.startswith("#SBATCH") for line in lines)
-    found: CommandLine | None = None
+    command_line: CommandLine | None = None
     slurm: list[str] = []
     exported: dict[str, str] = {}
     other: list[str] = []
@@ -55,20 +55,20 @@ def read_lines(text: str) -> CommandLine:
             exported |= _variables(words[1:])
             continue
         command = _command(words)
-        if command is None or found is not None:
+        if command is None or command_line is not None:
             other.append(line)
             continue
-        found = command
-    if found is None:
+        command_line = command
+    if command_line is None:
         first = next((line for line in lines if line and not line.startswith("#")), "")
         raise BadInput(
-            f"The command begins with {_shown(first)}; {RIGHT}, with mpirun, mpiexec, horovodrun or srun."
+            f"The command begins with {_excerpt(first)}; {RIGHT}, with mpirun, mpiexec, horovodrun or srun."
             if first
             else f"There is no command; {RIGHT}."
         )
-    found.environment = exported | found.environment
-    found.slurm, found.script, found.other = slurm, script, other
-    return found
+    command_line.environment = exported | command_line.environment
+    command_line.slurm, command_line.script, command_line.other = slurm, script, other
+    return command_line
 
 
 def _split(line: str) -> list[str]:
@@ -76,7 +76,7 @@ def _split(line: str) -> list[str]:
         return shlex.split(line)
     except ValueError as error:
         what = "a quotation mark is not closed" if "quotation" in str(error) else "it ends with a backslash"
-        raise BadInput(f"The command line can't be read: {what} in {_shown(line)}.") from None
+        raise BadInput(f"The command line can't be read: {what} in {_excerpt(line)}.") from None
 
 
 def _command(words: list[str]) -> CommandLine | None:
@@ -97,5 +97,5 @@ def _variables(words: list[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _shown(text: str) -> str:
+def _excerpt(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")

@@ -6,7 +6,7 @@ import re
 import shlex
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.handlers import KNOWN, SLURM
+from workshop.mpi.words.handlers import HANDLERS, SLURM
 from workshop.mpi.words.lines import CommandLine
 from workshop.mpi.words.parsed_options import ParsedOptions
 
@@ -20,32 +20,45 @@ _HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap",
 _HARMLESS = {"report-bindings", "tag-output", "allow-run-as-root", "print-rank-map", "prepend-rank", "l", "v", "q"}
 _HARMLESS |= {"genvall", "envall", "verbose", "timestamp-output", "mpi", "do-not-launch"}
 # Options with one value (or two) that say nothing of a placement; they are named together with it.
-_ONE = {"hostfile", "machinefile", "machine", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "wd", "prefix"}
-_ONE |= {"path", "timeout", "tune", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "iface"}
-_ONE |= {"configfile", "outfile-pattern", "errfile-pattern", "prepend-pattern", "stdin", "dvm", "personality"}
-_ONE |= {"start-timeout", "network-interfaces", "network-interface", "p", "ssh-port", "i", "ssh-identity-file"}
-_ONE |= {"output-filename", "job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint"}
-_ONE |= {"cpu-bind", "distribution", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D", "hint"}
+_ONE_VALUE = {"hostfile", "machinefile", "machine", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "wd", "prefix"}
+_ONE_VALUE |= {"path", "timeout", "tune", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "iface"}
+_ONE_VALUE |= {"configfile", "outfile-pattern", "errfile-pattern", "prepend-pattern", "stdin", "dvm", "personality"}
+_ONE_VALUE |= {"start-timeout", "network-interfaces", "network-interface", "p", "ssh-port", "i", "ssh-identity-file"}
+_ONE_VALUE |= {"output-filename", "job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint"}
+_ONE_VALUE |= {
+    "cpu-bind",
+    "distribution",
+    "export",
+    "o",
+    "e",
+    "output",
+    "error",
+    "gres",
+    "exclude",
+    "chdir",
+    "D",
+    "hint",
+}
 _QUIET = {"display", "output"}  # of mpirun: reports
 _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
-_TWO = {"prtemca", "pmixmca", "gpmixmca"}
+_TWO_VALUES = {"prtemca", "pmixmca", "gpmixmca"}
 
 
 def read_options(line: CommandLine) -> ParsedOptions:
     """Read the launcher's options up to the program. Raises BadInput for values that can't be meant."""
     tool = "sbatch" if line.script else ""
-    found = ParsedOptions(line.launcher, tool, before=dict(line.environment), unknown=list(line.other))
+    options = ParsedOptions(line.launcher, tool, before=dict(line.environment), unknown=list(line.other))
     if line.slurm:
-        OptionReader(found, line.slurm, slurm=True).read()
-    OptionReader(found, line.words, slurm=line.launcher == "srun").read()
-    return found
+        OptionReader(options, line.slurm, slurm=True).read()
+    OptionReader(options, line.words, slurm=line.launcher == "srun").read()
+    return options
 
 
 class OptionReader:
     """Goes through the words of a command; each known option takes its values from here."""
 
-    def __init__(self, found: ParsedOptions, words: list[str], slurm: bool = False) -> None:
-        self.found, self.words, self.place, self.slurm = found, words, 0, slurm
+    def __init__(self, options: ParsedOptions, words: list[str], slurm: bool = False) -> None:
+        self.options, self.words, self.place, self.slurm = options, words, 0, slurm
 
     def read(self) -> None:
         while self.place < len(self.words) and self.words[self.place].startswith("-"):
@@ -56,59 +69,59 @@ class OptionReader:
             self.option(word)
         rest = self.words[self.place :]
         if ":" in rest and not self.slurm:
-            self.found.unknown.append(" ".join(rest[rest.index(":") :]))  # a second program
+            self.options.unknown.append(" ".join(rest[rest.index(":") :]))  # a second program
 
     def option(self, word: str) -> None:
         if self.slurm and (joined := _JOINED.fullmatch(word)):
             word = f"{joined[1]}={joined[2]}"
-        name, equals, given = word.partition("=")
+        name, equals, text = word.partition("=")
         key = name.lstrip("-")
         if key not in ("H", "N", "J", "A", "D"):
             key = key.lower().replace("_", "-")
-        value = given if equals else None
-        self.found.openmpi += key in _OPENMPI_ONLY
-        self.found.hydra += key in _HYDRA_ONLY
+        value = text if equals else None
+        self.options.openmpi += key in _OPENMPI_ONLY
+        self.options.hydra += key in _HYDRA_ONLY
         if key in ("bind-to", "map-by"):  # which both have; Hydra writes its options with one dash
-            old = not word.startswith("--") and self.found.launcher.startswith("mpiexec")
-            self.found.hydra += old and "ppr:" not in word
-        known = (SLURM if self.slurm else KNOWN).get(key)
-        if known is not None:
-            known(self, word, value)
+            old = not word.startswith("--") and self.options.launcher.startswith("mpiexec")
+            self.options.hydra += old and "ppr:" not in word
+        handler = (SLURM if self.slurm else HANDLERS).get(key)
+        if handler is not None:
+            handler(self, word, value)
         elif key in _HARMLESS:
             return
         elif key in _QUIET and not self.slurm:
             self.value(value)
-        elif key in _ONE:
-            said = self.value(value)
-            self.name(word if equals else f"{word} {shlex.quote(said)}")
-        elif key in _TWO:
+        elif key in _ONE_VALUE:
+            argument = self.value(value)
+            self.name(word if equals else f"{word} {shlex.quote(argument)}")
+        elif key in _TWO_VALUES:
             self.name(" ".join([word, self.value(value), self.value(None)]))
         else:
             self.name(word + self.stray(equals))
 
     def stray(self, equals: str) -> str:
         """The value of an option that isn't known, if what follows looks like one: behind it options go on."""
-        there = self.words[self.place : self.place + 2]
-        if equals or len(there) < 2 or there[0].startswith("-") or not there[1].startswith("-"):
+        next_words = self.words[self.place : self.place + 2]
+        if equals or len(next_words) < 2 or next_words[0].startswith("-") or not next_words[1].startswith("-"):
             return ""
-        if there[1].lstrip("-").partition("=")[0] not in {*KNOWN, *SLURM, *_HARMLESS, *_ONE}:
+        if next_words[1].lstrip("-").partition("=")[0] not in {*HANDLERS, *SLURM, *_HARMLESS, *_ONE_VALUE}:
             return ""
         self.place += 1
-        return f" {there[0]}"
+        return f" {next_words[0]}"
 
     def name(self, words: str) -> None:
-        self.found.unknown.append(words)
+        self.options.unknown.append(words)
 
-    def value(self, given: str | None) -> str:
-        if given is not None:
-            return given
+    def value(self, text: str | None) -> str:
+        if text is not None:
+            return text
         if self.place >= len(self.words):
             raise BadInput(f"{self.words[-1]} is the last word, but it needs a value.")
         self.place += 1
         return self.words[self.place - 1]
 
-    def number(self, word: str, given: str | None) -> int:
-        said = self.value(given)
-        if not (said.isascii() and said.isdigit() and 1 <= int(said[:7]) <= 1 << 20):
-            raise BadInput(f"{word.partition('=')[0]} is {said!r}; it should be a whole number of at least 1.")
-        return int(said[:7])
+    def number(self, word: str, text: str | None) -> int:
+        digits = self.value(text)
+        if not (digits.isascii() and digits.isdigit() and 1 <= int(digits[:7]) <= 1 << 20):
+            raise BadInput(f"{word.partition('=')[0]} is {digits!r}; it should be a whole number of at least 1.")
+        return int(digits[:7])

@@ -1,4 +1,4 @@
-"""What the words of a command line say of a placement, and the two words that have a grammar of their own."""
+"""The options of a command line in the words of a placement, and the two options that have a grammar of their own."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ RESOURCES = {
 }
 
 
+_IN_TURN = ("slot", "hwthread", "core", "node")
+
+
 @dataclass
 class ParsedOptions:
-    """What options say, in the words of a placement; None: nothing."""
+    """The options of a command, in the words of a placement; None stands for a missing option."""
 
     launcher: str
     tool: str = ""  # openmpi, mpich, intelmpi, horovodrun or sbatch
@@ -42,7 +45,7 @@ class ParsedOptions:
     oversubscribe: bool = False  # of slots
     exclusive: bool = False  # slots: nooversubscribe
     overload: bool = False  # of cores
-    said: set[str] = field(default_factory=set)  # "map", "bind": also in words that aren't understood
+    settled: set[str] = field(default_factory=set)  # "map", "bind": also in words that aren't understood
     hardware_threads: bool = False  # are counted where ranks are placed
     thread_slots: bool = False  # and are slots of a machine that has no others
     environment: dict[str, str] = field(default_factory=dict)
@@ -53,54 +56,56 @@ class ParsedOptions:
     hydra: int = 0
 
 
-def read_mapping(found: ParsedOptions, said: str, words: str) -> None:
+def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:
     """Open MPI's or Hydra's word for mapping: `core`, `ppr:1:socket:pe=2`, `:OVERSUBSCRIBE`. Raises BadInput."""
-    first, *modifiers = said.split(":")
+    first, *modifiers = mapping.split(":")
     if first:
-        found.said.add("map")
+        options.settled.add("map")
     if first.lower() == "ppr":
         count, resource, *modifiers = [*modifiers, "", ""]
         if not (count.isascii() and count.isdigit() and 1 <= int(count[:5]) <= 1024):
             raise BadInput(f"{words}: the number of ranks on each resource should be from 1 to 1024.")
         if resource.lower() not in RESOURCES or resource.lower() == "slot":
             raise BadInput(f"{words}: ppr should name a resource, like ppr:{count}:package.")
-        found.map_by, found.per_resource = RESOURCES[resource.lower()], int(count[:5])
+        options.map_by, options.per_resource = RESOURCES[resource.lower()], int(count[:5])
     elif first.lower() in RESOURCES:
-        found.map_by, found.per_resource = RESOURCES[first.lower()], None
+        options.map_by, options.per_resource = RESOURCES[first.lower()], None
     elif first:
-        found.unknown.append(words)
+        options.unknown.append(words)
         return
     for modifier in filter(None, modifiers):
         name, _, value = modifier.partition("=")
         if name.lower() == "pe" and value.isascii() and value.isdigit() and 1 <= int(value[:5]) <= 1024:
-            found.cores_per_rank = int(value[:5])
+            options.cores_per_rank = int(value[:5])
         elif name.lower() == "pe":
             raise BadInput(f"{words}: pe should be a number of cores from 1 to 1024.")
         elif modifier.lower() == "oversubscribe":
-            found.oversubscribe = True
+            options.oversubscribe = True
         elif modifier.lower() == "hwtcpus":
-            found.hardware_threads = True
+            options.hardware_threads = True
         elif modifier.lower() == "nooversubscribe":
-            found.exclusive = True
+            options.exclusive = True
+        elif modifier.lower() == "span" and options.map_by in _IN_TURN and options.per_resource is None:
+            continue  # these are dealt out over all hosts as they are, with it and without
         elif modifier.lower() != "corecpus":
-            found.unknown.append(f":{modifier} of {words}")
+            options.unknown.append(f":{modifier} of {words}")
 
 
-def read_binding(found: ParsedOptions, said: str, words: str) -> None:
+def read_binding(options: ParsedOptions, binding: str, words: str) -> None:
     """Open MPI's or Hydra's word for binding: `core`, `core:overload-allowed`, `core:2`."""
-    found.said.add("bind")
-    first, *modifiers = said.split(":")
+    options.settled.add("bind")
+    first, *modifiers = binding.split(":")
     if first.lower() not in {**RESOURCES, "none": ""} or first.lower() in ("slot", "node", "machine"):
-        found.unknown.append(words)
+        options.unknown.append(words)
         return
-    found.bind_to = RESOURCES.get(first.lower(), "none")
+    options.bind_to = RESOURCES.get(first.lower(), "none")
     for modifier in modifiers:
         if modifier.isascii() and modifier.isdigit() and 1 <= int(modifier[:5]) <= 1024:  # Hydra's core:2
-            if found.bind_to == "core":
-                found.cores_per_rank = int(modifier[:5])
+            if options.bind_to == "core":
+                options.cores_per_rank = int(modifier[:5])
             elif int(modifier[:5]) > 1:
-                found.unknown.append(f":{modifier} of {words}")
+                options.unknown.append(f":{modifier} of {words}")
         elif modifier.lower() == "overload-allowed":
-            found.overload = True
+            options.overload = True
         elif modifier.lower() not in ("if-supported", "no-overload"):
-            found.unknown.append(f":{modifier} of {words}")
+            options.unknown.append(f":{modifier} of {words}")

@@ -3,7 +3,7 @@
 
 const CURVES_BY = "workshop-curves-by"; // in the browser's storage: "step" or "time"
 const OWN = ".ws-frame, .ws-switch"; // this script looks after what is in these
-const KEPT = new Set(["open", "data-next"]); // attributes that the reader or this script has set
+const KEPT = new Set(["open", "data-next", "data-seen"]); // attributes that the reader or a script has set
 
 function curvesBy() {
   try { return localStorage.getItem(CURVES_BY) === "time" ? "time" : "step"; } catch { return "step"; }

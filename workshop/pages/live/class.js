@@ -44,7 +44,7 @@ function classView(root) {
   const legend = element("p", "ws-about ws-legend", ...["right", "wrong", "stuck", "none"].flatMap((mark) => [
     element("span", `ws-mark ws-mark-${mark}`, SIGNS[mark]),
     { right: "right", wrong: "not right yet", stuck: "wrong three times or more", none: "not tried" }[mark]]),
-    element("span", "ws-score", "86 %"), "of a quiz right; a bar at its left: all exercises of the lab are");
+    element("span", "ws-score", "86 %"), "right in a quiz", element("span", "ws-marks ws-finished", "all exercises of the lab are right"));
   root.append(notes.card, stuck.card, grid.card, others.card);
   const known = { labs: [], learners: [], others: [] };
 

@@ -2,7 +2,7 @@
 
 function runView(root, data) {
   const head = element("div", "ws-head");
-  const notices = element("div");
+  const notices = element("div", "ws-notices");
   root.append(head, notices);
 
   let facts = null;
@@ -25,10 +25,21 @@ function runView(root, data) {
     }
   };
 
+  const results = element("button", "ws-results", "Go to the verdict and the results");
+  results.onclick = () => root.querySelector(".ws-error, .ws-verdict")?.scrollIntoView({ block: "start" });
+
+  // Cards that come when a run ends stand below those that the reader has before them, until the page is opened again.
+  function keepPlaces() {
+    if (!facts || facts.ended) return;
+    root.dataset.watched = "";
+    root.querySelectorAll(".ws-panel > .ws-card, .ws-notices:not(:empty)").forEach((part) => { part.dataset.seen = ""; });
+  }
+
   function showFacts(run) {
     facts = run;
     const mine = data.me.instructor || run.owner === data.me.id;
-    const mayCancel = mine && !run.ended;
+    const mayCancel = mine && (!run.ended || cancel.isConnected);
+    cancel.style.visibility = run.ended ? "hidden" : ""; // its room stays, so that nothing below it moves
     const about = [`by ${run.who}`, run.placement, `session ${run.session}`].join(" · ");
     head.replaceChildren(
       element("div", "ws-title",
@@ -39,6 +50,7 @@ function runView(root, data) {
       element("p", "ws-about", about),
       ...(run.turn ? [element("p", "", run.turn)] : []),
       ...(run.status === "running" ? [progressBar(run.progress)].filter(Boolean) : []),
+      ...(run.ended && "watched" in root.dataset ? [element("div", "ws-progress", results)] : []),
     );
     notices.replaceChildren(...run.notices.map((words) => element("p", "ws-alarm", words)));
     root.dataset.status = run.status;
@@ -58,6 +70,7 @@ function runView(root, data) {
       if ("panels" in sections) showPanels(sections.panels);
       if ("run" in sections) showFacts(sections.run);
       for (const [name, { update }] of panels) if (name in sections) update(sections[name]);
+      keepPlaces();
     },
     leave: () => clearInterval(timer),
   };

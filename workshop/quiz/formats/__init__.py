@@ -1,4 +1,4 @@
-"""Decks in formats of other programs: which there are, which files they write, and how to tell them apart."""
+"""Imports and exports decks in formats of other programs, and recognises the format of a file."""
 
 from __future__ import annotations
 
@@ -26,36 +26,35 @@ def named(name: str) -> QuizFormat:
 
 
 def format_of(path: Path, data: bytes) -> QuizFormat:
-    """The format of a file, by its ending, and where several have the same one, by what is in it. Raises BadInput."""
-    known = [format for format in formats().values() if path.suffix.lower() in format.endings]
-    if not known:  # a package with an ending of its own, as Canvas's .imscc
-        known = [format for format in formats().values() if format.recognises and load(format.recognises)(data)]
-    if not known:
+    """The format of a file by its ending; if several formats share it, by the file's content. Raises BadInput."""
+    candidates = [format for format in formats().values() if path.suffix.lower() in format.endings]
+    if not candidates:  # a package with an unknown ending, such as Canvas's .imscc
+        candidates = [format for format in formats().values() if format.recognises and load(format.recognises)(data)]
+    if not candidates:
         endings = dict.fromkeys(ending for format in formats().values() if format.read for ending in format.endings)
-        raise BadInput(f"{path} could be of any format: name it with --format, or end its name in {_either(endings)}.")
-    if len(known) == 1:
-        return known[0]
-    sure = next((format for format in known if format.recognises and load(format.recognises)(data)), None)
-    return sure or next(format for format in known if not format.recognises)
+        raise BadInput(
+            f"{path} could be of any format: name it with --format, or end its name in {words.listed(endings, 'or')}."
+        )
+    if len(candidates) == 1:
+        return candidates[0]
+    sure = next((format for format in candidates if format.recognises and load(format.recognises)(data)), None)
+    return sure or next(format for format in candidates if not format.recognises)
 
 
 def read(path: Path, format: str | None = None) -> Imported:
-    """A deck from a file of another program. Raises BadInput with one sentence."""
+    """Read a deck from a file of another program. Raises BadInput with one sentence."""
     chosen = None if format is None else named(format)
     too_large = f"{path} has more than {LARGEST // 1024**2} MB; split it into several files."
     data = yaml_files.read_bytes(path, LARGEST, too_large)
     chosen = chosen or format_of(path, data)
     if not chosen.read:
-        readable = [one.name for one in formats().values() if one.read]
+        readable = [entry.name for entry in formats().values() if entry.read]
         raise BadInput(f"{path}: {chosen.title} can only be written; what can be read is {words.listed(readable)}.")
-    return import_module(chosen.module).read(data, str(path))
+    imported: Imported = import_module(chosen.module).read(data, str(path))
+    return imported
 
 
 def write(deck: Deck, format: str, pictures: Mapping[str, bytes] | None = None) -> Exported:
-    """A deck as a file of another program; `pictures` holds those of its questions by name. Raises BadInput."""
-    return import_module(named(format).module).write(deck, pictures or {})
-
-
-def _either(items: Mapping[str, None]) -> str:
-    *first, last = items
-    return f"{', '.join(first)} or {last}"
+    """Write a deck as a file of another program; `pictures` has the questions' pictures by name. Raises BadInput."""
+    exported: Exported = import_module(named(format).module).write(deck, pictures or {})
+    return exported

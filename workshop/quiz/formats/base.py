@@ -1,4 +1,4 @@
-"""What all formats share: what is read and written, and what got lost on the way."""
+"""The results of imports and exports, which list what was lost."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workshop.quiz.deck import Deck
 
 @dataclass(frozen=True)
 class Lost:
-    """Something that a format can't carry, or that a deck can't hold."""
+    """A loss: something that a format can't carry, or that a deck can't contain."""
 
-    question: str  # its id or its title; empty: the whole deck
+    question: str  # its id or title; empty for the whole deck
     what: str  # in words
-    part: str = ""  # a field of the question or of the deck; `question`: all of it; empty: none that a deck has
+    part: str = ""  # a field of the question or the deck; "question" for all of it; empty if decks have no such field
 
     def __str__(self) -> str:
         return f"{self.question}: {self.what}" if self.question else self.what
@@ -28,7 +28,7 @@ class Lost:
 class Imported:
     deck: Deck
     lost: tuple[Lost, ...] = ()
-    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by their names in the deck
+    pictures: Mapping[str, bytes] = field(default_factory=dict)  # by file name in the deck
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), a little more lenient about blank lines
-inside of braces.
+"""Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), but blank lines inside of braces are
+allowed.
 
-Texts are written as Markdown, which Moodle knows; those with formulas as HTML, where MathJax finds them. Characters
-that mean something are escaped, and every text stands behind the name of its format.
+Texts are written as Markdown, and texts with formulas as HTML, in which MathJax finds them. Special characters are
+escaped, and the name of the format precedes every text.
 """
 
 from __future__ import annotations
@@ -13,11 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.quiz.deck import Deck, Match, Number, Text
+from workshop.quiz.deck import Deck
 from workshop.quiz.formats import importer, markdown_writer, markup
 from workshop.quiz.formats.base import Exported, Imported, Lost
 from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
 from workshop.quiz.formats.importer import DeckBuilder
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.text import Text
 
 _CARRIES = Capacity(
     "GIFT",
@@ -28,42 +31,42 @@ _ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\~=#{}:
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
-    """A deck as GIFT. Raises BadInput where there is no question that GIFT can carry."""
-    made = exportable(deck, _CARRIES, {})
+    """Write a deck as GIFT. Raises BadInput if GIFT can carry none of its questions."""
+    export = exportable(deck, _CARRIES, {})
     blocks = [f"$CATEGORY: {category(deck.title)}"]
-    for question in made.questions:
-        if block := _question(question, made):
+    for question in export.questions:
+        if block := _question(question, export):
             blocks.append(block)
-    return Exported(("\n\n".join(blocks) + "\n").encode(), tuple(made.lost))
+    return Exported(("\n\n".join(blocks) + "\n").encode(), tuple(export.lost))
 
 
-def _question(question: Any, made: Exportable) -> str:
-    answers = _answers(question, made)
+def _question(question: Any, export: Exportable) -> str:
+    answers = _answers(question, export)
     if not answers:
         return ""
     if question.explanation:
         answers.append("####" + _text(question.explanation))
     tags = [tag for tag in question.tags if not set(tag) & set("[]<>`\\")]
     if len(tags) < len(question.tags):
-        made.lose(question, "tags", f"its tags ({', '.join(question.tags)}); GIFT has none with brackets in them")
+        export.lose(question, "tags", f"its tags ({', '.join(question.tags)}); GIFT has none with brackets in them")
     comment = "// " + " ".join(f"[tag:{tag}]" for tag in tags) + "\n" if len(tags) == len(question.tags) > 0 else ""
     brace = "{#" if isinstance(question, Number) else "{"
     lines = "".join(f"\t{answer}\n" for answer in answers)
     return f"{comment}::{_escaped(question.id)}::{_text(question.text)}{brace}\n{lines}}}"
 
 
-def _answers(question: Any, made: Exportable) -> list[str]:
+def _answers(question: Any, export: Exportable) -> list[str]:
     if isinstance(question, Match):
-        return _pairs(question, made)
+        return _pairs(question, export)
     if isinstance(question, Text):
-        return _words(question, made)
+        return _words(question, export)
     if isinstance(question, Number):
         answers = [f"=%100%{decimal(question.answer)}:{margin(question.tolerance, question.answer)}"]
         for near in question.near:
             off = margin(near.tolerance or question.tolerance, near.answer)
             answers.append(f"=%0%{decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
-    each = share(question, made)
+    each = share(question, export)
     answers = []
     for option in question.options:
         if question.type == "single":
@@ -74,31 +77,31 @@ def _answers(question: Any, made: Exportable) -> list[str]:
     return answers
 
 
-def _words(question: Text, made: Exportable) -> list[str]:
+def _words(question: Text, export: Exportable) -> list[str]:
     if any("->" in form for form in (*question.accept, *(form for near in question.near for form in near.accept))):
-        made.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
+        export.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
         return []
     answers = [f"=%100%{_form(form)}" for form in question.accept]
     return answers + [f"=%0%{_form(form)}#{_text(near.feedback)}" for near in question.near for form in near.accept]
 
 
-def _pairs(question: Match, made: Exportable) -> list[str]:
-    plain = rights(question, made, "GIFT")
+def _pairs(question: Match, export: Exportable) -> list[str]:
+    plain = rights(question, export, "GIFT")
     lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
-    return [f"={left}-> {_escaped(right)}" for left, right in zip(lefts, plain, strict=False)]
+    return [f"={left_text}-> {_escaped(right)}" for left_text, right in zip(lefts, plain, strict=False)]
 
 
 def _text(markdown: str, arrow: bool = False) -> str:
-    """A text with its format before it; with `arrow`, one that has no ->."""
-    made = markup.html(markdown).strip()
-    formulas = any(sign in made for sign in ("\\(", "\\[", "<span></span>"))
+    """A text behind the name of its format. With `arrow`, a text with -> is written as HTML, which escapes it."""
+    html = markup.html(markdown).strip()
+    formulas = any(sign in html for sign in ("\\(", "\\[", "<span></span>"))
     if formulas or (arrow and "->" in markdown):
-        return "[html]" + _escaped(made)
+        return "[html]" + _escaped(html)
     return "[markdown]" + _escaped(markdown.strip())
 
 
 def _form(words: str) -> str:
-    """An accepted form, in which a star would stand for anything; [plain] keeps a % or [ from being read."""
+    """An accepted form. Its stars are escaped, because a star is a wildcard; behind [plain], % and [ are ordinary."""
     return "[plain]" + _escaped(words.replace("*", "\\*"))
 
 
@@ -106,7 +109,7 @@ def _escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-# Escaped characters stand here as characters of a private plane until the text has been taken apart.
+# While a text is parsed, characters of a private plane stand for its escaped characters.
 _PRIVATE = 0xF0000
 _ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
 _WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
@@ -118,7 +121,7 @@ _TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
 
 @dataclass
 class _GiftBlock:
-    """One question as it stands in the file; escaped characters are hidden."""
+    """One question of the file; escaped characters are hidden."""
 
     line: int
     text: str
@@ -135,54 +138,54 @@ class _GiftAnswer:
 
 class _GiftReader:
     def __init__(self, name: str) -> None:
-        self.taken = DeckBuilder(name)
+        self.builder = DeckBuilder(name)
         self.format = "moodle"
         self.lost: list[str] = []
 
     def markdown(self, text: str) -> str:
-        """A text in its format, or in the question's, as Markdown."""
-        found = _FORMAT.match(text)
-        format, words = (found[1], text[found.end() :]) if found else (self.format, text)
-        made = importer.converted(_shown(words), format)
-        self.lost += made.lost + [f"the picture {address[:60]}" for address, _ in made.pictures]
-        return made.text
+        """A text as Markdown, from its own format or the question's."""
+        match = _FORMAT.match(text)
+        format, words = (match[1], text[match.end() :]) if match else (self.format, text)
+        converted = importer.converted(_unhidden(words), format)
+        self.lost += converted.lost + [f"the picture {address[:60]}" for address, _ in converted.pictures]
+        return converted.text
 
     def plain(self, text: str) -> str:
-        return _shown(_FORMAT.sub("", text, count=1)).strip()
+        return _unhidden(_FORMAT.sub("", text, count=1)).strip()
 
     def question(self, block: _GiftBlock) -> None:
         self.lost, self.format = [], "moodle"
         title, text = "", block.text
         if text.startswith("::") and "::" in text[2:]:
             title, text = text[2:].split("::", 1)
-            title, text = _shown(title).strip(), text.strip()
+            title, text = _unhidden(title).strip(), text.strip()
         before, brace, rest = text.partition("{")
         inside, _, after = rest.partition("}")
-        if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it took later questions in
-            raise BadInput(f"{self.taken.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
-        if found := _FORMAT.match(text):
-            self.format = found[1]
-        label = title or _shown(_FORMAT.sub("", before, count=1))
+        if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it swallows later questions
+            raise BadInput(f"{self.builder.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+        if match := _FORMAT.match(text):
+            self.format = match[1]
+        label = title or _unhidden(_FORMAT.sub("", before, count=1))
         if not brace and "}" not in text:
-            self.taken.leave(label, "not taken: a description, which asks for nothing")
+            self.builder.leave(label, "not taken: a description, which asks for nothing")
             return
         if set("{}") & {*before, *inside, *after}:
-            self.taken.leave(label, f"not taken: {_several(text)}")
+            self.builder.leave(label, f"not taken: {_several(text)}")
             return
         gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
-        whole = before.rstrip() if not after.strip() else before + gap + after
+        question_text = before.rstrip() if not after.strip() else before + gap + after
         inside, _, explanation = inside.rpartition("####") if "####" in inside else (inside, "", "")
-        made: dict[str, Any] = {"text": self.markdown(whole), "explanation": self.markdown(explanation)}
-        made |= {"id": self.taken.new_id(title or block.id or made["text"][:60]), "tags": block.tags}
+        fields: dict[str, Any] = {"text": self.markdown(question_text), "explanation": self.markdown(explanation)}
+        fields |= {"id": self.builder.new_id(title or block.id or fields["text"][:60]), "tags": block.tags}
         try:
-            made |= self.answers(inside.strip())
+            fields |= self.answers(inside.strip())
         except ValueError as error:
-            self.taken.leave(label, f"not taken: {error}")
+            self.builder.leave(label, f"not taken: {error}")
             return
-        self.taken.add(made, self.lost)
+        self.builder.add(fields, self.lost)
 
     def answers(self, text: str) -> dict[str, Any]:
-        """The type and the answers of a question. Raises ValueError with the reason why it can't be taken."""
+        """The type and the answers of a question. Raises ValueError with the reason if decks can't contain it."""
         if not text:
             raise ValueError("an essay, which a person has to judge")
         if text.startswith("#"):
@@ -197,25 +200,27 @@ class _GiftReader:
         return self.words(text)
 
     def listed(self, text: str, first: str = "=") -> list[_GiftAnswer]:
-        """The answers that stand in braces; `first` is the sign of one that begins without any.
+        """The answers in braces; `first` is the sign of a first answer without a sign.
 
-        Those without a text are none, as in Moodle: `~=right` is one answer.
+        As in Moodle, answers without a text don't count: `~=right` is one answer.
         """
         answers = _listed(text if text.lstrip().startswith(("=", "~")) else first + text)
-        self.lost += ["the feedback on an answer without a text" for one in answers if one.feedback and not one.text]
-        return [one for one in answers if one.text]
+        self.lost += [
+            "the feedback on an answer without a text" for answer in answers if answer.feedback and not answer.text
+        ]
+        return [answer for answer in answers if answer.text]
 
     def choices(self, text: str) -> dict[str, Any]:
         options = []
-        for one in self.listed(text, "~"):
-            feedback = self.markdown(one.feedback)
-            options.append({"text": self.markdown(one.text), "feedback": feedback, "share": one.weight})
-        made, lost = importer.choices(options, "=" in text)
+        for answer in self.listed(text, "~"):
+            feedback = self.markdown(answer.feedback)
+            options.append({"text": self.markdown(answer.text), "feedback": feedback, "share": answer.weight})
+        question, lost = importer.choices(options, "=" in text)
         self.lost += lost
-        return made
+        return question
 
     def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
-        wrong, right = (self.markdown(one) for one in [*feedback, "", ""][:2])
+        wrong, right = (self.markdown(part) for part in [*feedback, "", ""][:2])
         options = [
             {"text": text, "right": yes == true, "feedback": right if yes == true else wrong}
             for text, yes in (("True", True), ("False", False))
@@ -223,31 +228,33 @@ class _GiftReader:
         return {"type": "single", "options": options, "shuffle": False}
 
     def words(self, text: str) -> dict[str, Any]:
-        found = self.listed(text)
+        answers = self.listed(text)
         return importer.forms(
-            ((self.plain(one.text), one.weight, self.markdown(one.feedback)) for one in found), self.lost
+            ((self.plain(answer.text), answer.weight, self.markdown(answer.feedback)) for answer in answers), self.lost
         )
 
     def numbers(self, text: str) -> dict[str, Any]:
         text, _, wrong = text.partition("~")
         if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
             self.lost.append("the feedback on any other number")
-        found = self.listed(text)
-        answers = ((*_range(self.plain(one.text)), one.weight, self.markdown(one.feedback)) for one in found)
+        parsed = self.listed(text)
+        answers = (
+            (*_range(self.plain(answer.text)), answer.weight, self.markdown(answer.feedback)) for answer in parsed
+        )
         return importer.numbers(answers, self.lost)
 
     def pairs(self, text: str) -> dict[str, Any]:
         pairs = []
         for piece in filter(str.strip, text.split("=")):
-            left, arrow, right = piece.partition("->")
+            left_text, arrow, right = piece.partition("->")
             if not arrow:
-                raise ValueError(f"{_shown(piece).strip()[:40]!r} should have -> in it, as all pairs")
-            pairs.append((self.markdown(left), markdown_writer.escaped(_shown(right).strip())))
+                raise ValueError(f"{_unhidden(piece).strip()[:40]!r} should have -> in it, as all pairs")
+            pairs.append((self.markdown(left_text), markdown_writer.escaped(_unhidden(right).strip())))
         return importer.matches(pairs)
 
 
 def read(data: bytes, name: str) -> Imported:
-    """A deck from GIFT. Raises BadInput with the file and the line."""
+    """Read a deck from GIFT. Raises BadInput with the file and the line."""
     reader = _GiftReader(name)
     paths: list[str] = []
     for block in _blocks(importer.text_of(data, name, "GIFT")):
@@ -255,23 +262,23 @@ def read(data: bytes, name: str) -> Imported:
             paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
         else:
             reader.question(block)
-    found = reader.taken
+    builder = reader.builder
     if paths:
-        found.title = found.id = importer.category(paths[0])
+        builder.title = builder.id = importer.category(paths[0])
         if len(set(paths)) > 1:
-            found.lost.append(Lost("", f"its {len(set(paths))} categories; all questions are in one deck"))
-    return found.imported()
+            builder.lost.append(Lost("", f"its {len(set(paths))} categories; all questions are in one deck"))
+    return builder.imported()
 
 
 def _blocks(text: str) -> Iterator[_GiftBlock]:
-    """Questions and categories: what stands between blank lines that aren't in braces."""
+    """Questions and categories, separated by blank lines outside of braces."""
     lines: list[str] = []
     tags: list[str] = []
     id, began, depth = "", 1, 0
     for number, line in enumerate([*_hidden(text).split("\n"), ""], 1):
         if line.lstrip().startswith("//"):
             for kind, value in _TAG.findall(line):
-                value = _shown(value).replace("\\]", "]").strip()
+                value = _unhidden(value).replace("\\]", "]").strip()
                 tags, id = ([*tags, value], id) if kind == "tag" else (tags, value)
             continue
         if line.strip() or depth:
@@ -287,26 +294,26 @@ def _blocks(text: str) -> Iterator[_GiftBlock]:
 
 
 def _several(text: str) -> str:
-    """Why a question isn't taken whose braces aren't one pair."""
+    """Why a question without exactly one pair of braces isn't imported."""
     pairs = text.count("{")
-    found = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
-    return f"{found}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
+    problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
+    return f"{problem}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
 
 
 def _listed(text: str) -> list[_GiftAnswer]:
-    """Answers with their weights: 1 for =, 0 for ~, or as %…% says."""
-    made = []
+    """Answers with their weights: 1 for =, 0 for ~, or the number in %…%."""
+    answers = []
     for sign, piece in re.findall(r"([=~])([^=~]*)", text):
         weight, piece = 1.0 if sign == "=" else 0.0, piece.strip()
-        if found := _WEIGHT.match(piece):
-            weight, piece = float(found[1]) / 100, piece[found.end() :]
+        if match := _WEIGHT.match(piece):
+            weight, piece = float(match[1]) / 100, piece[match.end() :]
         words, _, feedback = piece.partition("#")
-        made.append(_GiftAnswer(words.strip(), weight, feedback.strip()))
-    return made
+        answers.append(_GiftAnswer(words.strip(), weight, feedback.strip()))
+    return answers
 
 
 def _range(text: str) -> tuple[float, float]:
-    """A number and by how much it may be off, from 3, 3:0.1 or 1..5. Raises ValueError."""
+    """A number and its tolerance, from 3, 3:0.1 or 1..5. Raises ValueError."""
     try:
         low, dots, high = text.partition("..")
         if dots:
@@ -319,16 +326,16 @@ def _range(text: str) -> tuple[float, float]:
 
 
 def _hidden(text: str) -> str:
-    """The text with its escaped characters out of the way."""
-    text = "".join("\ufffd" if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)
-    return _ESCAPED.sub(lambda found: chr(_PRIVATE + ord("\n" if found[1] == "n" else found[1])), text)
+    """The text with its escaped characters replaced by private ones."""
+    text = text.translate(dict.fromkeys(range(_PRIVATE, _PRIVATE + 128), "\ufffd"))
+    return _ESCAPED.sub(lambda match: chr(_PRIVATE + ord("\n" if match[1] == "n" else match[1])), text)
 
 
 def _raw(text: str) -> str:
-    """The hidden characters as they stood in the file: in categories, nothing is escaped."""
+    """The original text with its backslashes, for categories, in which nothing is escaped."""
     private = {_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"}
     return text.translate(private)
 
 
-def _shown(text: str) -> str:
-    return "".join(chr(ord(one) - _PRIVATE) if _PRIVATE <= ord(one) < _PRIVATE + 128 else one for one in text)
+def _unhidden(text: str) -> str:
+    return text.translate({_PRIVATE + code: code for code in range(128)})

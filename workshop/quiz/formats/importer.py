@@ -1,4 +1,4 @@
-"""What reading a format has in common: questions become those of a deck, or are named with the reason why not."""
+"""The common parts of all imports: building a deck from the read questions, and listing losses with their reasons."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
-from workshop.quiz import pictures
-from workshop.quiz.deck import Deck, Question
-from workshop.quiz.formats import markdown_writer
+from workshop.quiz import pictures, types
+from workshop.quiz.deck import Deck
+from workshop.quiz.formats import html_tree, markdown_writer
 from workshop.quiz.formats.base import Imported, Lost
 from workshop.quiz.formats.markdown_writer import MarkdownText
 from workshop.quiz.parts import Picture
@@ -25,7 +25,6 @@ from workshop.quiz.parts import Picture
 _HTML = re.compile(r"<[A-Za-z/!]|&#?\w+;|\\[(\[]|\$\$")
 _MATH = re.compile(r"\\\\\((.+?)\\\\\)|\\\\\[(.+?)\\\\\]", re.DOTALL)
 MOST = 200  # questions of a deck
-_ONE: TypeAdapter[Any] = TypeAdapter(Question)
 
 
 def slug(text: str, otherwise: str) -> str:
@@ -35,7 +34,7 @@ def slug(text: str, otherwise: str) -> str:
 
 
 class DeckBuilder:
-    """The questions of a file, as they are read one after the other."""
+    """Collects the questions of a file while they are read."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -49,104 +48,106 @@ class DeckBuilder:
 
     def new_id(self, title: str) -> str:
         """An id that no other question has."""
-        wanted = slug(title, f"question-{len(self.questions) + 1}")
-        made, number = wanted, 2
-        while made in self._ids:
-            made, number = f"{wanted[:55].rstrip('-')}-{number}", number + 1
-        return made
+        stem = slug(title, f"question-{len(self.questions) + 1}")
+        candidate, number = stem, 2
+        while candidate in self._ids:
+            candidate, number = f"{stem[:55].rstrip('-')}-{number}", number + 1
+        return candidate
 
     def add(self, question: Mapping[str, Any], lost: list[str] | None = None) -> bool:
-        """Take a question, whose id is free, with what it lost on the way; or tell why not, and return False."""
+        """Add a question with an unused id, and its losses. If it is invalid, list the reason and return False."""
         id = str(question["id"])
         if len(self.questions) == MOST:
             self.leave(id, f"not taken, because a deck has at most {MOST} questions")
             return False
         try:
-            made = _ONE.validate_python({name: value for name, value in question.items() if value not in ("", None)})
+            validated = types.classes()[question["type"]].model_validate(
+                {name: value for name, value in question.items() if value not in ("", None)}
+            )
         except ValidationError as error:
-            said = re.sub(rf"(^|; ){question['type']}[.:] ?", r"\1", str(bad_input(error)))
-            self.leave(id, f"not taken: {said[:300]}")
+            reason = re.sub(rf"(^|; ){question['type']}[.:] ?", r"\1", str(bad_input(error)))
+            self.leave(id, f"not taken: {reason[:300]}")
             return False
         self._ids.add(id)
-        self.questions.append(made)
+        self.questions.append(validated)
         self.lost += [Lost(id, what) for what in dict.fromkeys(lost or ())]
         return True
 
     def take(self, title: str, reader: QuestionReader) -> None:
-        """Take what is read, with its pictures; or tell why not."""
+        """Add the reader's question with its pictures, or list the reason why not."""
         try:
-            made = reader.question()
+            question = reader.question()
         except ValueError as error:
             self.leave(title, f"not taken: {error}")
             return
-        if self.add(made, reader.lost):
+        if self.add(question, reader.lost):
             self.pictures |= reader.pictures
 
     def leave(self, title: str, why: str) -> None:
-        """Tell that a question isn't taken."""
+        """List a question that isn't imported, with the reason."""
         self.lost.append(Lost(" ".join(title.split())[:60] or f"question {len(self.questions) + 1}", why, "question"))
 
     def imported(self) -> Imported:
-        """The deck. Raises BadInput where there is no question that could be taken."""
+        """The deck. Raises BadInput if no question could be imported."""
         if not self.questions:
-            why = f" ({'; '.join(str(one) for one in self.lost[:5])})" if self.lost else ""
+            why = f" ({'; '.join(str(loss) for loss in self.lost[:5])})" if self.lost else ""
             raise BadInput(f"{self.name} has no question that a deck can hold{why}.")
         stem = Path(self.name).stem
         title = " ".join(self.title.split())[:500] or stem[:500] or "Questions"
-        alike = {}
-        for part in ("seconds", "points"):  # what all questions have alike, the deck says for them
+        common = {}
+        for part in ("seconds", "points"):  # a value that all questions share becomes the deck's
             values = {
                 getattr(question, part) for question in self.questions if question.type != "poll" or part != "points"
             }
             if len(values) == 1 and (value := values.pop()) is not None:
-                alike[part] = value
+                common[part] = value
         deck = Deck(
             deck=slug(self.id or stem, "questions"),
             title=title,
             about=self.about[:10_000],
-            questions=tuple(question.model_copy(update=dict.fromkeys(alike)) for question in self.questions),
-            **alike,
+            questions=tuple(question.model_copy(update=dict.fromkeys(common)) for question in self.questions),
+            **common,
         )
         return Imported(deck, tuple(self.lost), self.pictures)
 
 
 class QuestionReader(ABC):
-    """One question as it is read: its id, its picture, and what is lost on the way."""
+    """Reads one question: its id, its fields, its picture and its losses."""
 
-    def __init__(self, id: str, found: DeckBuilder) -> None:
-        self.id, self.found = id, found
+    def __init__(self, id: str, builder: DeckBuilder) -> None:
+        self.id, self.builder = id, builder
         self.lost: list[str] = []
         self.picture: dict[str, str] | None = None
         self.pictures: dict[str, bytes] = {}
 
     @abstractmethod
     def question(self) -> dict[str, Any]:
-        """The question as a deck has it. Raises ValueError with the reason why it can't be taken."""
+        """The fields of the deck's question. Raises ValueError with the reason if decks can't contain it."""
 
-    def text(self, made: MarkdownText, load: Callable[[str], bytes | None] | None) -> str:
-        """A text, whose first picture that `load` finds becomes the question's."""
-        self.lost += made.lost
-        for address, alt in made.pictures:
+    def text(self, converted: MarkdownText, load: Callable[[str], bytes | None] | None) -> str:
+        """A text as Markdown; its first picture that `load` finds becomes the question's picture."""
+        self.lost += converted.lost
+        for address, alt in converted.pictures:
             if load is None or self.picture is not None or not self._take(address, alt, load(address)):
                 self.lost.append(f"the picture {address[:60].removeprefix('@@PLUGINFILE@@/')}")
-        return made.text
+        return converted.text
 
     def _take(self, address: str, alt: str, data: bytes | None) -> bool:
-        """Whether a picture is one that decks can show."""
+        """Use a picture for the question; False if decks can't show it."""
         if data is None:
             return False
         path = PurePosixPath(unquote(address))
-        kept = f"{slug(path.stem, 'picture')}{path.suffix.lower()}"
-        if self.found.pictures.get(kept, data) != data:
-            kept = f"{self.id}-{kept}"
+        filename = f"{slug(path.stem, 'picture')}{path.suffix.lower()}"
+        if self.builder.pictures.get(filename, data) != data:
+            filename = f"{self.id}-{filename}"
         with tempfile.TemporaryDirectory() as folder:
             try:
-                (Path(folder) / kept).write_bytes(data)
-                pictures.load(Path(folder), Picture(file=kept, alt="-"))
+                (Path(folder) / filename).write_bytes(data)
+                pictures.load(Path(folder), Picture(file=filename, alt="-"))
             except (BadInput, OSError):
                 return False
-        self.pictures[kept] = data
-        self.picture = {"file": kept, "alt": " ".join(alt.split())[:500] or "a picture"}
+        self.pictures[filename] = data
+        self.picture = {"file": filename, "alt": " ".join(alt.split())[:500] or "a picture"}
         return True
 
 
@@ -162,29 +163,31 @@ def text_of(data: bytes, name: str, format: str) -> str:
 
 
 def category(path: str) -> str:
-    """The last name of Moodle's path of categories, in which a slash that belongs to a name is written twice."""
+    """The last name of Moodle's path of categories, in which a slash inside of a name is doubled."""
     return re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/").strip()
 
 
 def converted(text: str, format: str) -> MarkdownText:
-    """A text of Moodle's as Markdown, by the name of its format: html, markdown, plain (plain_text), or its own, where
-    a new line is one and everything else HTML."""
+    """A text from Moodle as Markdown, by the name of its format: html, markdown, plain (plain_text), or Moodle's own
+    format, which is HTML with line breaks at new lines."""
     text = text.strip()
     if format == "markdown":
         return MarkdownText(_MATH.sub(_formula, text))
     if format.startswith("plain") or (format != "html" and not _HTML.search(text)):
         return MarkdownText(markdown_writer.escaped(text))
-    return markdown_writer.markdown(text if format == "html" else text.replace("\n", "<br>"))
+    if format == "html":
+        return markdown_writer.markdown(html_tree.with_words(text, typed=False))
+    return markdown_writer.markdown(html_tree.with_words(text, typed=True).replace("\n", "<br>"))
 
 
-def _formula(found: re.Match[str]) -> str:
-    """A formula in Moodle's Markdown, where its backslashes and marks are escaped."""
-    tex = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", (found[1] or found[2]).strip())
-    return f"${tex}$" if found[1] else f"$${tex}$$"
+def _formula(match: re.Match[str]) -> str:
+    """A formula from Moodle's Markdown, without the escapes of its backslashes and marks."""
+    tex = re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", (match[1] or match[2]).strip())
+    return f"${tex}$" if match[1] else f"$${tex}$$"
 
 
 def number(text: str) -> float:
-    """A number as people and programs write it: 1,5 and 1.5. Raises ValueError."""
+    """A number with a decimal comma or point: 1,5 and 1.5. Raises ValueError."""
     value = float(text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip())
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is no finite number")
@@ -192,8 +195,8 @@ def number(text: str) -> float:
 
 
 def forms(answers: Iterable[tuple[str, float, str]], lost: list[str]) -> dict[str, Any]:
-    """Forms with a share of the points and a feedback each, as a question of words; `lost` takes what a deck can't
-    hold. In a form, a star stands for anything. Raises ValueError where no form has all points."""
+    """A text question from forms, each with a share of the points and a feedback; losses are added to `lost`. In a
+    form, a star is a wildcard. Raises ValueError if no form gets all points."""
     accept: list[str] = []
     near: dict[str, list[str]] = {}
     for form, share, feedback in answers:
@@ -213,13 +216,13 @@ def forms(answers: Iterable[tuple[str, float, str]], lost: list[str]) -> dict[st
 
 
 def words_of(accept: list[str], near: Mapping[str, list[str]]) -> dict[str, Any]:
-    """A question of words; `near` has wrong forms by their feedback."""
+    """A text question; `near` has wrong forms by their feedback."""
     return {"type": "text", "accept": accept, "near": [{"accept": v, "feedback": k} for k, v in near.items()]}
 
 
 def numbers(answers: Iterable[tuple[float, float, float, str]], lost: list[str]) -> dict[str, Any]:
-    """Numbers, by how much each may be off, its share of the points and its feedback, as a question; `lost` takes what
-    a deck can't hold. Raises ValueError where no number has all points."""
+    """A number question from numbers, each with a tolerance, a share of the points and a feedback; losses are added to
+    `lost`. Raises ValueError if no number gets all points."""
     right, near = [], []
     for value, off, share, feedback in answers:
         if share == 1:
@@ -238,17 +241,21 @@ def numbers(answers: Iterable[tuple[float, float, float, str]], lost: list[str])
 
 
 def matches(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Lefts and rights as a question; what belongs to nothing has no left."""
-    known = list(pairs)
-    found = [{"left": left, "right": right} for left, right in known if left]
-    return {"type": "match", "pairs": found, "extra": [right for left, right in known if right and not left]}
+    """A match question from left and right sides; a right side that belongs to nothing has an empty left side."""
+    all_pairs = list(pairs)
+    matched = [{"left": left_text, "right": right} for left_text, right in all_pairs if left_text]
+    return {
+        "type": "match",
+        "pairs": matched,
+        "extra": [right for left_text, right in all_pairs if right and not left_text],
+    }
 
 
 def choices(options: list[dict[str, Any]], single: bool) -> tuple[dict[str, Any], list[str]]:
-    """Options with a `share` of the points each, as a question of a deck; and what was lost of the shares.
+    """A choice question from options, each with a `share` of the points; and the losses.
 
-    A single choice has its whole points for one option; in a multiple choice, the right ones share the points, and
-    wrong ones take as much away.
+    In a deck's single choice, one option gets all points. In a multiple choice, the right options share the points,
+    and each wrong option takes away as much.
     """
     lost: list[str] = []
     shares = [option.pop("share") for option in options]
@@ -257,8 +264,8 @@ def choices(options: list[dict[str, Any]], single: bool) -> tuple[dict[str, Any]
         rights = [share == best and share > 0 for share in shares]
         partly = [share for share, right in zip(shares, rights, strict=True) if not right and share]
         if partly or (best not in (0.0, 1.0) and best < 0.995):
-            told = [words.percent(share) for share in shares if share]
-            lost.append(f"shares of the points for options that are partly right ({', '.join(told)})")
+            percentages = [words.percent(share) for share in shares if share]
+            lost.append(f"shares of the points for options that are partly right ({', '.join(percentages)})")
         type = "single" if sum(rights) == 1 else "multiple"
         if type == "multiple" and sum(rights) > 1:
             lost.append("that one of several right options is enough; all of them have to be chosen")

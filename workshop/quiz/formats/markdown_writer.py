@@ -1,8 +1,10 @@
-"""HTML of other programs as Markdown. `markup` is the way there."""
+"""Converts HTML of other programs to Markdown. `markup` converts Markdown to HTML."""
 
 from __future__ import annotations
 
 import re
+from builtins import list as list_  # the writer has a method of that name
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workshop.quiz.formats import markup
@@ -22,9 +24,9 @@ from workshop.quiz.formats.html_tree import (
 )
 
 _PLAIN = {"span", "div", "body", "font", "tbody", "thead", "tfoot", "section", "article", "main", "abbr", "label"}
-_BREAK = "\0"  # stands for a new line until a paragraph is complete
+_BREAK = "\0"  # replaces line breaks until a paragraph is complete
 _SPACE = re.compile("[ \t\r\f\u00a0]*\n[ \t\r\f\n\u00a0]*|[ \t\r\f\u00a0]+")
-# What would be a mark in Markdown, and isn't meant so.
+# Characters of plain text that Markdown would read as marks.
 _MARKS = re.compile(
     r"\\(?=[!-/:-@\[-`{-~]|\s|$)|`|\$|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|(?<! )\*|\*(?! )"
     r"|\[|\](?=[(\[:])|<(?=[A-Za-z][^<>\s]*[:@])|&(?=#?\w+;)|\{(?=[a-z][a-z0-9_]*\})"
@@ -36,7 +38,7 @@ _SAFE = re.compile(r"(?:https?://|mailto:|[^:]*$)", re.IGNORECASE)
 
 @dataclass
 class MarkdownText:
-    """Markdown, the pictures that were in the text (address, description), and what was lost, in words."""
+    """Markdown, the pictures of the text (address, description), and the losses, in words."""
 
     text: str
     pictures: list[tuple[str, str]] = field(default_factory=list)
@@ -44,10 +46,10 @@ class MarkdownText:
 
 
 def markdown(html: str) -> MarkdownText:
-    """HTML as Markdown. A picture is taken out of the text; what Markdown has no mark for stays as its words."""
+    """HTML as Markdown. Pictures are removed from the text; elements that Markdown lacks become their words."""
     root, lost = parse(html.replace(_BREAK, ""))
     tried = []
-    for emphasis in "*_":  # where marks touch each other, one of the two often reads as it was meant
+    for emphasis in "*_":  # if marks touch each other, often only one of these is read correctly
         writer = _Writer(emphasis)
         text = "\n\n".join(writer.blocks(root)).strip()
         tried.append(MarkdownText(text, writer.pictures, [*lost, *writer.lost]))
@@ -64,7 +66,7 @@ def escaped(text: str) -> str:
 
 
 def _marked(text: str) -> str:
-    return _MARKS.sub(lambda found: "\\" + found[0], text)
+    return _MARKS.sub(lambda match: "\\" + match[0], text)
 
 
 def _line(line: str) -> str:
@@ -74,24 +76,24 @@ def _line(line: str) -> str:
 class _Writer:
     def __init__(self, emphasis: str) -> None:
         self.emphasis = emphasis
-        self.dots = True  # how lists are marked: 1. and -, or 1) and *
+        self.dots = True  # the marks of lists: 1. and - if true, else 1) and *
         self.pictures: list[tuple[str, str]] = []
         self.lost: list[str] = []
 
     def blocks(self, element: HtmlElement) -> list[str]:
-        """The blocks of Markdown that an element's children are."""
-        made: list[str] = []
-        words: list[HtmlElement | str] = []
+        """The Markdown blocks of an element's children."""
+        blocks: list[str] = []
+        words: list_[HtmlElement | str] = []
         for child in [*element.children, None]:
             if child is not None and (isinstance(child, str) or not _is_block(child)):
                 words.append(child)
                 continue
-            if words and (said := self.paragraph(words)):
-                made.append(said)
+            if words and (paragraph := self.paragraph(words)):
+                blocks.append(paragraph)
             words = []
             if child is not None:
-                made += self.block(child)
-        return made
+                blocks += self.block(child)
+        return blocks
 
     def block(self, element: HtmlElement) -> list[str]:
         match element.tag:
@@ -103,15 +105,15 @@ class _Writer:
                 return ["\n".join(f"> {line}".rstrip() for line in "\n\n".join(self.blocks(element)).split("\n"))]
             case "ul" | "ol":
                 dots = self.dots
-                made = self.list(element, dots)
-                self.dots = not dots  # two lists in a row would read as one
-                return [made]
+                markdown = self.list(element, dots)
+                self.dots = not dots  # with equal marks, two lists in a row would become one
+                return [markdown]
             case "table":
                 return [self.table(element)]
             case "h1" | "h2" | "h3" | "h4" | "h5" | "h6":
-                said = " ".join(" ".join(self.blocks(element)).split())
-                said = said if not said.endswith("#") else said[:-1] + "\\#"
-                return [f"{'#' * int(element.tag[1])} {said}".rstrip()]
+                heading = " ".join(" ".join(self.blocks(element)).split())
+                heading = heading if not heading.endswith("#") else heading[:-1] + "\\#"
+                return [f"{'#' * int(element.tag[1])} {heading}".rstrip()]
         return self.blocks(element)
 
     def list(self, element: HtmlElement, dots: bool) -> str:
@@ -123,9 +125,9 @@ class _Writer:
         for number, item in enumerate(items, first):
             mark = f"{number}{').'[dots]} " if numbered else "*-"[dots] + " "
             self.dots = True
-            held = (("\n\n" if loose else "\n").join(self.blocks(item)) if item.children else "").split("\n")
-            lines.append(mark + held[0])
-            lines += [" " * len(mark) + line if line else "" for line in held[1:]]
+            item_lines = (("\n\n" if loose else "\n").join(self.blocks(item)) if item.children else "").split("\n")
+            lines.append(mark + item_lines[0])
+            lines += [" " * len(mark) + line if line else "" for line in item_lines[1:]]
             if loose:
                 lines.append("")
         return "\n".join(lines).rstrip()
@@ -134,37 +136,37 @@ class _Writer:
         rows = []
         for row in elements(element, {"tr"}):
             cells = [child for child in row.children if isinstance(child, HtmlElement) and child.tag in ("td", "th")]
-            said = [" ".join(" ".join(self.blocks(cell)).split()) for cell in cells]
-            rows.append("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in said) + " |")
+            texts = [" ".join(" ".join(self.blocks(cell)).split()) for cell in cells]
+            rows.append("| " + " | ".join(re.sub(r"(?<!\\)\|", r"\\|", cell) for cell in texts) + " |")
         if not rows:
             return ""
         columns = max(len(re.findall(r"(?<!\\)\|", row)) for row in rows) - 1
         return "\n".join([rows[0], "|" + " --- |" * columns, *rows[1:]])
 
-    def paragraph(self, words: list[HtmlElement | str]) -> str:
+    def paragraph(self, words: Sequence[HtmlElement | str]) -> str:
         self.dots = True
-        said = self.inline(words, True).strip(f" \n{_BREAK}")
-        lines = [line.strip(" ") for line in re.sub(rf"[ \n]*{_BREAK}[ \n{_BREAK}]*", r"\\\n", said).split("\n")]
+        text = self.inline(words, True).strip(f" \n{_BREAK}")
+        lines = [line.strip(" ") for line in re.sub(rf"[ \n]*{_BREAK}[ \n{_BREAK}]*", r"\\\n", text).split("\n")]
         return "\n".join(_line(line) for line in lines if line)
 
-    def inline(self, words: list[HtmlElement | str], alone: bool = False) -> str:
-        whole = [word for word in words if not isinstance(word, str) or word.strip()]
-        if alone and len(whole) == 1 and isinstance(whole[0], str):
-            found = FORMULA.fullmatch(whole[0].strip())
-            if found and found[1] is None and (tex := tex_of(found)):
+    def inline(self, words: Sequence[HtmlElement | str], alone: bool = False) -> str:
+        nonblank = [word for word in words if not isinstance(word, str) or word.strip()]
+        if alone and len(nonblank) == 1 and isinstance(nonblank[0], str):
+            match = FORMULA.fullmatch(nonblank[0].strip())
+            if match and match[1] is None and (tex := tex_of(match)):
                 return f"$${tex}$$"
         return "".join(self.text(word) if isinstance(word, str) else self.element(word, alone) for word in words)
 
     def text(self, words: str) -> str:
-        made, done = [], 0
-        for found in FORMULA.finditer(words):
-            if tex := tex_of(found):
-                made += [self.characters(words[done : found.start()]), f"${tex}$" if found[1] else f"$${tex}$$"]
-                done = found.end()
-        return "".join(made) + self.characters(words[done:])
+        parts, done = [], 0
+        for match in FORMULA.finditer(words):
+            if tex := tex_of(match):
+                parts += [self.characters(words[done : match.start()]), f"${tex}$" if match[1] else f"$${tex}$$"]
+                done = match.end()
+        return "".join(parts) + self.characters(words[done:])
 
     def characters(self, words: str) -> str:
-        return _marked(_SPACE.sub(lambda found: "\n" if "\n" in found[0] else " ", words))
+        return _marked(_SPACE.sub(lambda match: "\n" if "\n" in match[0] else " ", words))
 
     def element(self, element: HtmlElement, alone: bool = False) -> str:
         tag = element.tag
@@ -179,27 +181,34 @@ class _Writer:
             return _coded(element.text())
         if tag in ("sub", "sup"):
             return self.raised(element)
-        said = self.inline(element.children)
+        text = self.inline(element.children)
         if tag in STRONG or tag in EMPHASIS:
             mark = self.emphasis if tag in EMPHASIS else "**"
-            inner = said.strip()
-            return said.replace(inner, f"{mark}{inner}{mark}", 1) if inner else said
+            inner = text.strip()
+            return text.replace(inner, f"{mark}{inner}{mark}", 1) if inner else text
         if tag == "a":
-            return self.link(element, said)
+            return self.link(element, text)
         if tag not in _PLAIN and tag not in BLOCKS:
             self.lost.append(f"the mark <{tag}> of a part of the text")
-        return said
+        return text
 
-    def link(self, element: HtmlElement, said: str) -> str:
+    def link(self, element: HtmlElement, text: str) -> str:
         address = element.attributes.get("href", "")
-        if not said.strip() or not _SAFE.match(address) or re.search(r"[\s<>\\]", address):
+        if (
+            not text.strip()
+            or "href" not in element.attributes
+            or not _SAFE.match(address)
+            or re.search(r"[\s<>\\]", address)
+        ):
             self.lost.append("a link's address")
-            return said
-        return f"[{said}](<{address}>)"
+            return text
+        return f"[{text}](<{address}>)"
 
     def formula(self, element: HtmlElement) -> str:
-        for one in elements(element, {"annotation"}):
-            if one.attributes.get("encoding") == "application/x-tex" and (tex := between_dollars(one.text().strip())):
+        for annotation in elements(element, {"annotation"}):
+            if annotation.attributes.get("encoding") == "application/x-tex" and (
+                tex := between_dollars(annotation.text().strip())
+            ):
                 return f"$${tex}$$" if element.attributes.get("display") == "block" else f"${tex}$"
         self.lost.append("a formula in MathML, of which only the characters are left")
         return _marked(" ".join(element.text().split()))
@@ -231,7 +240,7 @@ def _coded(text: str) -> str:
 
 def _fenced(element: HtmlElement) -> str:
     text = element.text().replace("\r\n", "\n").removesuffix("\n")
-    inside = [one for one in element.children if isinstance(one, HtmlElement)]
+    inside = [child for child in element.children if isinstance(child, HtmlElement)]
     named = re.match(r"language-(\S+)", inside[0].attributes.get("class", "")) if inside else None
     language = named[1].replace("\\", "\\\\").replace("&", "\\&") if named else ""
     mark = "~" if "`" in language else "`"  # what follows backticks can't have one

@@ -1,7 +1,7 @@
-"""Moodle XML, written. `moodle_reader` reads it.
+"""Writes Moodle XML. `moodle_reader` reads it.
 
-Texts are HTML with formulas where MathJax finds them; pictures stand in the file. The deck is a category, whose
-questions carry their names as id numbers.
+Texts are HTML with formulas for MathJax; the file contains the pictures. The deck becomes a category. The ids of its
+questions become id numbers.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from urllib.parse import quote
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from workshop.quiz.deck import Deck, Match, Number, Order, Text
+from workshop.quiz.deck import Deck
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.exporter import Capacity, Exportable, category, decimal, exportable, margin, rights, share
 from workshop.quiz.formats.moodle_reader import read
 from workshop.quiz.formats.xml import add
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.order import Order
+from workshop.quiz.types.text import Text
 
 __all__ = ["read", "write"]
 
@@ -37,24 +41,24 @@ _CARRIES = Capacity("Moodle XML", frozenset(_TYPES), frozenset(_PARTS))
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
-    """A deck as Moodle XML. Raises BadInput where there is no question that it can carry."""
-    made = exportable(deck, _CARRIES, pictures)
+    """Write a deck as Moodle XML. Raises BadInput if the format can carry none of its questions."""
+    export = exportable(deck, _CARRIES, pictures)
     root = Element("quiz")
     group = add(root, "question", type="category")
     add(add(group, "category"), "text", f"$course$/top/{category(markup.clean(deck.title))}")
     _text(group, "info", deck.about)
     add(group, "idnumber", deck.deck)
-    for question in made.questions:
-        if not isinstance(question, Match) or rights(question, made, "Moodle"):
-            root.append(_question(deck, question, pictures, made))
+    for question in export.questions:
+        if not isinstance(question, Match) or rights(question, export, "Moodle"):
+            root.append(_question(deck, question, pictures, export))
     ElementTree.indent(root)
-    return Exported(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", tuple(made.lost))
+    return Exported(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n", tuple(export.lost))
 
 
-def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Exportable) -> Element:
+def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], export: Exportable) -> Element:
     root = Element("question", {"type": _TYPES[question.type]})
     add(add(root, "name"), "text", question.id)
-    _asked(root, question, pictures)
+    _question_text(root, question, pictures)
     _text(root, "generalfeedback", question.explanation)
     add(root, "defaultgrade", f"{deck.points_of(question):g}")
     add(root, "penalty", "0")
@@ -79,7 +83,7 @@ def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Ex
             for place, item in enumerate(question.items, 1):
                 _text(root, "answer", item, fraction=str(place))
         case _:
-            _choice(root, deck, question, made)
+            _choice(root, deck, question, export)
     if question.tags:
         tags = add(root, "tags")
         for tag in question.tags:
@@ -87,24 +91,24 @@ def _question(deck: Deck, question: Any, pictures: Mapping[str, bytes], made: Ex
     return root
 
 
-def _asked(root: Element, question: Any, pictures: Mapping[str, bytes]) -> None:
-    """The question's text, with its picture."""
-    asked = _text(root, "questiontext", question.text)
+def _question_text(root: Element, question: Any, pictures: Mapping[str, bytes]) -> None:
+    """Add the question's text, with its picture."""
+    element = _text(root, "questiontext", question.text)
     if question.picture is None or question.picture.file not in pictures:
         return
     name = PurePosixPath(question.picture.file).name
     alt = html.escape(markup.clean(question.picture.alt))
-    asked[0].text = f'{asked[0].text}<p><img src="@@PLUGINFILE@@/{quote(name)}" alt="{alt}" /></p>'
+    element[0].text = f'{element[0].text}<p><img src="@@PLUGINFILE@@/{quote(name)}" alt="{alt}" /></p>'
     data = base64.b64encode(pictures[question.picture.file]).decode()
-    add(asked, "file", data, name=name, path="/", encoding="base64")
+    add(element, "file", data, name=name, path="/", encoding="base64")
 
 
-def _choice(root: Element, deck: Deck, question: Any, made: Exportable) -> None:
+def _choice(root: Element, deck: Deck, question: Any, export: Exportable) -> None:
     single = question.type == "single"
     add(root, "single", "true" if single else "false")
     add(root, "shuffleanswers", "true" if deck.shuffles(question) else "false")
     add(root, "answernumbering", "abc")
-    each = share(question, made)
+    each = share(question, export)
     for option in question.options:
         _answer(root, each if option.right else 0 if single else -each, option.text, option.feedback, "html")
 
@@ -126,9 +130,9 @@ def _number(root: Element, question: Number) -> None:
 def _match(root: Element, question: Match) -> None:
     add(root, "shuffleanswers", "true")
     lefts = [*(pair.left for pair in question.pairs), *("" for _ in question.extra)]
-    for left, right in zip(lefts, question.rights, strict=True):
-        one = _text(root, "subquestion", left)
-        add(add(one, "answer"), "text", markup.plain(right))
+    for left_text, right in zip(lefts, question.rights, strict=True):
+        subquestion = _text(root, "subquestion", left_text)
+        add(add(subquestion, "answer"), "text", markup.plain(right))
 
 
 def _answer(
@@ -141,21 +145,21 @@ def _answer(
 ) -> None:
     fraction = f"{share:.5f}".rstrip("0").rstrip(".")
     if format == "html":
-        made = _text(root, "answer", words, fraction=fraction)
+        answer = _text(root, "answer", words, fraction=fraction)
     else:
-        made = add(root, "answer", fraction=fraction, format=format)
-        add(made, "text", words)
-    _text(made, "feedback", feedback)
+        answer = add(root, "answer", fraction=fraction, format=format)
+        add(answer, "text", words)
+    _text(answer, "feedback", feedback)
     if tolerance:
-        add(made, "tolerance", tolerance)
+        add(answer, "tolerance", tolerance)
 
 
 def _text(parent: Element, tag: str, markdown: str, **attributes: str) -> Element:
-    made = add(parent, tag, **{"format": "html", **attributes})
-    add(made, "text", markup.html(markdown).strip() if markdown else "")
-    return made
+    element = add(parent, tag, **{"format": "html", **attributes})
+    add(element, "text", markup.html(markdown).strip() if markdown else "")
+    return element
 
 
 def _form(words: str) -> str:
-    """An accepted form, in which a star would stand for anything."""
+    """An accepted form. Its stars are escaped, because a star is a wildcard."""
     return markup.clean(words).replace("*", "\\*")

@@ -1,7 +1,7 @@
-"""QTI 2.1, written: a content package (.zip) with a manifest, a test and an item for each question.
+"""Writes QTI 2.1: a content package (.zip) with a manifest, a test and an item for each question.
 
-Identifiers have a prefix, because QTI's begin with a letter. Explanations are modal feedback that shows itself after
-every answer. `qti_reader` reads it. Source: IMS Question and Test Interoperability 2.1, information model.
+Identifiers have a prefix, because QTI's begin with a letter. Explanations are modal feedback that is shown after every
+answer. `qti_reader` reads it. Source: IMS Question and Test Interoperability 2.1, information model.
 """
 
 from __future__ import annotations
@@ -14,12 +14,17 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from workshop.quiz.deck import Deck, Match, Number, Order, Poll, Text
+from workshop.quiz.deck import Deck
 from workshop.quiz.formats import markup
 from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.exporter import USUAL_SECONDS, Capacity, exportable
 from workshop.quiz.formats.qti_reader import PREFIX, read
 from workshop.quiz.formats.xml import add
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.order import Order
+from workshop.quiz.types.poll import Poll
+from workshop.quiz.types.text import Text
 
 __all__ = ["read", "write"]
 
@@ -29,15 +34,15 @@ _METADATA = "http://ltsc.ieee.org/xsd/LOM"
 _TYPES = frozenset({"single", "multiple", "poll", "number", "order", "match", "text"})
 _PARTS = {"deck", "title", "about", "id", "points", "seconds", "explanation", "tags", "shuffle", "unit", "feedback"}
 _CARRIES = Capacity("QTI 2.1", _TYPES, frozenset(_PARTS))
-_WHEN = (2000, 1, 1, 0, 0, 0)  # of all files in the package: the same deck gives the same bytes
+_WHEN = (2000, 1, 1, 0, 0, 0)  # time of all files in the package, so that the same deck gives the same bytes
 
 
 def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
-    """A deck as a QTI package. Raises BadInput where there is no question that it can carry."""
-    made = exportable(deck, _CARRIES, pictures)
+    """Write a deck as a QTI package. Raises BadInput if QTI can carry none of its questions."""
+    export = exportable(deck, _CARRIES, pictures)
     names: dict[str, str] = {}  # of pictures, in the package
     files: dict[str, bytes] = {}
-    for question in made.questions:
+    for question in export.questions:
         if question.picture is not None and question.picture.file in pictures:
             name = f"pictures/{PurePosixPath(question.picture.file).name}"
             if files.get(name, pictures[question.picture.file]) != pictures[question.picture.file]:
@@ -45,14 +50,14 @@ def write(deck: Deck, pictures: Mapping[str, bytes]) -> Exported:
             names[question.id] = name
             files[name] = pictures[question.picture.file]
         files[f"items/{question.id}.xml"] = _bytes(_item(deck, question, names.get(question.id, "")))
-    files["test.xml"] = _bytes(_test(deck, made.questions))
+    files["test.xml"] = _bytes(_test(deck, export.questions))
     package = io.BytesIO()
     with zipfile.ZipFile(package, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in ({"imsmanifest.xml": _bytes(_manifest(deck, made.questions, names))} | files).items():
+        for name, data in ({"imsmanifest.xml": _bytes(_manifest(deck, export.questions, names))} | files).items():
             entry = zipfile.ZipInfo(name, _WHEN)
             entry.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(entry, data)
-    return Exported(package.getvalue(), tuple(made.lost))
+    return Exported(package.getvalue(), tuple(export.lost))
 
 
 def _manifest(deck: Deck, questions: list[Any], names: Mapping[str, str]) -> Element:
@@ -85,11 +90,11 @@ def _test(deck: Deck, questions: list[Any]) -> Element:
     if deck.about:
         put(add(section, "rubricBlock", view="candidate"), deck.about)
     for question in questions:
-        one = add(section, "assessmentItemRef", identifier=PREFIX + question.id, href=f"items/{question.id}.xml")
+        reference = add(section, "assessmentItemRef", identifier=PREFIX + question.id, href=f"items/{question.id}.xml")
         if question.seconds or deck.seconds != USUAL_SECONDS:
-            add(one, "timeLimits", maxTime=str(deck.seconds_of(question)))
+            add(reference, "timeLimits", maxTime=str(deck.seconds_of(question)))
         if not isinstance(question, Poll):
-            add(one, "weight", identifier="POINTS", value=f"{deck.points_of(question):g}")
+            add(reference, "weight", identifier="POINTS", value=f"{deck.points_of(question):g}")
     return root
 
 
@@ -112,8 +117,8 @@ def _item(deck: Deck, question: Any, picture: str) -> Element:
         never = {"outcomeIdentifier": "FEEDBACK", "identifier": "EXPLANATION", "showHide": "hide"}
         put(add(root, "modalFeedback", **never), question.explanation)
     for number, near in enumerate(getattr(question, "near", ()), 1):
-        shown = {"outcomeIdentifier": "FEEDBACK", "identifier": f"NEAR_{number}", "showHide": "show"}
-        put(add(root, "modalFeedback", **shown), near.feedback)
+        attributes = {"outcomeIdentifier": "FEEDBACK", "identifier": f"NEAR_{number}", "showHide": "show"}
+        put(add(root, "modalFeedback", **attributes), near.feedback)
     return root
 
 
@@ -123,51 +128,51 @@ def _interaction(body: Element, deck: Deck, question: Any) -> None:
         case Number() | Text():
             line = add(body, "p")
             entry = add(line, "textEntryInteraction", **answered)
-            if getattr(question, "unit", ""):
+            if unit := getattr(question, "unit", ""):
                 entry.tail = " "
-                add(line, "span", markup.clean(question.unit), **{"class": "unit"})
+                add(line, "span", markup.clean(unit), **{"class": "unit"})
         case Order():
-            made = add(body, "orderInteraction", shuffle="true", **answered)
+            interaction = add(body, "orderInteraction", shuffle="true", **answered)
             for number, item in enumerate(question.items, 1):
-                put(add(made, "simpleChoice", identifier=f"I_{number}"), item)
+                put(add(interaction, "simpleChoice", identifier=f"I_{number}"), item)
         case Match():
             most = str(len(question.pairs))
-            made = add(body, "matchInteraction", shuffle="true", maxAssociations=most, **answered)
+            interaction = add(body, "matchInteraction", shuffle="true", maxAssociations=most, **answered)
             for letter, texts in (("L", [pair.left for pair in question.pairs]), ("R", question.rights)):
-                within = add(made, "simpleMatchSet")
+                within = add(interaction, "simpleMatchSet")
                 for number, text in enumerate(texts, 1):
                     choice = {"identifier": f"{letter}_{number}", "matchMax": "1"}
                     put(add(within, "simpleAssociableChoice", **choice), text)
         case _:
             shuffle = "true" if deck.shuffles(question) else "false"
             most = "0" if question.type == "multiple" else "1"
-            made = add(body, "choiceInteraction", shuffle=shuffle, maxChoices=most, **answered)
+            interaction = add(body, "choiceInteraction", shuffle=shuffle, maxChoices=most, **answered)
             for number, option in enumerate(question.options, 1):
-                choice = add(made, "simpleChoice", identifier=f"O_{number}")
-                put(choice, option.text)
+                simple_choice = add(interaction, "simpleChoice", identifier=f"O_{number}")
+                put(simple_choice, option.text)
                 if feedback := getattr(option, "feedback", ""):
-                    shown = {"outcomeIdentifier": "FEEDBACK", "identifier": f"O_{number}", "showHide": "show"}
-                    put(add(choice, "feedbackBlock", **shown), feedback)
+                    attributes = {"outcomeIdentifier": "FEEDBACK", "identifier": f"O_{number}", "showHide": "show"}
+                    put(add(simple_choice, "feedbackBlock", **attributes), feedback)
 
 
 def put(parent: Element, markdown: str) -> None:
     """Put a text into an element, as XHTML with MathML."""
-    made = ElementTree.fromstring(f"<div>{markup.html(markdown, markup.mathml)}</div>")
-    for element in made.iter():
+    wrapper = ElementTree.fromstring(f"<div>{markup.html(markdown, markup.mathml)}</div>")
+    for element in wrapper.iter():
         if "}" in element.tag:
             space, _, element.tag = element.tag[1:].partition("}")
             if element.tag == "math":
                 element.set("xmlns", space)
-    parent.text = made.text
-    parent.extend(made)
+    parent.text = wrapper.text
+    parent.extend(wrapper)
 
 
 def _bytes(root: Element) -> bytes:
-    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def declare(root: Element, question: Any) -> None:
-    """What is answered, what is right, and what each part of an answer is worth."""
+    """Declare the type of the answer, the right answer, and the points of each part of an answer."""
     kinds = {
         "single": ("single", "identifier"),
         "poll": ("single", "identifier"),
@@ -178,22 +183,22 @@ def declare(root: Element, question: Any) -> None:
         "text": ("single", "string"),
     }
     cardinality, kind = kinds[question.type]
-    made = add(root, "responseDeclaration", identifier="RESPONSE", cardinality=cardinality, baseType=kind)
+    declaration = add(root, "responseDeclaration", identifier="RESPONSE", cardinality=cardinality, baseType=kind)
     if not isinstance(question, Poll):
-        right = add(made, "correctResponse")
+        right = add(declaration, "correctResponse")
         for value in _right(question):
             add(right, "value", value)
     match question:
         case Text():
-            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            mapping = add(declaration, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
             for form in question.accept:
                 add(mapping, "mapEntry", mapKey=markup.clean(form), mappedValue="1", caseSensitive="false")
         case Match():
-            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            mapping = add(declaration, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
             for pair in _right(question):
                 add(mapping, "mapEntry", mapKey=pair, mappedValue=repr(1 / len(question.pairs)))
         case _ if question.type == "multiple":
-            mapping = add(made, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
+            mapping = add(declaration, "mapping", lowerBound="0", upperBound="1", defaultValue="0")
             for number, option in enumerate(question.options, 1):
                 share = 1 / len(question.right) if option.right else -1 / len(question.right)
                 add(mapping, "mapEntry", mapKey=f"O_{number}", mappedValue=repr(share))
@@ -213,27 +218,27 @@ def _right(question: Any) -> list[str]:
 
 
 def process(root: Element, question: Any) -> None:
-    """How the score and the feedback come from an answer."""
+    """Add the rules that compute the score and the feedback from an answer."""
     if isinstance(question, Poll):
         return
-    made = add(root, "responseProcessing")
+    processing = add(root, "responseProcessing")
     if question.type in ("multiple", "match", "text"):
-        add(add(made, "setOutcomeValue", identifier="SCORE"), "mapResponse", identifier="RESPONSE")
+        add(add(processing, "setOutcomeValue", identifier="SCORE"), "mapResponse", identifier="RESPONSE")
     else:
-        if_right = add(add(made, "responseCondition"), "responseIf")
+        if_right = add(add(processing, "responseCondition"), "responseIf")
         if isinstance(question, Number):
-            compared = _equal(if_right, question.tolerance.around(question.answer))
+            compared = _equal(if_right, question.tolerance.around(float(question.answer)))
         else:
             compared = add(if_right, "match")
         add(compared, "variable", identifier="RESPONSE")
         add(compared, "correct", identifier="RESPONSE")
         _set(if_right, "SCORE", "float", "1")
     if hasattr(question, "options"):
-        add(add(made, "setOutcomeValue", identifier="FEEDBACK"), "variable", identifier="RESPONSE")
+        add(add(processing, "setOutcomeValue", identifier="FEEDBACK"), "variable", identifier="RESPONSE")
     for number, near in enumerate(getattr(question, "near", ()), 1):
         answers = near.accept if isinstance(question, Text) else [near.answer]
         for answer in answers:
-            if_near = add(add(made, "responseCondition"), "responseIf")
+            if_near = add(add(processing, "responseCondition"), "responseIf")
             if isinstance(question, Text):
                 compared, kind, value = (
                     add(if_near, "stringMatch", caseSensitive="false"),

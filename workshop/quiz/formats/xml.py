@@ -1,4 +1,4 @@
-"""XML that others have written: without declarations of entities, without addresses that are loaded, not too deep."""
+"""Parses XML from other people: entities are refused, nothing is loaded, and the depth is limited."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from xml.etree.ElementTree import Element, ParseError, SubElement
 from workshop.core import xml_files
 from workshop.core.errors import BadInput
 
-DEEPEST = 60  # elements in each other
+DEEPEST = 60  # levels of nested elements
 
 
 def parse(data: bytes, name: str) -> Element:
-    """The root of a document; names of elements lose their namespaces. Raises BadInput with the file and the line."""
+    """The root of a document, without namespaces in names of elements. Raises BadInput with the file and the line."""
     try:
         root = xml_files.parse(data)
     except ParseError as error:
         line, column = error.position
-        said = str(error).split(":", 1)[0]
-        raise BadInput(f"{name}, line {line}, column {column + 1}: no XML ({said}).") from None
+        reason = str(error).split(":", 1)[0]
+        raise BadInput(f"{name}, line {line}, column {column + 1}: no XML ({reason}).") from None
     except xml_files.Declares:
         raise BadInput(f"{name} declares a document type or entities, which are not read; take them out.") from None
     except (ValueError, LookupError) as error:
@@ -35,18 +35,18 @@ def parse(data: bytes, name: str) -> Element:
 
 
 def all_of(element: Element, *tags: str) -> Iterator[Element]:
-    """The elements of these names in another one, at any depth."""
-    return (one for one in element.iter() if one.tag in tags)
+    """The descendants of an element with these names."""
+    return (descendant for descendant in element.iter() if descendant.tag in tags)
 
 
-def said(element: Element | None, path: str = "", otherwise: str = "") -> str:
-    """The text at a path in an element, without spaces around."""
-    found = element.find(path) if element is not None and path else element
-    return otherwise if found is None else (found.text or "").strip()
+def text_at(element: Element | None, path: str = "", otherwise: str = "") -> str:
+    """The text at a path in an element, without surrounding spaces."""
+    target = element.find(path) if element is not None and path else element
+    return otherwise if target is None else (target.text or "").strip()
 
 
 def add(parent: Element, tag: str, text: str | None = None, **attributes: str) -> Element:
-    """A new last child."""
-    made = SubElement(parent, tag, attributes)
-    made.text = text
-    return made
+    """Append a new child."""
+    element = SubElement(parent, tag, attributes)
+    element.text = text
+    return element

@@ -1,2 +1,2 @@
-"""A deck gone through live with a class: how far it is, what answers are worth, who leads. Pure functions; the rooms
-in which it happens are in `workshop.server.quiz`."""
+"""Live rounds with a class: their states, points and rankings, as pure functions. The rooms are in
+`workshop.server.quiz`."""

@@ -1,4 +1,4 @@
-"""What answers are worth in a round, and who leads."""
+"""The points of answers in a round, and the ranking."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-BONUS = 0.5  # of a question's points, for a right answer at once
+BONUS = 0.5  # share of a question's points that an immediate right answer gets on top
 
 
 def points(share: float, right: bool | None, worth: float, seconds: float, limit: float, *, speed_bonus: bool) -> float:
-    """The points of an answer: the share of it that is right times what the question is `worth`. With `speed_bonus`, a
-    right one gets half as much again at once, falling in a straight line to nothing after `limit` seconds, which is
-    the question's own time: time that was added gives no bonus."""
+    """The points of an answer: its right share times what the question is `worth`. With `speed_bonus`, a right answer
+    gets a bonus that falls in a straight line from half of its points to nothing after `limit` seconds, the question's
+    own time limit: time that the host adds gives no bonus."""
     earned = share * worth
     if speed_bonus and right and limit > 0:
         earned *= 1 + BONUS * max(1 - seconds / limit, 0.0)
@@ -21,12 +21,12 @@ def points(share: float, right: bool | None, worth: float, seconds: float, limit
 
 def rules(*, speed_bonus: bool) -> str:
     """How points count, in words."""
-    said = "A right answer gives the question's points, one that is partly right its share of them; how fast it came "
+    rule = "A right answer gives the question's points, and a partly right answer gives a share of them. "
     if not speed_bonus:
-        return said + "doesn't matter."
-    return said + (
-        "counts as well: a right one at once gives half as much again, falling in a straight line to nothing at the "
-        "end of the question's time; predictions get nothing for it."
+        return rule + "Speed doesn't matter."
+    return rule + (
+        "Speed counts as well: an immediate right answer gives half as much again. This bonus falls in a straight line "
+        "to nothing at the end of the question's time. Predictions get no bonus."
     )
 
 
@@ -35,7 +35,7 @@ TOP = 10
 
 @dataclass(frozen=True)
 class Ranking:
-    """`places` are 1 for the best; who has as many points shares a place, and the next one comes that much later."""
+    """Players by points. Place 1 is the best; players with equal points share a place, as in 1, 2, 2, 4."""
 
     order: tuple[int, ...]  # players, the best first
     places: Mapping[int, int]
@@ -49,7 +49,7 @@ class Ranking:
 
 
 def rank(points: Mapping[int, float]) -> Ranking:
-    """The ranking of players by their points; within a place in the order in which they are given."""
+    """Rank players by their points; players with equal points keep their order."""
     rounded = {player: round(value, 3) for player, value in points.items()}
     order = sorted(rounded, key=lambda player: -rounded[player])
     places: dict[int, int] = {}

@@ -1,7 +1,7 @@
-"""How far a round is, and what its host can do next. Times are seconds since the epoch, of the server's clock.
+"""The states of a round, and the host's possible actions. Times are seconds since the epoch, of the server's clock.
 
-lobby -> question -> closed (-> measuring, where the answer is measured) -> explained -> ranking -> next question ...
--> podium -> ended. All functions return a new state, whose version is one higher, or raise BadInput with why not.
+lobby -> question -> closed (-> measuring, for a prediction) -> explained -> ranking -> next question ...
+-> podium -> ended. All functions return a new state, whose version is one higher, or raise BadInput with the reason.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workshop.core.errors import BadInput
 
 Phase = Literal["lobby", "question", "closed", "measuring", "explained", "ranking", "podium", "ended"]
 LONGEST = 3600.0  # seconds that a question can be open
-REOPENED = 30.0  # seconds that a question is open again, where nobody says how many
+REOPENED = 30.0  # default of the seconds for which a question is opened again
 _NOW = {
     "lobby": "the round has not begun",
     "question": "the question is open",
@@ -29,53 +29,55 @@ _NOW = {
 
 @dataclass(frozen=True)
 class RoundState:
-    """`opened_at` is moved on by every pause, so that the seconds since then are those that the question was open."""
+    """The state of a round. Each pause moves `opened_at` forward by its length, so pauses don't count as open time."""
 
     version: int = 0
     phase: Phase = "lobby"
-    position: int = -1  # of the question in the deck, from 0
-    done: tuple[str, ...] = ()  # questions that were explained
+    position: int = -1  # index of the question in the deck
+    done: tuple[str, ...] = ()  # explained questions
     skipped: tuple[str, ...] = ()
     opened_at: float | None = None
-    ends_at: float | None = None  # of the open question; of a closed one, when that was. None: paused
-    left: float | None = None  # seconds that a paused question has left
+    ends_at: float | None = None  # end of the open question, or the time at which it was closed; None: paused
+    left: float | None = None  # remaining seconds of a paused question
     paused_at: float | None = None
-    runs: Mapping[str, int] = field(default_factory=dict)  # what is being measured: name -> run
+    runs: Mapping[str, int] = field(default_factory=dict)  # the runs that measure the answer: name -> run id
     problem: str = ""  # why measuring failed
     truths: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # question -> value, words: as measured
-    locked: bool = False  # nobody new gets in
+    locked: bool = False  # new people can't join
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> RoundState:
-        """What `as_json` gave; names that it doesn't know are left out."""
-        known = {one.name for one in fields(cls)}
-        given = {name: tuple(value) if name in ("done", "skipped") else value for name, value in kept.items()}
-        return cls(**{name: value for name, value in given.items() if name in known})
+    def from_json(cls, document: Mapping[str, Any]) -> RoundState:
+        """The state from the document of `as_json`; unknown names are ignored."""
+        names = {attribute.name for attribute in fields(cls)}
+        values: dict[str, Any] = {
+            name: tuple(value) if name in ("done", "skipped") else value for name, value in document.items()
+        }
+        return cls(**{name: value for name, value in values.items() if name in names})
 
     @property
     def paused(self) -> bool:
         return self.phase == "question" and self.left is not None
 
     def accepts(self, arrived: float) -> bool:
-        """Whether an answer that arrived then counts; at the very end it does."""
+        """Whether an answer that arrived at this time counts; the end itself is in time."""
         return self.phase == "question" and self.ends_at is not None and arrived <= self.ends_at
 
     def seconds(self, arrived: float) -> float:
-        """How long the question had been open then."""
+        """How long the question had been open at this time."""
         return max(arrived - (self.opened_at or arrived), 0.0)
 
 
 def next_(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
-    """Open the next question of these, for its seconds; behind the last one, the podium."""
+    """Open the next question for its number of seconds; after the last question, show the podium."""
     _only(state, "lobby", "explained", "ranking", what="go on")
     return _forward(state, questions, seconds, now)
 
 
 def close(state: RoundState, now: float) -> RoundState:
-    """No answers any more. A question that was due before is closed as of then."""
+    """Close the question. If its time was up before, the end of its time stays the closing time."""
     _only(state, "question", what="close")
     if state.ends_at is None:
         return _new(state, phase="closed", ends_at=now, **_moved_on(state, now))
@@ -98,7 +100,7 @@ def pause(state: RoundState, now: float) -> RoundState:
 
 
 def resume(state: RoundState, now: float) -> RoundState:
-    """Go on with the time that was left."""
+    """Go on with the remaining time."""
     _only(state, "question", what="go on with")
     if state.left is None:
         raise BadInput("The question is not paused.")
@@ -106,21 +108,21 @@ def resume(state: RoundState, now: float) -> RoundState:
 
 
 def extend(state: RoundState, seconds: float, now: float) -> RoundState:
-    """More time for the open question, paused or not."""
+    """Give the open question more time, paused or not."""
     _only(state, "question", what="extend")
     _check_seconds(seconds)
-    left = state.left if state.ends_at is None else state.ends_at - now
-    if left is None or left + seconds > LONGEST:
+    remaining = state.left if state.ends_at is None else state.ends_at - now
+    if remaining is None or remaining + seconds > LONGEST:
         raise BadInput(f"A question can't have more than {LONGEST:.0f} s left.")
     if state.ends_at is None:
-        return _new(state, left=left + seconds)
-    if left < 0:
+        return _new(state, left=remaining + seconds)
+    if remaining < 0:
         raise BadInput("The question's time is up; open it again to give more.")
     return _new(state, ends_at=state.ends_at + seconds)
 
 
 def reopen(state: RoundState, now: float, seconds: float = REOPENED) -> RoundState:
-    """More time for those who have not answered a question that is closed; what was answered stays."""
+    """Open a closed question again for people who have not answered; existing answers stay."""
     if state.phase in ("explained", "ranking"):
         raise BadInput("The question is explained: everybody has seen the answer, so it can't be opened again.")
     _only(state, "closed", what="open again")
@@ -130,7 +132,7 @@ def reopen(state: RoundState, now: float, seconds: float = REOPENED) -> RoundSta
 
 
 def run(state: RoundState, runs: Mapping[str, int]) -> RoundState:
-    """The answer is being measured by these runs; again, where it failed before."""
+    """Measure the answer with these runs, also after a failed attempt."""
     if state.phase == "measuring" and not state.problem:
         raise BadInput("It is being measured already.")
     _only(state, "closed", "measuring", what="measure")
@@ -138,20 +140,20 @@ def run(state: RoundState, runs: Mapping[str, int]) -> RoundState:
 
 
 def failed(state: RoundState, problem: str) -> RoundState:
-    """Measuring came to nothing; the host runs again, or skips."""
+    """Measuring failed; the host can run again or skip."""
     _only(state, "measuring", what="measure")
     return _new(state, problem=problem)
 
 
 def explain(state: RoundState, question: str, truth: Mapping[str, Any] | None = None) -> RoundState:
-    """Show what is right and what everybody's answer was worth. A measured question needs its `truth`."""
+    """Show the right answer, and the points of each player. A measured question needs its `truth`."""
     _only(state, *(("measuring",) if truth is not None else ("closed",)), what="explain")
     truths = {**state.truths, question: dict(truth)} if truth is not None else state.truths
     return _new(state, phase="explained", done=(*state.done, question), truths=truths, runs={}, problem="")
 
 
 def skip(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
-    """Leave a question out, with no points for anybody, and open the next one."""
+    """Leave a question out, without points, and open the next one."""
     _only(state, "question", "closed", "measuring", what="skip")
     left_out = replace(state, skipped=(*state.skipped, questions[state.position]))
     return _forward(left_out, questions, seconds, now)
@@ -163,45 +165,45 @@ def ranking(state: RoundState) -> RoundState:
 
 
 def podium(state: RoundState) -> RoundState:
-    """Show who was best; also before the last question."""
+    """Show the best players; also before the last question."""
     _only(state, "explained", "ranking", what="show the podium")
     return _new(state, phase="podium")
 
 
 def end(state: RoundState) -> RoundState:
-    """End the round, from wherever it is."""
+    """End the round, in any phase."""
     if state.phase == "ended":
         raise BadInput("The round has ended already.")
     return _new(state, phase="ended", ends_at=None, left=None, paused_at=None, runs={}, problem="")
 
 
 def lock(state: RoundState, locked: bool) -> RoundState:
-    """Let nobody new in from now on (`locked`), or everybody again; who has joined can come back in any case."""
+    """Lock the round for new people, or open it. People who have joined can always come back."""
     if state.phase == "ended":
         raise BadInput("The round has ended already; nobody can join it.")
     return _new(state, locked=locked)
 
 
 def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool) -> tuple[str, ...]:
-    """What the host can do now; `measured`: with a question whose answer is measured, `ranked`: with rankings."""
+    """The host's possible actions. `measured`: the question's answer is measured; `ranked`: the round has rankings."""
     match state.phase:
         case "lobby":
-            found: tuple[str, ...] = ("next",)
+            actions: tuple[str, ...] = ("next",)
         case "question":
-            found = ("close", "resume" if state.paused else "pause", "extend", "skip")
+            actions = ("close", "resume" if state.paused else "pause", "extend", "skip")
         case "closed":
-            found = ("run" if measured else "explain", "reopen", "skip")
+            actions = ("run" if measured else "explain", "reopen", "skip")
         case "measuring":
-            found = ("run", "skip") if state.problem else ("skip",)
+            actions = ("run", "skip") if state.problem else ("skip",)
         case "explained":
-            found = ("ranking", "next", "podium") if ranked else ("next", "podium")
+            actions = ("ranking", "next", "podium") if ranked else ("next", "podium")
         case "ranking":
-            found = ("next", "podium")
+            actions = ("next", "podium")
         case _:
-            found = ()
+            actions = ()
     if last:
-        found = tuple(name for name in found if name != "podium")  # `next` leads there
-    return found if state.phase == "ended" else (*found, "end")
+        actions = tuple(name for name in actions if name != "podium")  # `next` shows the podium
+    return actions if state.phase == "ended" else (*actions, "end")
 
 
 def _forward(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
@@ -217,7 +219,7 @@ def _new(state: RoundState, **changes: Any) -> RoundState:
 
 
 def _moved_on(state: RoundState, now: float) -> dict[str, Any]:
-    """What changes when a pause is over."""
+    """The changes at the end of a pause."""
     paused = now - (state.paused_at or now)
     return {"left": None, "paused_at": None, "opened_at": (state.opened_at or now) + paused}
 

@@ -1,7 +1,6 @@
-"""What the instructor learns from a round.
+"""The results of a round for the instructor.
 
-`record` is what is known of a round; `reader` makes the record from the store. Everything else is computed from the
-record: `items` (questions), `learners`, `revision` (what to go over again) and `comparison` (two rounds). `findings` is
-all of that together, with a verdict. `rows`, `spreadsheets` and `report` write it down. `removal` removes a learner's
-data.
+`reader` reads a round from the store into a `record`. Everything else is computed from the record: `items` (questions),
+`learners`, `revision` (questions to go over again) and `comparison` (two rounds). `findings` combines these with a
+verdict. `cards` shows the findings; `report` and `spreadsheets` write them. `removal` deletes a learner's data.
 """

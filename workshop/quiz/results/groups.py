@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 from workshop.quiz.results.record import Results
 
-LEAST = 6  # who answered; of fewer, a third is one person
-KELLEY = 40  # from here on 27 % are enough people
-# The share that tells two groups apart best (Kelley, The selection of upper and lower groups for the validation of
+LEAST = 6  # learners who answered; a third of fewer learners is one person
+KELLEY = 40  # from this number of learners on, 27 % are enough people
+# The share that separates two groups best (Kelley, The selection of upper and lower groups for the validation of
 # test items, Journal of Educational Psychology 30, 1939).
 SHARE = 0.27
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Players of the upper and the lower group; both are empty where there are none, and `words` says why."""
+    """Players of the upper and the lower group. If both are empty, `words` says why."""
 
     upper: frozenset[int]
     lower: frozenset[int]
@@ -28,15 +28,15 @@ class Groups:
 
 
 def rest(results: Results, question: str) -> Mapping[int, float]:
-    """Everybody's score on the other questions, 0..1: marks of those that they could have, a bonus for speed left out.
-    What somebody was there for and didn't answer has none. Players without any such question are left out."""
-    others = [one for one in results.questions if one.id != question and results.counts(one.id)]
-    worth = {one.id: results.deck.points_of(one) for one in others}
-    there = {one.id: results.there(one.id) for one in others}
+    """Each player's score on the other questions, 0..1: the share of the possible marks, without a speed bonus.
+    Unanswered questions give no marks if the player was present. Players without any other question are omitted."""
+    others = [other for other in results.questions if other.id != question and results.counts(other.id)]
+    worth = {other.id: results.deck.points_of(other) for other in others}
+    present = {other.id: results.present(other.id) for other in others}
     scores = {}
     for player in results.players:
-        answers = results.by(player.id)
-        possible = [id for id in worth if player.id in there[id]]
+        answers = results.answers_by(player.id)
+        possible = [id for id in worth if player.id in present[id]]
         if most := math.fsum(worth[id] for id in possible):
             got = (worth[id] * (answers[id].share or 0.0) for id in possible if id in answers)
             scores[player.id] = math.fsum(got) / most
@@ -44,7 +44,7 @@ def rest(results: Results, question: str) -> Mapping[int, float]:
 
 
 def groups(scores: Mapping[int, float]) -> Groups:
-    """Of the players with these scores. Whoever has the same score as the last one of a group belongs to it, too."""
+    """Divide the players with these scores. Everybody with the same score as the last one of a group belongs to it."""
     nobody: frozenset[int] = frozenset()
     if len(scores) < LEAST:
         return Groups(nobody, nobody, f"Fewer than {LEAST} answered, so that they aren't divided into groups.")

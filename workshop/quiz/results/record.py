@@ -1,4 +1,4 @@
-"""What is known of a round: its deck, who took part, and what they answered."""
+"""The record of a round: its deck, its players and their answers."""
 
 from __future__ import annotations
 
@@ -7,94 +7,101 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from workshop.quiz.deck import Base, Deck
+from workshop.quiz.deck import Deck
+from workshop.quiz.types import Question
 
 
 @dataclass(frozen=True)
 class Player:
-    """Somebody who took part and hasn't been removed."""
+    """A player who took part and wasn't removed."""
 
     id: int
     nickname: str
-    identity_id: int | None = None  # by which somebody is known in two rounds
+    identity_id: int | None = None  # identifies the same person in two rounds
 
 
 @dataclass(frozen=True)
 class RoundAnswer:
-    """One answer, with its mark where there is one."""
+    """One answer, with its mark if it has one."""
 
     question: str
     player: int
-    answer: Any  # canonical, see `workshop.quiz.question_view`
+    answer: Any  # the stored form, see `workshop.quiz.types.base.Question`
     seconds: float | None = None  # since the question was opened
-    share: float | None = None  # of the question's marks; None: a poll, or not judged yet
+    share: float | None = None  # of the question's marks; None: a poll, or not graded yet
     right: bool | None = None
-    points: float | None = None  # with a bonus for speed, where the round had one
-    near: int | None = None  # the number of the question's `near` that it hit
+    points: float | None = None  # including a speed bonus
+    near: int | None = None  # index of the misconception in the question's `near`
 
 
 @dataclass(frozen=True)
 class Results:
-    """A round as it is counted. Answers are of its players and of questions that were asked, one of each."""
+    """The data of a round for statistics. There is at most one answer for each player and question of the record."""
 
     round: int
     title: str
     deck: Deck
-    asked: tuple[str, ...]  # questions, in the order in which they were asked
+    question_ids: tuple[str, ...]  # the asked questions, in their order
     players: tuple[Player, ...]
     answers: tuple[RoundAnswer, ...]
     began: float = 0.0
     timed: bool = True  # whether questions had a time limit
-    absent: Mapping[str, frozenset[int]] = field(default_factory=dict)  # who came after a question was over
-    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of questions that all had alike
+    absent: Mapping[str, frozenset[int]] = field(default_factory=dict)  # players who joined after a question was over
+    numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of questions with equal numbers for all
     truths: Mapping[str, float] = field(default_factory=dict)  # right numbers that were the same for all
-    notes: tuple[str, ...] = ()  # what doesn't count and why, in sentences
+    notes: tuple[str, ...] = ()  # sentences about what doesn't count and why
 
     @cached_property
-    def questions(self) -> tuple[Base, ...]:
-        return tuple(self.deck.question(id) for id in self.asked)
+    def questions(self) -> tuple[Question, ...]:
+        return tuple(self.deck.question(id) for id in self.question_ids)
 
     @cached_property
     def _by_question(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
-        return {id: tuple(one for one in self.answers if one.question == id) for id in self.asked}
+        return {id: tuple(answer for answer in self.answers if answer.question == id) for id in self.question_ids}
 
     @cached_property
     def _by_player(self) -> Mapping[int, Mapping[str, RoundAnswer]]:
-        found: dict[int, dict[str, RoundAnswer]] = {player.id: {} for player in self.players}
-        for one in self.answers:
-            found[one.player][one.question] = one
-        return found
+        by_player: dict[int, dict[str, RoundAnswer]] = {player.id: {} for player in self.players}
+        for answer in self.answers:
+            by_player[answer.player][answer.question] = answer
+        return by_player
 
-    def of(self, question: str) -> tuple[RoundAnswer, ...]:
+    def answers_to(self, question: str) -> tuple[RoundAnswer, ...]:
         return self._by_question[question]
 
-    def by(self, player: int) -> Mapping[str, RoundAnswer]:
-        """Somebody's answers by question."""
+    def answers_by(self, player: int) -> Mapping[str, RoundAnswer]:
+        """A player's answers, by question."""
         return self._by_player[player]
 
     @cached_property
-    def _there(self) -> Mapping[str, frozenset[int]]:
+    def _present(self) -> Mapping[str, frozenset[int]]:
         everybody = frozenset(player.id for player in self.players)
-        late = {id: self.absent.get(id, frozenset()) - {one.player for one in self.of(id)} for id in self.asked}
-        return {id: everybody - late[id] for id in self.asked}
+        late = {
+            id: self.absent.get(id, frozenset()) - {answer.player for answer in self.answers_to(id)}
+            for id in self.question_ids
+        }
+        return {id: everybody - late[id] for id in self.question_ids}
 
-    def there(self, question: str) -> frozenset[int]:
-        """Players who were there while a question was open, or answered it."""
-        return self._there[question]
+    def present(self, question: str) -> frozenset[int]:
+        """Players who were present while a question was open, or answered it."""
+        return self._present[question]
 
     @cached_property
     def _judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
-        return {id: tuple(one for one in self.of(id) if one.share is not None) for id in self.asked}
+        return {
+            id: tuple(answer for answer in self.answers_to(id) if answer.share is not None) for id in self.question_ids
+        }
 
     def judged(self, question: str) -> tuple[RoundAnswer, ...]:
-        """Its answers that have a mark."""
+        """The graded answers to a question."""
         return self._judged[question]
 
     def counts(self, question: str) -> bool:
-        """Whether it has marks: a poll and a prediction that was never measured have none."""
-        return bool(self.judged(question)) or self.deck.question(question).type not in ("poll", "predict")
+        """Whether a question has marks: polls, and predictions that were never measured, have none."""
+        deck_question = self.deck.question(question)
+        return bool(self.judged(question)) or (deck_question.marked and not deck_question.measured)
 
     def anonymous(self) -> Results:
-        """The same with learner-1, learner-2, … for nicknames."""
+        """The same results with nicknames learner-1, learner-2, …"""
         players = tuple(replace(player, nickname=f"learner-{number}") for number, player in enumerate(self.players, 1))
         return replace(self, players=players)

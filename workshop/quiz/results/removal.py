@@ -1,4 +1,4 @@
-"""Removing somebody's data from a round: answers, name in the round, and the name by which they came in for a quiz."""
+"""Removes a learner's data from a round: answers, the name in the round, and the name of a visitor."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from workshop.store.store import Store
 
 
 def forget(store: Store, players: Sequence[QuizPlayer]) -> int:
-    """Remove these players; returns how many answers there were. Who came in for quizzes only, and is in no round any
-    more, loses their name in the list of visitors, too."""
+    """Remove these players, and return the number of their answers. The identity of a visitor who came only for
+    quizzes is removed as well, if it is in no round any more."""
     gone = sum(store.forget_player(player.id) for player in players)
-    for identity_id in {player.identity_id for player in players} - {None}:
+    for identity_id in {player.identity_id for player in players if player.identity_id is not None}:
         if not store.players(identity_id=identity_id):
             gone += store.forget_identity(identity_id)
     return gone

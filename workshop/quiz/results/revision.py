@@ -1,4 +1,4 @@
-"""Questions to go over again: which, why, and what to say."""
+"""Finds the questions to go over again, with reasons and with what to say."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from statistics import median
 
 from workshop.core import words as say
-from workshop.quiz.deck import Base
-from workshop.quiz.results.answer_choices import AnswerChoice, short
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results
+from workshop.quiz.types import Question
+from workshop.quiz.types.rows import AnswerChoice, short
 
-FEW = 0.5  # share right below which a question is gone over again
-MANY = 1 / 3  # share of the answers that makes a misconception one that many share
-GUESSED = 5  # answers from which on it can be told that a share is what guessing gives
-SLOW = 0.75  # of the time limit
-LONG = 2.0  # times the median of the questions, where there was no limit
+FEW = 0.5  # share of right answers below which a question needs revision
+MANY = 1 / 3  # share of the answers from which on a misconception is common
+GUESSED = 5  # answers needed for the statement that a share is no better than guessing
+SLOW = 0.75  # share of the time limit from which on answers are slow
+LONG = 2.0  # multiple of the questions' median time from which on answers are slow, without a time limit
 ANOTHER = 0.2  # what each further reason adds to the need
 
 
@@ -25,12 +25,12 @@ ANOTHER = 0.2  # what each further reason adds to the need
 class Reason:
     kind: str  # "misconception", "few", "guessed", "best", "slow", "missed"
     words: str  # one sentence
-    say: str = ""  # what the deck says to it
+    say: str = ""  # the deck's feedback
 
 
 @dataclass(frozen=True)
 class RevisionItem:
-    """A question to go over again. The need is the share that wasn't right, and somewhat more for each reason."""
+    """A question to go over again. The need is the share of wrong answers, plus something for each further reason."""
 
     number: int
     id: str
@@ -39,40 +39,37 @@ class RevisionItem:
     reasons: tuple[Reason, ...]
 
 
-def again(results: Results, found: Sequence[Item]) -> tuple[RevisionItem, ...]:
-    """The questions that need it, the neediest first; none where nothing is to be said."""
-    pace = [item.seconds.median for item in found if item.seconds is not None]
+def revision_items(results: Results, items: Sequence[Item]) -> tuple[RevisionItem, ...]:
+    """The questions that need revision, by descending need."""
+    pace = [item.seconds.median for item in items if item.seconds is not None]
     usual = median(pace) if len(pace) >= 4 else math.inf
-    made = []
-    for item in found:
+    revision = []
+    for item in items:
         question = results.deck.question(item.id)
         if reasons := tuple(_reasons(results, question, item, usual)):
             need = (1 - item.share if item.share is not None else 0.0) + ANOTHER * (len(reasons) - 1)
-            made.append(RevisionItem(item.number, item.id, item.text, need, reasons))
-    return tuple(sorted(made, key=lambda one: (-one.need, one.number)))
+            revision.append(RevisionItem(item.number, item.id, item.text, need, reasons))
+    return tuple(sorted(revision, key=lambda item: (-item.need, item.number)))
 
 
-def _reasons(results: Results, question: Base, item: Item, usual: float) -> Iterable[Reason]:
-    if item.type == "poll":
+def _reasons(results: Results, question: Question, item: Item, usual: float) -> Iterable[Reason]:
+    if not question.marked:
         return
-    if (row := _shared(item)) is not None:
-        numbered = " (as numbered in the right order)" if item.type == "order" else ""
+    if not question.measured and (row := _shared(item)) is not None:
         yield Reason(
             "misconception",
-            f"{row.count} of {item.answered} gave the same wrong answer: {short(row.text)}{numbered}.",
+            f"{row.count} of {item.answered} gave the same wrong answer: {short(row.text)}{question.numbering}.",
             row.feedback,
         )
     if item.share is not None and item.share < FEW:
         yield Reason("few", f"{item.right} of {item.judged} had it right.")
-        if _is_guessed(question, item):
-            options = len(item.chosen)
-            yield Reason(
-                "guessed",
-                f"That is no more than guessing among {options} options gives ({say.percent(1 / options)}).",
-            )
+        chance = question.guessed()
+        if chance and item.interval and item.judged >= GUESSED and item.interval[0] <= chance <= item.interval[1]:
+            options = f"{round(1 / chance)} options"
+            yield Reason("guessed", f"That is no more than guessing among {options} gives ({say.percent(chance)}).")
     value = item.discrimination.value
-    # One standard error below nothing: rarer than every sixth time by chance. What is measured has no wrong key.
-    if item.type != "predict" and value is not None and value < -1 / math.sqrt(item.discrimination.of - 1):
+    # One standard error below 0 happens by chance less than once in six times. Measured answers have no wrong key.
+    if not question.measured and value is not None and value < -1 / math.sqrt(item.discrimination.of - 1):
         yield Reason(
             "best",
             "Those who did well on the other questions got it wrong more often: look at its key and its wording.",
@@ -92,16 +89,7 @@ def _reasons(results: Results, question: Base, item: Item, usual: float) -> Iter
 
 
 def _shared(item: Item) -> AnswerChoice | None:
-    """The wrong answer that most people share, if many do and at least two. Guesses of a run are nobody's mistake."""
-    if item.type == "predict":
-        return None
+    """The most common wrong answer, if it is common and at least two people gave it."""
     wrong = [row for row in item.chosen if row.right is False]
     row = max(wrong, key=lambda row: row.count, default=None)
     return row if row is not None and row.count >= 2 and row.count >= MANY * item.answered else None
-
-
-def _is_guessed(question: Base, item: Item) -> bool:
-    if question.type != "single" or item.judged < GUESSED or item.interval is None:
-        return False
-    low, high = item.interval
-    return low <= 1 / len(item.chosen) <= high

@@ -1,57 +1,157 @@
 """A round as files for spreadsheets: a CSV of all answers, and a workbook of questions, learners and answers.
 
-pandas and openpyxl take a second to import, so this module is imported where somebody asks for a file.
+Typed text may begin like a formula, and spreadsheets would compute it. Such cells get an apostrophe in front (OWASP
+Application Security Verification Standard 5.0, requirement 1.2.10); numbers stay numbers, also negative ones.
+pandas and openpyxl take a second to import, so they are only imported when a file is requested.
 """
 
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-from openpyxl.styles import Alignment, Font, PatternFill
-
-from workshop.quiz.results import rows
 from workshop.quiz.results.findings import RoundFindings
 
-NARROW, WIDE = 9, 50  # characters of a column
-_BOLD = Font(bold=True)
-_GREY = PatternFill("solid", fgColor="F2F5F8")
-_WRAPPED = Alignment(vertical="top", wrap_text=True)
-_TOP = Alignment(vertical="top")
-_SHARES = ("share", "95 %", "mean mark", "marks on")  # what headings of shares begin with
+Cell = str | int | float | None
+Row = Mapping[str, Cell]  # by the headings
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # spreadsheets also accept full-width ones
+LONGEST = 16_000  # characters; a spreadsheet's cell holds 32,767 code units
+# Characters that XML doesn't allow, and so spreadsheets don't either.
+_UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+NARROW, WIDE = 9, 50  # the smallest and the largest width of a column, in characters
+_SHARES = ("share", "95 %", "mean mark", "marks on")  # the beginnings of headings of shares
+QUESTIONS = (
+    *("number", "question", "type", "text", "tags", "points possible", "there", "answered", "judged", "right"),
+    *("share right", "95 % from", "95 % to", "mean mark", "mean points"),
+    *("seconds, lower quartile", "seconds, median", "seconds, upper quartile"),
+    *("discrimination", "answers behind it", "discrimination in words", "remarks", "why to go over it again"),
+)
+LEARNERS = (
+    *("learner", "place", "points", "points possible", "share of marks", "questions", "answered", "right"),
+    *("seconds, median", "seconds, total", "wrong", "missed", "before they came"),
+)
+ANSWERS = (
+    *("learner", "number", "question", "type", "text", "status", "answer", "right", "share", "points"),
+    *("points possible", "seconds", "misconception"),
+)
 
 
-def csv(found: RoundFindings) -> bytes:
-    """A row for each learner and question. CSV as RFC 4180 has it, in UTF-8 with a byte order mark: without one,
-    spreadsheets on Windows read nicknames in the machine's old code page; in Python it is opened as `utf-8-sig`."""
-    return _frame(rows.answers(found)).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig")
+def safe(cell: Cell) -> Cell:
+    """A cell that spreadsheets can store and don't compute."""
+    if not isinstance(cell, str):
+        return cell
+    text = _UNHOLDABLE.sub("\ufffd", cell)
+    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def xlsx(found: RoundFindings) -> bytes:
-    """A workbook. Text is written as text, whatever it begins with, and no cell is a formula."""
+def table_csv(rows: Iterable[Row], headings: Iterable[str]) -> bytes:
+    """A CSV file (RFC 4180). It is in UTF-8 with a byte order mark, because spreadsheets on Windows would otherwise use
+    the machine's old code page; Python reads it as `utf-8-sig`."""
+    text: str = _frame(rows, headings).to_csv(index=False, lineterminator="\r\n")
+    return text.encode("utf-8-sig")
+
+
+def csv(findings: RoundFindings) -> bytes:
+    """A row for each learner and question."""
+    return table_csv(_answers(findings), ANSWERS)
+
+
+def xlsx(findings: RoundFindings) -> bytes:
+    """A workbook. Text always stays text, and no cell is a formula."""
+    import pandas as pd
+
+    learners = _learners(findings)
+    marks = [heading for row in learners for heading in row]
+    sheets = {
+        "Questions": _frame(_questions(findings), QUESTIONS),
+        "Learners": _frame(learners, dict.fromkeys([*LEARNERS, *marks])),
+        "Answers": _frame(_answers(findings), ANSWERS),
+    }
     file = io.BytesIO()
     with pd.ExcelWriter(file, engine="openpyxl") as book:
-        for table in rows.tables(found):
-            _frame(table).to_excel(book, sheet_name=table.name, index=False, freeze_panes=(1, 1), autofilter=True)
-            # The list of answers is long: its cells have no look of their own, which takes time to write.
-            _style(book.sheets[table.name], table, plain=table.name == "Answers")
+        for name, frame in sheets.items():
+            frame.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 1), autofilter=True)
+            # The table of answers is long, and styles of cells take time to write.
+            _style(book.sheets[name], plain=name == "Answers")
     return file.getvalue()
 
 
-def _frame(table: rows.Table) -> pd.DataFrame:
-    return pd.DataFrame(list(table.rows), columns=list(table.headings), dtype=object)  # numbers stay as they are
+def _frame(rows: Iterable[Row], headings: Iterable[str]) -> Any:
+    import pandas as pd
+
+    names = list(headings)
+    cells = [[safe(row.get(name)) for name in names] for row in rows]
+    return pd.DataFrame(cells, columns=[safe(name) for name in names], dtype=object)  # numbers stay as they are
 
 
-def _style(sheet: Any, table: rows.Table, plain: bool) -> None:
-    for heading, (head, *cells) in zip(table.headings, sheet.columns, strict=True):
-        head.font, head.fill = _BOLD, _GREY
+def _questions(findings: RoundFindings) -> list[Row]:
+    reasons = {item.id: " ".join(reason.words for reason in item.reasons) for item in findings.revision}
+    rows: list[Row] = []
+    for item in findings.items:
+        times, discrimination = item.seconds, item.discrimination
+        cells: tuple[Cell, ...] = (
+            *(item.number, item.id, item.type, item.text, ", ".join(item.tags), item.worth),
+            *(item.there, item.answered, item.judged, item.right, item.share, *(item.interval or (None, None))),
+            *(item.mark, item.points, *((times.low, times.median, times.high) if times else (None, None, None))),
+            *(discrimination.value, discrimination.of, discrimination.words, " ".join(item.remarks)),
+            reasons.get(item.id),
+        )
+        rows.append(dict(zip(QUESTIONS, cells, strict=True)))
+    return rows
+
+
+def _learners(findings: RoundFindings) -> list[Row]:
+    rows: list[Row] = []
+    for learner in findings.learners:
+        cells: tuple[Cell, ...] = (
+            *(learner.nickname, learner.place, learner.points, learner.possible, learner.share),
+            *(learner.there, learner.answered, learner.right, learner.seconds, learner.total),
+            *(", ".join(learner.wrong), ", ".join(learner.missed), ", ".join(learner.late)),
+        )
+        marks = {f"marks on {tag.name}": tag.mark for tag in learner.tags}
+        rows.append({**dict(zip(LEARNERS, cells, strict=True)), **marks})
+    return rows
+
+
+def _answers(findings: RoundFindings) -> list[Row]:
+    """A row for each learner and question, also without an answer."""
+    results = findings.results
+    rows: list[Row] = []
+    for player in results.players:
+        for item, question in zip(findings.items, results.questions, strict=True):
+            row: dict[str, Cell] = dict(
+                zip(ANSWERS, (player.nickname, item.number, item.id, item.type, item.text), strict=False)
+            )
+            answer = results.answers_by(player.id).get(item.id)
+            if answer is None:
+                rows.append({**row, "status": "missed" if player.id in results.present(item.id) else "not there"})
+                continue
+            marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
+            right = None if answer.right is None else "yes" if answer.right else "no"
+            near = None if answer.near is None else answer.near + 1
+            more = {"seconds": answer.seconds, "misconception": near}
+            text = question.words(results, answer.answer)
+            rows.append({**row, "status": "answered", "answer": text, "right": right, **marks, **more})
+    return rows
+
+
+def _style(sheet: Any, plain: bool) -> None:
+    from openpyxl.styles import Alignment, Font, PatternFill
+
+    bold, grey = Font(bold=True), PatternFill("solid", fgColor="F2F5F8")
+    wrapped, top = Alignment(vertical="top", wrap_text=True), Alignment(vertical="top")
+    for head, *cells in sheet.columns:
+        head.font, head.fill = bold, grey
         texts = [cell for cell in cells if isinstance(cell.value, str)]
         longest = max(len(cell.value) for cell in [head, *texts])
         sheet.column_dimensions[head.column_letter].width = min(max(longest, NARROW), WIDE) + 2
         for cell in texts:
-            cell.data_type = "s"  # what reads like an error is text, too
+            cell.data_type = "s"  # otherwise openpyxl would store text like #N/A as an error
         for cell in () if plain else cells:
-            cell.alignment = _WRAPPED if cell.data_type == "s" and len(cell.value) > WIDE else _TOP
+            cell.alignment = wrapped if cell.data_type == "s" and len(cell.value) > WIDE else top
             if isinstance(cell.value, float):
-                cell.number_format = "0 %" if heading.startswith(_SHARES) else "0.0##"
+                cell.number_format = "0 %" if head.value.startswith(_SHARES) else "0.0##"

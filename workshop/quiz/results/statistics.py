@@ -1,4 +1,4 @@
-"""The statistics of a small class. Pure; None where something isn't defined."""
+"""Statistics for a small class, as pure functions that return None for undefined values."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 _Z = statistics.NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-SAME = 1e-9  # standard deviation below which numbers count as alike
+SAME = 1e-9  # standard deviation below which numbers count as equal
 
 
-def wilson(right: int, of: int) -> tuple[float, float] | None:
+def wilson(right: int, total: int) -> tuple[float, float] | None:
     """The 95 % interval of a share (Wilson, Probable inference, the law of succession, and statistical inference,
     Journal of the American Statistical Association 22, 1927). It holds for small numbers, too, and stays in 0..1."""
-    if of == 0:
+    if total == 0:
         return None
-    share, square = right / of, _Z * _Z
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    half = _Z / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
-    # None or all right touch the end exactly; arithmetic alone misses it by a rounding error.
-    return (0.0 if right == 0 else middle - half, 1.0 if right == of else middle + half)
+    share, square = right / total, _Z * _Z
+    middle = (share + square / (2 * total)) / (1 + square / total)
+    half = _Z / (1 + square / total) * math.sqrt(share * (1 - share) / total + square / (4 * total * total))
+    # With none or all right, the interval reaches 0 or 1 exactly; the formula alone has a rounding error.
+    return (0.0 if right == 0 else middle - half, 1.0 if right == total else middle + half)
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Quartiles:
 
 
 def quartiles(values: Sequence[float]) -> Quartiles | None:
-    """Median and quartiles, between neighbours in a straight line (type 7 of Hyndman and Fan, Sample quantiles in
-    statistical packages, The American Statistician 50(4), 1996; what NumPy does by default)."""
+    """Median and quartiles, interpolated linearly (type 7 of Hyndman and Fan, Sample quantiles in statistical packages,
+    The American Statistician 50(4), 1996; the default of NumPy)."""
     if not values:
         return None
     if len(values) == 1:
@@ -42,21 +42,20 @@ def quartiles(values: Sequence[float]) -> Quartiles | None:
 
 
 def correlation(marks: Sequence[float], scores: Sequence[float]) -> float | None:
-    """Pearson's correlation; where marks are only 0 and 1 it is the point-biserial one. None for fewer than three
-    pairs, or where marks or scores are all alike."""
-    if len(marks) < 3 or alike(marks) or alike(scores):
+    """Pearson's correlation; it is point-biserial if marks are only 0 and 1. None for fewer than three pairs, and if
+    all marks or all scores are equal."""
+    if len(marks) < 3 or constant(marks) or constant(scores):
         return None
     return max(-1.0, min(1.0, statistics.correlation(marks, scores)))
 
 
-def alike(values: Sequence[float]) -> bool:
+def constant(values: Sequence[float]) -> bool:
     return statistics.pstdev(values) < SAME
 
 
 def sign_test(gained: int, lost: int) -> float:
-    """How often chance alone makes a change at least as lopsided, in either direction: the exact test of McNemar's
-    table (McNemar, Note on the sampling error of the difference between correlated proportions, Psychometrika 12,
-    1947)."""
+    """The two-sided p-value of the exact McNemar test (McNemar, Note on the sampling error of the difference between
+    correlated proportions, Psychometrika 12, 1947)."""
     changed = gained + lost
-    tail = sum(math.comb(changed, number) for number in range(min(gained, lost) + 1)) / 2**changed
+    tail: float = sum(math.comb(changed, number) for number in range(min(gained, lost) + 1)) / 2.0**changed
     return min(1.0, 2 * tail)

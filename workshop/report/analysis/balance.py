@@ -15,7 +15,7 @@ PHASES = ("compute", "communicate", "wait", "input")
 class Balance:
     """Seconds of each rank, in rank order, over `steps` steps.
 
-    A collective ends when the slowest rank has come to it. So the shortest time of a rank in `communicate` counts as
+    A collective ends when the slowest rank arrives. So the shortest time of a rank in `communicate` counts as
     moving data, and other ranks' time beyond that as waiting, like the phase `wait`. Where runs tell both apart in
     every step, as training does, all ranks have the same `communicate`, and their `wait` stays as it is.
     """
@@ -86,8 +86,8 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
         return None
 
     def seconds(name: str) -> list[float]:
-        told = totals.get(name) or {}
-        return [max(told.get(rank, (0, 0.0))[1], 0.0) for rank in range(ranks)]
+        totals_of_ranks = totals.get(name) or {}
+        return [max(totals_of_ranks.get(rank, (0, 0.0))[1], 0.0) for rank in range(ranks)]
 
     communicate = seconds("time.communicate")
     exchange = min(communicate)
@@ -103,4 +103,4 @@ def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
         return None
     if any(len(phases.get(name) or []) != ranks for name in PHASES):
         return None
-    return {f"time.{name}": {rank: (steps, told) for rank, told in enumerate(phases[name])} for name in PHASES}
+    return {f"time.{name}": {rank: (steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}

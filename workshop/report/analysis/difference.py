@@ -37,30 +37,35 @@ _GROUPED: dict[str, str] = {
 
 
 def difference(
-    predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | None, machine: Mapping[str, Any] | None = None
+    predicted_map: Mapping[str, Any] | None,
+    measured_map: Mapping[str, Any] | None,
+    machine: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """What went elsewhere, in rank order; empty where everything ran as it was meant to, or one of the two is missing.
+    """The differences in rank order. The list is empty where every rank ran as predicted, or one of the maps is
+    missing.
 
-    The machine of the run (see `core.topology`) turns units into cores and tells who is unbound. What the two call
-    their hosts is no difference: see `aligned`.
+    The machine of the run (see `core.topology`) turns units into cores and tells who is unbound. Different names of the
+    same host are no difference: see `aligned`.
     """
-    meant, ran = _reports(aligned(predicted, measured)), _reports(measured)
-    if not meant or not ran:
+    predicted_reports, ran = _reports(aligned(predicted_map, measured_map)), _reports(measured_map)
+    if not predicted_reports or not ran:
         return []
-    view = _View(machine, meant, ran)
-    found = []
-    for rank in sorted({*meant, *ran}):
+    view = _View(machine, predicted_reports, ran)
+    differences = []
+    for rank in sorted({*predicted_reports, *ran}):
         if rank not in ran:
-            found.append(
-                Difference(rank, "ranks", f"rank {rank} was meant for {view.place(meant[rank])}, but didn't run")
+            differences.append(
+                Difference(
+                    rank, "ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"
+                )
             )
-        elif rank not in meant:
-            found.append(
+        elif rank not in predicted_reports:
+            differences.append(
                 Difference(rank, "ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}")
             )
         else:
-            found += view.compare(meant[rank], ran[rank])
-    return found
+            differences += view.compare(predicted_reports[rank], ran[rank])
+    return differences
 
 
 def sentence(differences: Sequence[Difference]) -> str:
@@ -71,18 +76,18 @@ def sentence(differences: Sequence[Difference]) -> str:
 def sentences(differences: Sequence[Difference]) -> list[str]:
     """A sentence for each difference; of many ranks that differ in the same way one for all, with an example."""
     by_kind: dict[str, list[Difference]] = defaultdict(list)
-    for one in differences:
-        by_kind[one.kind].append(one)
-    said = []
-    for kind, alike in by_kind.items():
-        if len(alike) <= FEW or kind not in _GROUPED:
-            said += [f"{words.capital(one.words)}." for one in alike[:FEW]]
-            if len(alike) > FEW:
-                said.append(f"So it is with {len(alike) - FEW} more ranks.")
+    for difference in differences:
+        by_kind[difference.kind].append(difference)
+    lines = []
+    for kind, same_kind in by_kind.items():
+        if len(same_kind) <= FEW or kind not in _GROUPED:
+            lines += [f"{words.capital(difference.words)}." for difference in same_kind[:FEW]]
+            if len(same_kind) > FEW:
+                lines.append(f"So it is with {len(same_kind) - FEW} more ranks.")
         else:
-            ranks = words.numbered("rank", [one.rank for one in alike])
-            said.append(f"{words.capital(ranks)} {_GROUPED[kind]}: {alike[0].words}, for example.")
-    return said
+            ranks = words.numbered("rank", [difference.rank for difference in same_kind])
+            lines.append(f"{words.capital(ranks)} {_GROUPED[kind]}: {same_kind[0].words}, for example.")
+    return lines
 
 
 def _reports(rank_map: Mapping[str, Any] | None) -> dict[int, Report]:
@@ -93,58 +98,64 @@ class _View:
     """Both maps and the machine, to look up who else is where."""
 
     def __init__(
-        self, machine: Mapping[str, Any] | None, meant: Mapping[int, Report], ran: Mapping[int, Report]
+        self, machine: Mapping[str, Any] | None, predicted: Mapping[int, Report], ran: Mapping[int, Report]
     ) -> None:
         self.rows = {
-            host: {row["unit"]: row for row in one.get("units") or []}
-            for host, one in topology.machines(machine).items()
+            host: {row["unit"]: row for row in host_machine.get("units") or []}
+            for host, host_machine in topology.machines(machine).items()
         }
-        self.meant, self.ran = meant, ran
+        self.meant, self.ran = predicted, ran
         self.hosts = {report["host"] for report in ran.values()}
         # One host against one host: what each source calls it is no difference.
-        self.one_host = len(self.hosts) == 1 and len({report["host"] for report in meant.values()}) == 1
+        self.one_host = len(self.hosts) == 1 and len({report["host"] for report in predicted.values()}) == 1
         self.companions: dict[tuple[str, int], set[int]] = defaultdict(set)  # ranks by host and unit
         for rank, report in ran.items():
             for unit in report["units"]:
                 self.companions[report["host"], unit].add(rank)
 
-    def compare(self, meant: Report, ran: Report) -> list[Difference]:
+    def compare(self, predicted: Report, ran: Report) -> list[Difference]:
         """The differences of one rank."""
-        found = [one for one in [self._moved(meant, ran)] if one]
+        moves = [move for move in [self._moved(predicted, ran)] if move]
         strays = self._strays(ran)
-        return [*found, strays] if strays else found
+        return [*moves, strays] if strays else moves
 
-    def _moved(self, meant: Report, ran: Report) -> Difference | None:
+    def _moved(self, predicted: Report, ran: Report) -> Difference | None:
         rank, host = ran["rank"], ran["host"]
-        wanted, got = set(meant["units"]), set(ran["units"])
-        if not self.one_host and meant["host"] != host:
-            if self._everything(host, got):
+        predicted_units, units = set(predicted["units"]), set(ran["units"])
+        if not self.one_host and predicted["host"] != host:
+            if self._everything(host, units):
                 could = f"where it could use {self._all(host)}"
                 return Difference(
-                    rank, "host", f"rank {rank} was meant for {self.place(meant)}, ran on {host}, {could}"
+                    rank, "host", f"rank {rank} was meant for {self.place(predicted)}, ran on {host}, {could}"
                 )
-            where = f"was meant for {self.place(meant)}, ran on {self.place(ran)}"
-            return Difference(rank, "host", f"rank {rank} {where}{self._together(meant, ran)}")
-        if not wanted or not got or wanted == got:  # without units it isn't known where
+            where = f"was meant for {self.place(predicted)}, ran on {self.place(ran)}"
+            return Difference(rank, "host", f"rank {rank} {where}{self._together(predicted, ran)}")
+        if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
             return None
         on = self._on(host)
-        if self._everything(host, got):
+        if self._everything(host, units):
             could = f"could run on {self._all(host)}"
-            return Difference(rank, "unbound", f"rank {rank} was meant for {self.units(host, wanted)}{on}, but {could}")
-        if self._everything(host, wanted):
             return Difference(
-                rank, "bound", f"rank {rank} was meant to be unbound{on}, but was bound to {self.units(host, got)}"
+                rank, "unbound", f"rank {rank} was meant for {self.units(host, predicted_units)}{on}, but {could}"
             )
-        whole = self._whole(host, wanted) and self._whole(host, got)  # both in the same words
-        there, here = self.units(host, wanted, whole), self.units(host, got, whole)
+        if self._everything(host, predicted_units):
+            return Difference(
+                rank, "bound", f"rank {rank} was meant to be unbound{on}, but was bound to {self.units(host, units)}"
+            )
+        whole_cores = self._are_whole_cores(host, predicted_units) and self._are_whole_cores(
+            host, units
+        )  # both in the same words
+        predicted_place, place = self.units(host, predicted_units, whole_cores), self.units(host, units, whole_cores)
         kind: Kind
-        if wanted < got:
-            kind, where = "wider", f"could run on {here}"
-        elif got < wanted:
-            kind, where = "narrower", f"could run on {here} only"
+        if predicted_units < units:
+            kind, where = "wider", f"could run on {place}"
+        elif units < predicted_units:
+            kind, where = "narrower", f"could run on {place} only"
         else:
-            kind, where = "elsewhere", f"ran on {here}"
-        return Difference(rank, kind, f"rank {rank} was meant for {there}{on}, {where}{self._together(meant, ran)}")
+            kind, where = "elsewhere", f"ran on {place}"
+        return Difference(
+            rank, kind, f"rank {rank} was meant for {predicted_place}{on}, {where}{self._together(predicted, ran)}"
+        )
 
     def _strays(self, ran: Report) -> Difference | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
@@ -170,26 +181,26 @@ class _View:
         where = self._all(host) if self._everything(host, units) else self.units(host, units)
         return f"{where}{'' if self.one_host else f' of {host}'}"
 
-    def units(self, host: str, units: Iterable[int], whole: bool = True) -> str:
+    def units(self, host: str, units: Iterable[int], as_cores: bool = True) -> str:
         """Units as cores, where they are whole ones of a known machine."""
         some, rows = set(units), self._rows(host)
-        if whole and self._whole(host, some):
+        if as_cores and self._are_whole_cores(host, some):
             return words.numbered("core", sorted({rows[unit]["core"] for unit in some}))
-        return words.numbered("unit", sorted(some))
+        return words.numbered("hardware thread", sorted(some))
 
-    def _whole(self, host: str, some: set[int]) -> bool:
+    def _are_whole_cores(self, host: str, some: set[int]) -> bool:
         rows = self._rows(host)
         cores = {rows[unit]["core"] for unit in some if unit in rows}
         return bool(cores) and {unit for unit, row in rows.items() if row["core"] in cores} == some
 
-    def _together(self, meant: Report, ran: Report) -> str:
+    def _together(self, predicted: Report, ran: Report) -> str:
         """With whom a rank had to share, although it wasn't meant to."""
         rank, host = ran["rank"], ran["host"]
         others = {other for unit in ran["units"] for other in self.companions[host, unit]} - {rank}
         planned = {
             other
             for other, report in self.meant.items()
-            if report["host"] == meant["host"] and set(report["units"]) & set(meant["units"])
+            if report["host"] == predicted["host"] and set(report["units"]) & set(predicted["units"])
         }
         return f" together with {words.numbered('rank', sorted(others - planned))}" if others - planned else ""
 
@@ -217,21 +228,32 @@ def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | N
     """
     if not predicted:
         return None
-    meant, ran = _together(predicted), _together(measured)
-    names = {host: host for host in meant if host in ran}
-    short = {host.partition(".")[0]: host for host in ran}
-    if len(short) == len(ran):
-        found = {host: short[label] for host in meant if (label := host.partition(".")[0]) in short}
-        names = found | names if len({*(found | names).values()}) == len(found | names) else names
-    if not names and (len(meant) == len(ran) == 1 or sorted(meant.values()) == sorted(ran.values())):
-        names = dict(zip(sorted(meant, key=meant.__getitem__), sorted(ran, key=ran.__getitem__), strict=True))
+    predicted_hosts, measured_hosts = _together(predicted), _together(measured)
+    names = {host: host for host in predicted_hosts if host in measured_hosts}
+    short = {host.partition(".")[0]: host for host in measured_hosts}
+    if len(short) == len(measured_hosts):
+        by_short_name = {host: short[label] for host in predicted_hosts if (label := host.partition(".")[0]) in short}
+        names = (
+            by_short_name | names if len({*(by_short_name | names).values()}) == len(by_short_name | names) else names
+        )
+    if not names and (
+        len(predicted_hosts) == len(measured_hosts) == 1
+        or sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
+    ):
+        names = dict(
+            zip(
+                sorted(predicted_hosts, key=predicted_hosts.__getitem__),
+                sorted(measured_hosts, key=measured_hosts.__getitem__),
+                strict=True,
+            )
+        )
     reports = predicted.get("ranks") or []
-    return {**predicted, "ranks": [{**one, "host": names.get(one["host"], one["host"])} for one in reports]}
+    return {**predicted, "ranks": [{**report, "host": names.get(report["host"], report["host"])} for report in reports]}
 
 
 def _together(rank_map: Mapping[str, Any] | None) -> dict[str, list[int]]:
     """The ranks of each host."""
-    found: dict[str, list[int]] = defaultdict(list)
+    ranks_by_host: dict[str, list[int]] = defaultdict(list)
     for rank, report in sorted(_reports(rank_map).items()):
-        found[report["host"]].append(rank)
-    return dict(found)
+        ranks_by_host[report["host"]].append(rank)
+    return dict(ranks_by_host)

@@ -1,4 +1,4 @@
-"""What happened to a run that did not complete, and what to try next."""
+"""Verdicts on runs that did not complete, and what to try next."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workshop.core import words
+from workshop.core.disk import NO_ROOM
 from workshop.core.errors import OUT_OF_MEMORY
 from workshop.report.analysis.balance import Totals
 from workshop.store.records import RunRecord
@@ -13,7 +14,7 @@ from workshop.store.records import RunRecord
 LONG = 400  # characters of somebody else's words; the run's error has all of them
 
 # By the type of the error: the verdict, and what to try next.
-_KNOWN = {
+_VERDICTS = {
     "EnginesFailed": (
         "The ranks did not start.",
         "Ask for what the machine has: fewer ranks, or one core for each, placed automatically (--map-by auto "
@@ -51,8 +52,15 @@ _KNOWN = {
         "The run took longer than allowed.",
         "Ask for less work, or have the instructor raise the session's limit of minutes.",
     ),
+    NO_ROOM: (
+        "There is no room left on the disk.",
+        "Free some space on that disk, or set WORKSHOP_HOME to a folder on another one; then start the run again.",
+    ),
     "BadInput": ("The run was given something it can't use.", "Change that setting and start it again."),
-    "SessionStopped": ("Cancelled: the session was stopped.", "Start the session, then start the run again."),
+    "SessionStopped": (
+        "Cancelled: the session was stopped.",
+        "Start the run again when the session is up; the instructor launches it on the page Session.",
+    ),
     "SessionReset": ("Cancelled: the instructor reset the session.", "Start the run again when the session is ready."),
 }
 
@@ -69,11 +77,11 @@ _SMALLER: Mapping[str, Callable[[int, Mapping[str, Any]], bool]] = {
 def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
     """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others.
     `totals` are its events'."""
-    said = _ending(run)
-    if said is not None and _has_checkpoint(run, totals):
-        again = f"go on from its checkpoint: workshop run {run.workload} --resume {run.id} (or the page's button)."
-        said["next"] = f"{said['next'].rstrip('.')}. Or {again}"
-    return said
+    message = _ending(run)
+    if message is not None and _has_checkpoint(run, totals):
+        retry = f"go on from its checkpoint: workshop run {run.workload} --resume {run.id} (or the page's button)."
+        message["next"] = f"{message['next'].rstrip('.')}. Or {retry}"
+    return message
 
 
 def _has_checkpoint(run: RunRecord, totals: Totals) -> bool:
@@ -82,30 +90,44 @@ def _has_checkpoint(run: RunRecord, totals: Totals) -> bool:
     return written and not any("can be kept" in notice or "too large" in notice for notice in run.notices)
 
 
+def failure_words(run: RunRecord) -> str:
+    """Say where a run went wrong and of what; "" where nothing went wrong, or where the verdict says it all. Only
+    errors that a program has raised have the name of their type."""
+    error = run.error
+    if not error or run.status == "cancelled":
+        return ""
+    message = error["message"] if _is_ours(error) else f"{error['type']}: {error['message']}"
+    return f"Rank {error['rank']} on {error['host']}: {message}" if _has_rank(error) else words.capital(message)
+
+
+def _is_ours(error: Mapping[str, Any]) -> bool:
+    return error.get("type") in (*_VERDICTS, "RankDied", "ConductorTerminated", *MEMORY)
+
+
 def _ending(run: RunRecord) -> dict[str, str] | None:
     if run.status == "queued":
-        return _said("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
+        return _words("Not started yet.", "The run waits for its turn.", "Watch the queue on the session's page.")
     if run.status == "interrupted":
-        return _said(
+        return _words(
             "Interrupted: the session's conductor ended during the run.",
-            f"{_until(run)}{_kept(run)}",
-            f"Start the session again if it is down (workshop session start {run.session}), then the run.",
+            f"{_until(run)}{_kept_results(run)}",
+            "Start the run again when the session is up; the instructor launches it on the page Session.",
         )
     error = run.error or {}
-    known = _out_of_memory(run) if error.get("type") in MEMORY else _KNOWN.get(error.get("type", ""))
+    by_error = _out_of_memory(run) if error.get("type") in MEMORY else _VERDICTS.get(error.get("type", ""))
     if run.status == "cancelled":
-        verdict, following = known or ("Cancelled.", "Start it again, or with fewer steps if it took too long.")
+        verdict, following = by_error or ("Cancelled.", "Start it again, or with fewer steps if it took too long.")
         if run.started_at is None:
-            return _said(verdict, "It was cancelled while it waited, so no rank has worked on it.", following)
-        return _said(verdict, f"{_until(run)}{_kept(run)}", following)
+            return _words(verdict, "It was cancelled while it waited, so no rank has worked on it.", following)
+        return _words(verdict, f"{_until(run)}{_kept_results(run)}", following)
     if run.status == "failed":
-        verdict, following = known or _failure(error)
+        verdict, following = by_error or _failure(error)
         ran = "" if error.get("type") in ("EnginesFailed", "RanksNotStarted") else _until(run)
-        return _said(verdict, f"{_because(error)} {ran}".strip(), following)
+        return _words(verdict, f"{_because(error)} {ran}".strip(), following)
     return None
 
 
-def _said(verdict: str, why: str, following: str) -> dict[str, str]:
+def _words(verdict: str, why: str, following: str) -> dict[str, str]:
     return {"verdict": verdict, "why": why, "next": following}
 
 
@@ -142,12 +164,15 @@ def _out_of_memory(run: RunRecord) -> tuple[str, str]:
 
 def _because(error: Mapping[str, Any]) -> str:
     """The error's own words, as sentences."""
-    message = " ".join((error.get("message") or "").split()).rstrip(".")
+    message = (error.get("message") or "").strip()
+    if error.get("type") != "EnginesFailed":  # the lines of an MPI's own text belong to it
+        message = " ".join(message.split())
+    message = message.rstrip(".")
     if not message:
         return ""
     if len(message) > LONG:
         message = f"{message[:LONG].rpartition(' ')[0]} …"
-    if error.get("type") in _KNOWN or error.get("type") in ("RankDied", *MEMORY):
+    if _is_ours(error):
         return f"{words.capital(message)}."
     stopped = " The other ranks were stopped: they would have waited for it for ever." if _has_rank(error) else ""
     return f"It said: {message}.{stopped}"
@@ -178,5 +203,5 @@ def _until(run: RunRecord) -> str:
     return f"{ran} and had done {done:g} of {total:g} steps."
 
 
-def _kept(run: RunRecord) -> str:
+def _kept_results(run: RunRecord) -> str:
     return " What it had told until then is kept." if run.started_at is not None else ""

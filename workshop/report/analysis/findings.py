@@ -1,4 +1,4 @@
-"""What findings are made of, and the facts that they are made from."""
+"""Findings, and the facts that they rest on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Facts:
-    """What can be known of a run, wherever it ran."""
+    """Everything that is known of a run."""
 
     run: RunRecord
     ranks: int
@@ -37,16 +37,6 @@ class Facts:
     @property
     def metrics(self) -> Mapping[str, Any]:
         return self.run.metrics
-
-    @property
-    def training(self) -> bool:
-        """Whether the run trained a model on all ranks: it tells how gradients were exchanged."""
-        return isinstance(self.metrics.get("exchange"), str) and isinstance(self.metrics.get("updates"), int)
-
-    @property
-    def apart(self) -> bool:
-        """Whether the ranks exchanged nothing, so that nobody waited for anybody."""
-        return self.metrics.get("exchange") == "none"
 
     @property
     def cores(self) -> int:
@@ -78,6 +68,12 @@ class Facts:
         free = all(set(report["units"]) == everything.get(report["host"]) for report in self.reports)
         return self.cores > len(everything) and bool(self.reports) and free
 
+    @property
+    def bindable(self) -> bool:
+        """Whether ranks that are unbound could be bound: each host has the cores that its ranks ask for."""
+        cores_per_rank = self.run.placement.get("cores_per_rank") or 1
+        return self.unbound and self.ranks * cores_per_rank <= self.cores
+
 
 def facts(run: RunRecord, totals: Totals) -> Facts:
     """The facts of a run; `totals` are its events' (`Store.totals`)."""
@@ -85,5 +81,9 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
     ranks = len(reports) or run.placement.get("ranks") or 1
     threads = threads_of(run)
     crowds = oversubscription(run.rank_map, machine, threads)
-    units = [{**row, "host": host} for host, one in topology.machines(machine).items() for row in one["units"]]
+    units = [
+        {**row, "host": host}
+        for host, host_machine in topology.machines(machine).items()
+        for row in host_machine["units"]
+    ]
     return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics))

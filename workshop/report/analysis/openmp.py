@@ -23,10 +23,10 @@ def is_openmp(variable: str) -> bool:
 
 def matters(run: RunRecord) -> bool | None:
     """Whether OpenMP threads worked in a training run; None where it tells nothing of its threads."""
-    told = run.metrics.get("threads")
-    if not isinstance(told, list) or not told:
+    censuses = run.metrics.get("threads")
+    if not isinstance(censuses, list) or not censuses:
         return None
-    return any((census.get("openmp") or {}).get("busy") for census in told)
+    return any((census.get("openmp") or {}).get("busy") for census in censuses)
 
 
 def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", who: str = "this run") -> str:
@@ -35,12 +35,14 @@ def why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", who: st
     worked = matters(run) if run is not None else None
     if run is not None and worked:
         return f"OpenMP threads worked in {who}, so {variable} may well matter here."
-    said = (
+    reason = (
         f"{variable} is for OpenMP libraries, and stock TensorFlow has none: it runs its kernels, oneDNN's too, on "
         f"Eigen's thread pool, whose size {INSTEAD} sets, as a run's threads do (--threads)."
     )
     if run is None or worked is None:
-        return said
+        return reason
     pool = [census.get("intra-op") or {} for census in run.metrics["threads"]]
-    there = sum(int(one.get("count") or 0) for one in pool)
-    return f"{said} {words.capital(who)} had {words.count(there, 'thread')} of that pool, and no OpenMP thread worked."
+    threads = sum(int(census.get("count") or 0) for census in pool)
+    return (
+        f"{reason} {words.capital(who)} had {words.count(threads, 'thread')} of that pool, and no OpenMP thread worked."
+    )

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from workshop.core import topology
+from workshop.registry import workloads
 from workshop.store.records import RunRecord
-
-COMPILED = "numba"  # the backend of kernels that compute in one thread a rank, whatever they are allowed
-
 
 Sharing = Literal["units", "cores"]
 
@@ -51,8 +49,8 @@ def oversubscription(
         ]
         threads = len(inside) * threads_per_rank
         cores = len({core_of.get((host, unit), ("alone", unit)) for unit in units})
-        known = sum(over for (where, part), over in excess.items() if where == host and part < units)
-        if threads - cores <= known:
+        explained = sum(over for (where, part), over in excess.items() if where == host and part < units)
+        if threads - cores <= explained:
             continue
         excess[host, units] = threads - cores
         kind: Sharing = "units" if threads > len(units) else "cores"
@@ -67,15 +65,17 @@ def asked_threads(placement: Mapping[str, Any]) -> int:
 
 def threads_of(run: RunRecord) -> int:
     """The threads with which each rank of a run computes: its placement's, where the workload uses them."""
-    return 1 if run.params.get("backend") == COMPILED else asked_threads(run.placement)
+    workload = workloads().get(run.workload)
+    threads = workload.threads(run.params) if workload is not None and workload.threads is not None else None
+    return threads or asked_threads(run.placement)
 
 
 def _cores(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
     """The core of each (host, unit), as far as the machine is known."""
     return {
         (str(host), row["unit"]): row["core"]
-        for host, one in topology.machines(machine).items()
-        for row in one.get("units") or []
+        for host, host_machine in topology.machines(machine).items()
+        for row in host_machine.get("units") or []
     }
 
 

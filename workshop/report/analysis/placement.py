@@ -57,7 +57,8 @@ def oversubscribed(facts: Facts) -> Finding | None:
     single = "" if facts.threads == 1 else f" or {words.option(1, 'thread', '--threads')} for each"
     return Finding(
         f"Oversubscribed: {words.count(facts.ranks, 'rank')}{threads}{cores}.",
-        f"{why} Who shares a unit takes turns on it, and every collective waits for the rank whose turn came last.",
+        f"{why} Ranks that share a hardware thread take turns, and every collective waits for the rank whose turn "
+        "came last.",
         f"Try {words.ranks(facts.fitting)}{single}, and compare the two runs.",
     )
 
@@ -74,31 +75,31 @@ def _polls(facts: Facts) -> str:
 
 
 def _waiting(facts: Facts) -> str:
-    """What the MPI's description says of ranks that wait; "" for an MPI that is gone."""
-    known = mpis().get(facts.run.placement.get("mpi", ""))
-    return known.waiting if known is not None else ""
+    """The MPI's words on ranks that wait; "" for an MPI that is not installed any more."""
+    mpi = mpis().get(facts.run.placement.get("mpi", ""))
+    return mpi.waiting if mpi is not None else ""
 
 
 def on_one_host(facts: Facts) -> Finding | None:
-    """The run has several hosts, and all ranks are on one of them."""
+    """The run has several hosts, but all ranks are on the same host."""
     named = [host["name"] for host in facts.run.placement.get("hosts") or []]
     if len(named) < 2 or facts.ranks < 2 or facts.hosts != 1:
         return None
-    there = str(facts.reports[0]["host"])
+    used_host = str(facts.reports[0]["host"])
     # A host may call itself by less, or more, than the placement does.
-    same = [name for name in named if name == there or name.partition(".")[0] == there.partition(".")[0]]
+    same = [name for name in named if name == used_host or name.partition(".")[0] == used_host.partition(".")[0]]
     others = [name for name in named if name not in same] if same else []
     empty = words.listed(others) if others else "the others"
     return Finding(
-        f"All ranks are on {'the first' if named[0] in same else 'one'} host, {there}.",
-        f"No rank is on {empty}: a host is filled up to its slots before the next one gets any, and {there} has slots "
-        f"for all {facts.ranks} ranks.",
+        f"All ranks are on {'the first' if named[0] in same else 'one'} host, {used_host}.",
+        f"No rank is on {empty}: a host is filled up to its slots before the next one gets any, and {used_host} has "
+        f"slots for all {facts.ranks} ranks.",
         "Try to deal the ranks out over the hosts (--map-by node), or give each host fewer slots.",
     )
 
 
 def _crowd(crowd: Oversubscription) -> str:
-    where = words.numbered("unit", crowd.units)
+    where = words.numbered("hardware thread", crowd.units)
     who = words.numbered("rank", crowd.ranks)
     if len(crowd.ranks) == 1:
         return f"{who} runs {crowd.threads} threads on {where}"
@@ -129,16 +130,16 @@ def idle(facts: Facts) -> Finding | None:
 
 def unbound(facts: Facts) -> Finding | None:
     """Ranks may run anywhere, although there are cores for all of them."""
-    if not facts.unbound or facts.ranks < 2 or facts.hosts != 1 or facts.crowds:
+    if not facts.bindable or facts.ranks < 2 or facts.hosts != 1 or facts.crowds:
         return None
     wandered = [
         report["rank"]
         for report in facts.reports
         if any(len(thread.get("units_seen") or []) > 1 for thread in report.get("threads") or [])
     ]
-    seen = f"; threads of {words.numbered('rank', wandered)} were seen on several" if wandered else ""
+    movements = f"; threads of {words.numbered('rank', wandered)} were seen on several" if wandered else ""
     return Finding(
         "Unbound: nothing keeps the ranks in place.",
-        f"Each of the {facts.ranks} ranks may run on all {len(facts.units)} units{seen}.",
+        f"Each of the {facts.ranks} ranks may run on all {len(facts.units)} hardware threads{movements}.",
         "Try to bind them (--bind-to core): a rank that stays on its core keeps its caches warm.",
     )

@@ -78,47 +78,47 @@ def crews(run: RunRecord) -> list[Crew]:
     if not isinstance(censuses, list) or not _positive(seconds) or len(censuses) != len(reports):
         return []
     hosts = topology.machines(run.machine)
-    found = []
+    host_crews = []
     for host in dict.fromkeys(str(report["host"]) for report in reports):
-        own = [report for report in reports if str(report["host"]) == host]
+        host_reports = [report for report in reports if str(report["host"]) == host]
         core_of = {row["unit"]: row["core"] for row in (hosts.get(host) or {}).get("units") or []}
-        allowed = {core_of.get(unit, unit) for report in own for unit in report.get("units") or []}
-        told = [censuses[report["rank"]] for report in own]
-        worked, waited = (_total(told, name) for name in ("seconds", "waited"))
-        found.append(
+        allowed = {core_of.get(unit, unit) for report in host_reports for unit in report.get("units") or []}
+        host_censuses = [censuses[report["rank"]] for report in host_reports]
+        worked, waited = (_total(host_censuses, name) for name in ("seconds", "waited"))
+        host_crews.append(
             Crew(
                 host,
-                tuple(report["rank"] for report in own),
+                tuple(report["rank"] for report in host_reports),
                 len(allowed),
                 len(set(core_of.values())),
-                _by_kind(told, "count"),
-                _by_kind(told, "busy"),
+                _by_kind(host_censuses, "count"),
+                _by_kind(host_censuses, "busy"),
                 (worked or 0.0) / seconds,
                 None if waited is None or worked is None else (worked + waited) / seconds,
             )
         )
-    return found
+    return host_crews
 
 
 def sentences(run: RunRecord) -> list[str]:
     """Sentences on each host's threads, such as "Rank 0 has 24 threads for 2 cores. 2 threads worked: 2 TensorFlow
     intra-op (Eigen). That is not too many. …"; empty where the run tells nothing of them."""
-    found = crews(run)
-    return [sentence(crew, several=len(found) > 1) for crew in found]
+    host_crews = crews(run)
+    return [sentence(crew, several=len(host_crews) > 1) for crew in host_crews]
 
 
 def sentence(crew: Crew, several: bool = False) -> str:
     """The same of one host; `several` names it."""
     who = words.capital(words.numbered("rank", crew.ranks)) + (f" on {crew.host}" if several else "")
     have = "has" if len(crew.ranks) == 1 else "together have"
-    said = [f"{who} {have} {words.count(crew.threads, 'thread')}{_cores(crew)}."]
+    lines = [f"{who} {have} {words.count(crew.threads, 'thread')}{_cores(crew)}."]
     asleep = {kind: count - crew.busy.get(kind, 0) for kind, count in crew.counts.items()}
     if crew.workers:
-        said += [f"{words.count(crew.workers, 'thread')} worked: {_named(crew.busy)}.", _judged(crew)]
+        lines += [f"{words.count(crew.workers, 'thread')} worked: {_named(crew.busy)}.", _judged(crew)]
     if rest := sum(asleep.values()):
         others = "The others" if crew.workers else "They"
-        said.append(f"{others} slept nearly all of the time, which costs some memory only: {_named(asleep)}.")
-    return " ".join(filter(None, said)) if rest or crew.workers else said[0]
+        lines.append(f"{others} slept nearly all of the time, which costs some memory only: {_named(asleep)}.")
+    return " ".join(filter(None, lines)) if rest or crew.workers else lines[0]
 
 
 def _judged(crew: Crew) -> str:
@@ -149,27 +149,27 @@ def _cores(crew: Crew) -> str:
 def _named(counts: Mapping[str, int]) -> str:
     """Those kinds that there are most of by name, the rest as a number."""
     order = sorted((kind for kind in counts if counts[kind]), key=lambda kind: -counts[kind])
-    shown = [f"{counts[kind]} {KINDS.get(kind, kind)}" for kind in order[:NAMED]]
+    names = [f"{counts[kind]} {KINDS.get(kind, kind)}" for kind in order[:NAMED]]
     rest = sum(counts[kind] for kind in order[NAMED:])
-    return words.listed([*shown, f"{rest} of other kinds"] if rest else shown)
+    return words.listed([*names, f"{rest} of other kinds"] if rest else names)
 
 
 def _by_kind(censuses: list[Any], name: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for kind in [*KINDS, *(kind for census in censuses for kind in census if kind not in KINDS)]:
         total = sum(int((census.get(kind) or {}).get(name) or 0) for census in censuses)
         if any(kind in census for census in censuses):
-            found[kind] = total
-    return found
+            totals[kind] = total
+    return totals
 
 
 def _total(censuses: list[Any], name: str) -> float | None:
     """Seconds of the kinds that worked; None where none is known."""
     kinds = [kind for census in censuses for kind in census.values() if kind.get("busy")]
-    told = [value for kind in kinds if _positive(value := kind.get(name), zero=True)]
-    return sum(told) if told else None
+    values = [value for kind in kinds if _positive(value := kind.get(name), zero=True)]
+    return sum(values) if values else None
 
 
 def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
-    known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-    return known and (value > 0 or (zero and value == 0))
+    finite = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return finite and (value > 0 or (zero and value == 0))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, cited, interval, safe
 
@@ -26,37 +26,32 @@ def settings(
     base = next((point for point in points if point.name == baseline and point.values), None)
     start = base.value if base else None
     top = best(points)
-    there = [(place, point) for place, point in enumerate(points) if point.values]
+    measured = [(place, point) for place, point in enumerate(points) if point.values]
     names = [textwrap.wrap(point.name, LINE)[:LINES] for point in points]
     row = 34 + 20 * max(map(len, names))  # pixels
-    colours = [theme.ACCENT if at == top else BASELINE if point is base else OTHERS for at, point in there]
-    bars = go.Bar(
-        y=[place for place, _ in there],
-        x=[point.value for _, point in there],
-        orientation="h",
-        marker={"color": colours, "line": {"width": 0}},
-        text=[f"<b>{_words(point, base, start)}</b>" for _, point in there],
-        textposition="inside",
-        insidetextanchor="start",
-        textangle=0,
-        textfont={"size": 15, "color": [theme.PAPER if at == top else theme.INK for at, _ in there]},
+    colours = [theme.ACCENT if at == top else BASELINE if point is base else OTHERS for at, point in measured]
+    places = [place for place, _ in measured]
+    bars = marks.bars(
+        [point.value for _, point in measured],
+        places,
+        colours,
+        [point.words(unit) for _, point in measured],
+        [f"<b>{_words(point, base, start)}</b>" for _, point in measured],
+        [theme.PAPER if at == top else theme.INK for at in places],
         constraintext="none",
         cliponaxis=False,
-        error_x=interval([point for _, point in there], theme.INK),
+        error_x=interval([point for _, point in measured], theme.INK),
+        customdata=places,
         **CHOSEN,
-        customdata=[place for place, _ in there],
-        hovertext=[point.words(unit) for _, point in there],
-        hovertemplate="%{hovertext}<extra></extra>",
     )
-    highest = max(max(point.values) for _, point in there)
+    highest = max(max(point.values) for _, point in measured)
     edge = {"color": theme.INK, "width": 2, "dash": "dash"}
     figure = theme.figure(
         [bars],
         height=height or 70 + row * len(points),
         bargap=1 - 28 / row,
         showlegend=False,
-        xaxis={"title": {"text": unit}, "nticks": 5, "tickformat": "~s" if highest >= 1e4 else "~g"}
-        | {"range": [0, 1.06 * highest]},
+        xaxis=marks.values_axis(unit, highest, nticks=5, range=[0, 1.06 * highest]),
         yaxis={"range": [len(points) - 0.5, -0.5 - 24 / row], "visible": False},
         shapes=[{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": start, "x1": start, "line": edge}]
         if start is not None
@@ -84,26 +79,24 @@ def grouped(
     traces, notes, first = [], [], 0
     width = 0.8 / len(groups)
     for order, (contender, points) in enumerate(groups.items()):
-        there = [(place, point) for place, point in enumerate(points) if point.values]
+        measured = [(place, point) for place, point in enumerate(points) if point.values]
         shift = (order - (len(groups) - 1) / 2) * width
         colour = theme.rank_colour(order)
         traces.append(
-            go.Bar(
-                x=[place + shift for place, _ in there],
-                y=[point.value for _, point in there],
+            marks.bars(
+                [point.value for _, point in measured],
+                [place + shift for place, _ in measured],
+                colour,
+                [f"{safe(contender)}<br>{point.words(unit)}" for _, point in measured],
+                [f"<b>{number(float(f'{point.value:.3g}'))}</b>" for _, point in measured],
+                theme.text_on(colour),
+                upright=True,
+                insidetextanchor="end",
                 width=0.92 * width,
                 name=contender,
-                marker={"color": colour, "line": {"width": 0}},
-                text=[f"<b>{number(float(f'{point.value:.3g}'))}</b>" for _, point in there],
-                textposition="inside",
-                insidetextanchor="end",
-                textangle=0,
-                textfont={"size": 15, "color": theme.text_on(colour)},
-                error_y=interval([point for _, point in there], theme.INK),
+                error_y=interval([point for _, point in measured], theme.INK),
+                customdata=[first + place for place, _ in measured],
                 **CHOSEN,
-                customdata=[first + place for place, _ in there],
-                hovertext=[point.words(unit) for _, point in there],
-                hovertemplate=f"{safe(contender)}<br>%{{hovertext}}<extra></extra>",
             )
         )
         notes += [
@@ -127,10 +120,8 @@ def grouped(
         height=height,
         barmode="overlay",
         showlegend=len(groups) > 1,
-        xaxis={"title": {"text": axis}, "tickvals": list(range(len(names))), "ticktext": [*map(safe, names)]}
-        | {"range": [-0.5, len(names) - 0.5], "showgrid": False, "tickfont": {"color": theme.INK}},
-        yaxis={"title": {"text": unit}, "nticks": 6, "tickformat": "~s" if highest >= 1e4 else "~g"}
-        | {"range": [0, 1.08 * highest]},
+        xaxis=marks.names_axis([*map(safe, names)], title={"text": axis}),
+        yaxis=marks.values_axis(unit, highest, range=[0, 1.08 * highest]),
         annotations=notes,
         margin={"t": 40},
     )
@@ -139,10 +130,10 @@ def grouped(
 
 def _words(point: Point, base: Point | None, start: float | None) -> str:
     value = point.value or 0.0
-    told = number(float(f"{value:.3g}")) if value < 1e4 else number(value)
+    label = number(float(f"{value:.3g}")) if value < 1e4 else number(value)
     if start is None or not start:
-        return told
-    return f"{told} · baseline" if point is base else f"{told} · {value / start:.2f}x"
+        return label
+    return f"{label} · baseline" if point is base else f"{label} · {value / start:.2f}x"
 
 
 def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, object]:

@@ -73,15 +73,15 @@ def _spread(box: Box, columns: int) -> None:
     """Places of the children within their box."""
     top = GAP + box.head
     for row in _rows(box.children, columns):
-        left = GAP
+        x = GAP
         for child in row:
-            child.x, child.y = left, top
-            left += child.width + GAP
+            child.x, child.y = x, top
+            x += child.width + GAP
         top += max(child.height for child in row) + GAP
 
 
-def _place(box: Box, left: float, top: float) -> None:
-    box.x += left
-    box.y += top
+def _place(box: Box, x: float, y: float) -> None:
+    box.x += x
+    box.y += y
     for child in box.children:
         _place(child, box.x, box.y)

@@ -12,7 +12,7 @@ from decimal import Decimal
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.store.records import Series
 
 FEW = 60  # points up to which each one is marked
@@ -30,19 +30,20 @@ def curve(
     Where a point of a line stands for several events, the line is their mean and a band shows the lowest and the
     highest. `began` is the time of the run's first event in seconds since the epoch.
     """
-    if not any(one.steps for one in (*series, *held_out)):
+    if not any(values.steps for values in (*series, *held_out)):
         return theme.nothing_yet("Nothing told yet", height)
     traces: list[go.Scatter] = []
-    for one in series:
-        colour = theme.ACCENT if len(series) == 1 else theme.rank_colour(one.rank)
-        if one.count > len(one.steps):
-            traces += _band(one, colour, began)
-        name = f"rank {one.rank}" if len(series) > 1 else _with_newest("training", one) if held_out else "rank 0"
-        traces.append(_line(one, name, colour, began))
-    for one in held_out:
+    for values in series:
+        colour = theme.ACCENT if len(series) == 1 else theme.rank_colour(values.rank)
+        if values.count > len(values.steps):
+            place = {"x": values.steps, "meta": _seconds(values, began)}
+            traces += marks.band(_short(values.lows, 4), _short(values.highs, 4), colour, 0.15, **place)
+        name = f"rank {values.rank}" if len(series) > 1 else _with_newest("training", values) if held_out else "rank 0"
+        traces.append(_line(values, name, colour, began))
+    for values in held_out:
         several = len(held_out) > 1
-        name = f"rank {one.rank}, held out" if several else _with_newest("held out", one)
-        traces.append(_points(one, name, theme.rank_colour(one.rank) if several else HELD_OUT, began))
+        name = f"rank {values.rank}, held out" if several else _with_newest("held out", values)
+        traces.append(_points(values, name, theme.rank_colour(values.rank) if several else HELD_OUT, began))
     legend = len(traces) > 1 and (len(series) > 1 or bool(held_out))
     return theme.figure(
         traces,
@@ -63,26 +64,31 @@ def overlay(
 ) -> go.Figure:
     """One event name of several runs in one plot, a line per run (its lowest rank's), labelled by the mapping's key,
     and points for held-out data. `began` are the times of the runs' first events."""
-    traces, shown = [], []
+    traces, drawn_series = [], []
     for number, label in enumerate({**runs, **held_out}):
         colour = theme.rank_colour(number)
         zero = (began or {}).get(label)
-        if told := runs.get(label):
-            one = min(told, key=lambda one: one.rank)
-            line = _line(one, label, colour, zero)
+        if candidates := runs.get(label):
+            values = min(candidates, key=lambda values: values.rank)
+            line = _line(values, label, colour, zero)
             line.line.dash = "solid" if number == 0 else "dash"
             traces.append(line)
-            shown.append(one)
-        if told := held_out.get(label):
-            one = min(told, key=lambda one: one.rank)
-            points = _points(one, f"{label}, held out", colour, zero)
+            drawn_series.append(values)
+        if candidates := held_out.get(label):
+            values = min(candidates, key=lambda values: values.rank)
+            points = _points(values, f"{label}, held out", colour, zero)
             points.marker.symbol = "circle" if number == 0 else "diamond"
             traces.append(points)
-            shown.append(one)
+            drawn_series.append(values)
     if not traces:
         return theme.nothing_yet("Neither run told any", height)
     return theme.figure(
-        traces, height=height, showlegend=True, xaxis=_x_axis(shown), yaxis=_values(shown), margin={"t": 44}
+        traces,
+        height=height,
+        showlegend=True,
+        xaxis=_x_axis(drawn_series),
+        yaxis=_values(drawn_series),
+        margin={"t": 44},
     )
 
 
@@ -97,56 +103,33 @@ def by_time(figure: go.Figure) -> go.Figure:
     return turned
 
 
-def _x_axis(shown: Sequence[Series]) -> dict[str, object]:
+def _x_axis(series: Sequence[Series]) -> dict[str, object]:
     """The axis of steps, from zero; where all that is shown began later, as a run does that goes on from another one,
     from there."""
-    several = [one.steps for one in shown if len(one.steps) > 1]
+    several = [values.steps for values in series if len(values.steps) > 1]
     later = bool(several) and all(steps[0] > 2 * (steps[1] - steps[0]) for steps in several)
     return {"title": {"text": STEPS}, "rangemode": "normal" if later else "tozero", "nticks": 8}
 
 
-def _over(one: Series, began: float | None) -> dict[str, object]:
-    """Both x axes of a trace."""
-    meta = None if began is None else {"seconds": [round(max(time - began, 0.0), 2) for time in one.times]}
-    return {"x": one.steps, "meta": meta}
+def _seconds(series: Series, began: float | None) -> dict[str, list[float]] | None:
+    """The second x axis of a trace."""
+    return None if began is None else {"seconds": [round(max(time - began, 0.0), 2) for time in series.times]}
 
 
-def _line(one: Series, name: str, colour: str, began: float | None) -> go.Scatter:
-    return go.Scatter(
-        **_over(one, began),
-        y=_short(one.means),
-        name=name,
-        mode="lines+markers" if len(one.steps) <= FEW else "lines",
-        line={"color": colour, "width": 3},
-        marker={"size": 7},
-        hovertemplate=_hover(one, name),
-    )
+def _line(series: Series, name: str, colour: str, began: float | None) -> go.Scatter:
+    size = 7 if len(series.steps) <= FEW else 0
+    hover, meta = _hover(series, name), _seconds(series, began)
+    return marks.line(series.steps, _short(series.means), colour, hover, size=size, name=name, meta=meta)
 
 
-def _points(one: Series, name: str, colour: str, began: float | None) -> go.Scatter:
-    return go.Scatter(
-        **_over(one, began),
-        y=_short(one.means),
-        name=name,
-        mode="markers",
-        marker={"size": 11, "color": colour, "line": {"width": 2, "color": theme.PAPER}},
-        hovertemplate=_hover(one, name),
-    )
+def _points(series: Series, name: str, colour: str, began: float | None) -> go.Scatter:
+    hover, meta = _hover(series, name), _seconds(series, began)
+    return marks.points(series.steps, _short(series.means), colour, hover, edge=2, name=name, meta=meta)
 
 
-def _hover(one: Series, name: str) -> str:
-    value = "%{y:.2%}" if _is_share(one) else "%{y:.6g}"
+def _hover(series: Series, name: str) -> str:
+    value = "%{y:.2%}" if _is_share(series) else "%{y:.6g}"
     return f"%{{xaxis.title.text}} %{{x:.6g}}<br>{value}<extra>{name.partition(' <b>')[0]}</extra>"
-
-
-def _band(one: Series, colour: str, began: float | None) -> list[go.Scatter]:
-    edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip", "showlegend": False, **_over(one, began)}
-    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
-    fill = f"rgba({red},{green},{blue},0.15)"
-    return [
-        go.Scatter(y=_short(one.lows, 4), **edge),
-        go.Scatter(y=_short(one.highs, 4), fill="tonexty", fillcolor=fill, **edge),
-    ]
 
 
 def _short(values: Sequence[float], digits: int = 7) -> list[float]:
@@ -154,18 +137,18 @@ def _short(values: Sequence[float], digits: int = 7) -> list[float]:
     return [float(f"{value:.{digits}g}") for value in values]
 
 
-def _with_newest(words: str, one: Series) -> str:
-    newest = one.means[-1] if one.means else math.nan
-    return f"{words} <b>{_newest(one)}</b>" if math.isfinite(newest) else words
+def _with_newest(words: str, series: Series) -> str:
+    newest = series.means[-1] if series.means else math.nan
+    return f"{words} <b>{_newest(series)}</b>" if math.isfinite(newest) else words
 
 
-def _newest(one: Series) -> str:
-    return f"{100 * one.means[-1]:.1f} %" if _is_share(one) else number(one.means[-1])
+def _newest(series: Series) -> str:
+    return f"{100 * series.means[-1]:.1f} %" if _is_share(series) else number(series.means[-1])
 
 
-def _is_share(one: Series) -> bool:
+def _is_share(series: Series) -> bool:
     """Accuracies are read as percentages."""
-    return one.name.endswith("accuracy")
+    return series.name.endswith("accuracy")
 
 
 def _last(series: Sequence[Series]) -> list[dict[str, object]]:
@@ -178,14 +161,17 @@ def _last(series: Sequence[Series]) -> list[dict[str, object]]:
 
 
 def number(value: float) -> str:
-    """A value with four digits, and thousands and millions in the common letters: 1234567 is 1.235 M."""
+    """A value with four digits, and thousands and millions in the common letters: 1234567 is 1.235 M. Values that no
+    letter makes short have a power of ten: 1.154e18."""
+    if abs(value) >= 1e16:
+        return f"{value:.4g}".replace("e+", "e")
     factor, letter = _unit(value)
     return f"{value / factor:.4g}{letter}"
 
 
-def deviation(value: float, of: float) -> str:
+def deviation(value: float, magnitude: float) -> str:
     """A deviation with three digits, in the unit of its value: 4400 of 43920 is 4.4 k."""
-    factor, letter = _unit(of)
+    factor, letter = _unit(magnitude)
     return f"{Decimal(f'{value / factor:.3g}'):f}{letter}"
 
 
@@ -199,12 +185,12 @@ def _unit(value: float) -> tuple[float, str]:
 
 def _values(series: Sequence[Series]) -> dict[str, object]:
     """The axis of values: percentages for shares, short forms such as 12k for large values, whole numbers for a few."""
-    told = [value for one in series for value in one.means if math.isfinite(value)]
-    if series and all(_is_share(one) for one in series):
-        return {"nticks": 6, "tickformat": ".0%" if not told or max(told) - min(told) > 0.05 else ".1%"}
-    largest = max(map(abs, told), default=0.0)
-    if series and all(one.name.endswith(FROM_ZERO) for one in series):
+    values = [value for line in series for value in line.means if math.isfinite(value)]
+    if series and all(_is_share(line) for line in series):
+        return {"nticks": 6, "tickformat": ".0%" if not values or max(values) - min(values) > 0.05 else ".1%"}
+    largest = max(map(abs, values), default=0.0)
+    if series and all(line.name.endswith(FROM_ZERO) for line in series):
         return {"nticks": 6, "tickformat": "~s" if largest >= 1e4 else "~g", "rangemode": "tozero"}
-    if told and all(value == round(value) for value in told) and max(told) - min(told) < 6:
+    if values and all(value == round(value) for value in values) and max(values) - min(values) < 6:
         return {"dtick": 1, "tickformat": "d"}
     return {"nticks": 6, "tickformat": "~s" if largest >= 1e4 else "~g"}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.points import safe
 
 
@@ -16,29 +16,14 @@ def guesses(tally: Sequence[tuple[str, int]], height: int = 0) -> go.Figure:
         return theme.nothing_yet("Nobody has guessed", 160)
     names = [safe(name) for name, _ in tally]
     counts = [count for _, count in tally]
-    bars = go.Bar(
-        y=list(range(len(tally))),
-        x=counts,
-        orientation="h",
-        marker={"color": theme.ACCENT, "line": {"width": 0}},
-        text=[f"<b>{count}</b>" if count else "" for count in counts],
-        textposition="inside",
-        textangle=0,
-        textfont={"size": 15, "color": theme.PAPER},
-        hovertext=[f"{name}: {count}" for name, count in zip(names, counts, strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    texts = [f"<b>{count}</b>" if count else "" for count in counts]
+    hover = [f"{name}: {count}" for name, count in zip(names, counts, strict=True)]
+    bars = marks.bars(counts, list(range(len(tally))), theme.ACCENT, hover, texts, theme.PAPER, insidetextanchor="end")
     return theme.figure(
         [bars],
         height=height or 70 + 36 * len(tally),
         bargap=0.3,
         showlegend=False,
         xaxis={"title": {"text": "learners"}, "dtick": max(max(counts) // 5, 1), "range": [0, 1.05 * max(counts)]},
-        yaxis={
-            "tickvals": list(range(len(tally))),
-            "ticktext": names,
-            "range": [len(tally) - 0.5, -0.5],
-            "showgrid": False,
-            "tickfont": {"color": theme.INK},
-        },
+        yaxis=marks.names_axis(names, down=True),
     )

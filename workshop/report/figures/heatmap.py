@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited, safe
 
@@ -66,19 +66,19 @@ def heatmap(
         hovermode="closest",
         shapes=shapes,
         xaxis=_axis(axes[0], across),
-        yaxis={**_axis(axes[1], down)},
+        yaxis=_axis(axes[1], down),
     )
     return cited(figure, published)
 
 
 def legend(points: Mapping[tuple[Any, Any], Point]) -> str:
     """A sentence on the meaning of the marks that a heat map has."""
-    said = ["The darker, the faster; the best cell is framed."]
+    lines = ["The darker, the faster; the best cell is framed."]
     if any(_is(point, FAILED) for point in points.values()):
-        said.append("White with a cross: failed.")
+        lines.append("White with a cross: failed.")
     if any(_is(point, PRUNED) for point in points.values()):
-        said.append("Hatched: ended early as hopeless, with what it had reached.")
-    return " ".join(said)
+        lines.append("Hatched: ended early as hopeless, with what it had reached.")
+    return " ".join(lines)
 
 
 def _is(point: Point, state: str) -> bool:
@@ -105,17 +105,18 @@ def _words(
         colours.append(colour)
     longest = max((len(text) for text in texts), default=1)
     size = 17 if columns <= 4 else 15 if columns * longest <= 30 else 13 if columns * longest <= 44 else 11
-    return go.Scatter(
-        x=[x for x, *_ in cells],
-        y=[y for _, y, _ in cells],
+    return marks.points(
+        [x for x, *_ in cells],
+        [y for _, y, _ in cells],
+        "rgba(0,0,0,0)",
+        [points[where].words(unit) for *_, where in cells],
+        size=40,
         mode="markers+text",
-        marker={"size": 40, "symbol": "square", "color": "rgba(0,0,0,0)"},
+        marker={"symbol": "square"},
         text=texts,
         textposition="middle center",
         textfont={"size": size, "color": colours},
         customdata=[places[where] for *_, where in cells],
-        hovertext=[points[where].words(unit) for *_, where in cells],
-        hovertemplate="%{hovertext}<extra></extra>",
         selected={"marker": {"color": "rgba(213,94,0,0.25)"}, "textfont": {"color": BEST}},
         unselected={"marker": {"opacity": 1}},
     )
@@ -158,12 +159,5 @@ def _frame(x: int, y: int, colour: str, width: float, dash: str) -> dict[str, An
 
 
 def _axis(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    return {
-        "title": {"text": name},
-        "tickvals": list(range(len(values))),
-        "ticktext": [f"{value:g}" if isinstance(value, float) else safe(str(value)) for value in values],
-        "range": [-0.5, len(values) - 0.5],
-        "showgrid": False,
-        "tickfont": {"color": theme.INK},
-        "fixedrange": True,
-    }
+    texts = [f"{value:g}" if isinstance(value, float) else safe(str(value)) for value in values]
+    return marks.names_axis(texts, title={"text": name}, fixedrange=True)

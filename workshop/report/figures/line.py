@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import (
     BEST,
@@ -92,50 +92,38 @@ def line(
 def _line(
     along: Sequence[Any], points: Sequence[Point], name: str, place: int, first: int, unit: str, lines: int
 ) -> go.Scatter:
-    there = [(at, value, point) for at, (value, point) in enumerate(zip(along, points, strict=True)) if point.values]
+    measured = [(at, value, point) for at, (value, point) in enumerate(zip(along, points, strict=True)) if point.values]
     colour = theme.ACCENT if lines == 1 else theme.rank_colour(place)
-    return go.Scatter(
-        x=[value for _, value, _ in there],
-        y=[point.value for _, _, point in there],
+    return marks.line(
+        [value for _, value, _ in measured],
+        [point.value for _, _, point in measured],
+        colour,
+        [point.words(unit) for *_, point in measured],
+        size=11,
+        symbol=SYMBOLS[place % len(SYMBOLS)],
+        line={"dash": DASHES[place % len(DASHES)]},
         name=name or "measured here",
-        mode="lines+markers",
-        line={"color": colour, "width": 3, "dash": DASHES[place % len(DASHES)]},
-        marker={"size": 11, "symbol": SYMBOLS[place % len(SYMBOLS)]},
-        error_y=interval([point for *_, point in there], colour),
+        error_y=interval([point for *_, point in measured], colour),
+        customdata=[first + at for at, *_ in measured],
         **CHOSEN,
-        customdata=[first + at for at, *_ in there],
-        hovertext=[point.words(unit) for *_, point in there],
-        hovertemplate="%{hovertext}<extra></extra>",
     )
 
 
 def _best(x: Any, point: Point, unit: str, place: int) -> go.Scatter:
     """A ring around the best, which a legend explains."""
-    return go.Scatter(
-        x=[x],
-        y=[point.value],
-        name=f"best: <b>{number(point.value or 0.0)}</b> {unit} at {x}",
-        mode="markers",
-        marker={"symbol": "circle-open", "size": 22, "color": BEST, "line": {"width": 4}},
-        **CHOSEN,
-        customdata=[place],
-        hovertext=[point.words(unit)],
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    name = f"best: <b>{number(point.value or 0.0)}</b> {unit} at {x}"
+    ring = {"symbol": "circle-open", "size": 22, "line": {"width": 4}}
+    texts = [point.words(unit)]
+    return marks.points([x], [point.value], BEST, texts, marker=ring, name=name, customdata=[place], **CHOSEN)
 
 
 def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.Scatter:
-    start, value = next(((at, one.value) for at, one in zip(along, points, strict=True) if one.value), (1.0, 0.0))
+    start, value = next(((at, point.value) for at, point in zip(along, points, strict=True) if point.value), (1.0, 0.0))
     power = {"faster": 1, "shorter": -1}.get(ideal, 0)
     ahead = [at for at in along if at >= start]
-    return go.Scatter(
-        x=ahead,
-        y=[(value or 0.0) * (at / start) ** power if start else value for at in ahead],
-        name="ideal",
-        mode="lines",
-        line=theme.IDEAL,
-        hovertemplate="ideal: %{y:.4g}<extra></extra>",
-    )
+    heights = [(value or 0.0) * (at / start) ** power if start else value for at in ahead]
+    hover = "ideal: %{y:.4g}<extra></extra>"
+    return marks.line(ahead, heights, theme.MUTED, hover, line=theme.IDEAL, name="ideal")
 
 
 def _room(along: Sequence[Any], kind: str) -> dict[str, Any]:

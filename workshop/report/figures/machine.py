@@ -34,7 +34,7 @@ def machine_picture(
     machine: Mapping[str, Any] | None,
     rank_map: Mapping[str, Any] | None,
     threads_per_rank: int = 1,
-    meant: Mapping[str, Any] | None = None,
+    predicted: Mapping[str, Any] | None = None,
 ) -> go.Figure:
     """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
 
@@ -46,9 +46,9 @@ def machine_picture(
     if not hosts:
         return theme.nothing_yet("No machine yet")
     crowds = oversubscription(rank_map, machine, threads_per_rank)
-    units = _units(hosts, rank_map, crowds, meant)
-    known = topology.machines(machine)
-    outer = Box("all", children=[_host_box(host, rows, known.get(host, {}), units) for host, rows in hosts.items()])
+    units = _units(hosts, rank_map, crowds, predicted)
+    machines = topology.machines(machine)
+    outer = Box("all", children=[_host_box(host, rows, machines.get(host, {}), units) for host, rows in hosts.items()])
     few = len(units) <= FEW
     for box in outer.everything():
         if box.kind == "unit":
@@ -93,17 +93,21 @@ def machine_picture(
 
 def sharing_words(crowds: Iterable[Oversubscription]) -> list[str]:
     """A sentence for each group of ranks that have to share."""
-    said = []
+    lines = []
     for crowd in crowds:
-        where, who = words.numbered("unit", crowd.units), words.numbered("rank", crowd.ranks)
+        where, who = words.numbered("hardware thread", crowd.units), words.numbered("rank", crowd.ranks)
         share = "share" if len(crowd.ranks) > 1 else "has to share"
-        said.append(f"{who[0].upper()}{who[1:]} {share} {where} of {crowd.host}: {crowd.threads} threads.")
-    return said
+        lines.append(f"{who[0].upper()}{who[1:]} {share} {where} of {crowd.host}: {crowd.threads} threads.")
+    return lines
 
 
 def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
     """The units of each host. For an unknown machine, the units where ranks may run."""
-    hosts = {host: list(one["units"]) for host, one in topology.machines(machine).items() if one.get("units")}
+    hosts = {
+        host: list(host_machine["units"])
+        for host, host_machine in topology.machines(machine).items()
+        if host_machine.get("units")
+    }
     guessed: dict[str, set[int]] = defaultdict(set)
     for report in (rank_map or {}).get("ranks") or []:
         if report["host"] not in hosts:
@@ -117,34 +121,34 @@ def _units(
     hosts: Mapping[str, list[Mapping[str, Any]]],
     rank_map: Mapping[str, Any] | None,
     crowds: Iterable[Oversubscription],
-    meant: Mapping[str, Any] | None,
+    predicted: Mapping[str, Any] | None,
 ) -> dict[tuple[str, int], Unit]:
     ranks: dict[tuple[str, int], list[int]] = defaultdict(list)
-    seen: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    threads_seen: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     for report in (rank_map or {}).get("ranks") or []:
         for unit in report["units"]:
             ranks[report["host"], unit].append(report["rank"])
         for thread in report.get("threads") or []:
             for unit in thread.get("units_seen") or []:
-                seen[report["host"], unit][report["rank"]] += 1
+                threads_seen[report["host"], unit][report["rank"]] += 1
     crowded = {(crowd.host, unit) for crowd in crowds for unit in crowd.units}
     planned: dict[tuple[str, int], list[int]] = defaultdict(list)
-    foreseen = {report["rank"]: report for report in (meant or {}).get("ranks") or [] if report["units"]}
+    foreseen = {report["rank"]: report for report in (predicted or {}).get("ranks") or [] if report["units"]}
     for rank, report in foreseen.items():
         for unit in report["units"]:
             planned[report["host"], unit].append(rank)
-    found = {}
+    units = {}
     for key in ((host, row["unit"]) for host, rows in hosts.items() for row in rows):
         strangers = tuple(rank for rank in ranks[key] if rank in foreseen and rank not in planned[key])
         missed = tuple(rank for rank in planned[key] if rank not in ranks[key])
-        found[key] = Unit(*key, tuple(ranks[key]), dict(seen[key]), key in crowded, strangers, missed)
-    return found
+        units[key] = Unit(*key, tuple(ranks[key]), dict(threads_seen[key]), key in crowded, strangers, missed)
+    return units
 
 
 def _host_box(
     host: str,
     rows: list[Mapping[str, Any]],
-    known: Mapping[str, Any],
+    host_machine: Mapping[str, Any],
     units: Mapping[tuple[str, int], Unit],
 ) -> Box:
     def split(some: list[Mapping[str, Any]], key: str) -> list[tuple[int, list[Mapping[str, Any]]]]:
@@ -165,8 +169,8 @@ def _host_box(
         (key, word), *inner = several
         return [Box("group", f"{word} {n}", groups(of_group, tuple(inner))) for n, of_group in parts[key]]
 
-    memory = known.get("memory_bytes")
-    title = " · ".join(filter(None, [host, known.get("model"), f"{memory / 2**30:.0f} GiB" if memory else None]))
+    memory = host_machine.get("memory_bytes")
+    title = " · ".join(filter(None, [host, host_machine.get("model"), f"{memory / 2**30:.0f} GiB" if memory else None]))
     packages = [Box("package", f"package {n}", groups(of_package)) for n, of_package in split(rows, "package")]
     return Box("host", title, packages)
 
@@ -177,10 +181,10 @@ def _frame(box: Box) -> dict[str, Any]:
 
 
 def _title(box: Box, scale: Scale) -> dict[str, Any]:
-    wanted = {"host": 16, "package": 15}.get(box.kind, 14)
+    largest = {"host": 16, "package": 15}.get(box.kind, 14)
     words = box.title
-    if box.kind == "core" and scale.font(wanted, box.head, len(words), TIGHT * box.width) < wanted:
+    if box.kind == "core" and scale.font(largest, box.head, len(words), TIGHT * box.width) < largest:
         words = words.replace("core ", "c")  # which fits where the picture is narrow, too
-    size = scale.font(wanted, box.head, len(words), box.width - GAP)
+    size = scale.font(largest, box.head, len(words), box.width - GAP)
     colour = theme.INK if box.kind == "host" else theme.MUTED
     return text(box.x + GAP, box.y + (box.head + GAP) / 2, words, size, colour, xanchor="left", yanchor="middle")

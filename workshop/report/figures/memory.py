@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from workshop.core.words import size
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.line import DASHES
 from workshop.report.figures.points import cited
 
@@ -26,23 +26,23 @@ def memory(
     The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
     gained from its first to its last point.
     """
-    told = {name: line for name, line in lines.items() if line[1]}
-    if not told:
+    drawable = {name: line for name, line in lines.items() if line[1]}
+    if not drawable:
         return theme.nothing_yet(NOTHING, height)
-    highest = max(max(values) for _, values in told.values())
+    highest = max(max(values) for _, values in drawable.values())
     factor, unit = (GB, "GB") if highest >= GB else (MB, "MB")
     traces = [
-        go.Scatter(
-            x=list(times),
-            y=[round(value / factor, 4) for value in values],
+        marks.line(
+            list(times),
+            [round(value / factor, 4) for value in values],
+            theme.rank_colour(place),
+            [size(value) for value in values],
+            size=7 if len(values) <= 40 else 0,
+            line={"dash": DASHES[place % len(DASHES)]},
             name=f"{name}: {_gained(values)}",
-            mode="lines+markers" if len(values) <= 40 else "lines",
-            line={"color": theme.rank_colour(place), "width": 3, "dash": DASHES[place % len(DASHES)]},
-            marker={"size": 7},
-            hovertext=[size(value) for value in values],
             hovertemplate=f"%{{x:.4g}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
         )
-        for place, (name, (times, values)) in enumerate(told.items())
+        for place, (name, (times, values)) in enumerate(drawable.items())
     ]
     figure = theme.figure(
         traces,

@@ -18,7 +18,7 @@ FAILED, PRUNED = "failed", "pruned"
 BEST = theme.OTHER
 CITED = 46  # characters of a line of a citation, which a phone has room for
 # Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
-CHOSEN = {"unselected": {"marker": {"opacity": 1}}}
+CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
 AXIS = 62  # pixels of an axis' ticks and title
 
 

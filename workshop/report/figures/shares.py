@@ -1,4 +1,4 @@
-"""What part of a whole went into what: rings, one for each whole that is compared."""
+"""Rings of shares, one ring for each whole that is compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NOTHING = "Nothing has told yet how it spent its time"
 INSIDE = 0.06  # share from which a slice has room for its own words
 WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
 # Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
-KNOWN = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RANKS[1], "evaluation": theme.RANKS[1]}
+COLOURS = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RANKS[1], "evaluation": theme.RANKS[1]}
 _WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
 
 
@@ -29,16 +29,16 @@ def shares(parts: Mapping[str, float], title: str = "", height: int = 320) -> go
 
 def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go.Figure:
     """Several rings beside each other, with the same colours for the same parts."""
-    told = {title: _positive(parts) for title, parts in wholes.items()}
-    told = {title: parts for title, parts in told.items() if parts}
-    if not told:
+    rings = {title: _positive(parts) for title, parts in wholes.items()}
+    rings = {title: parts for title, parts in rings.items() if parts}
+    if not rings:
         return theme.nothing_yet(NOTHING, height)
-    colours = _colours(told)
+    colours = _colours(rings)
     traces = []
-    for place, (title, parts) in enumerate(told.items()):
+    for place, (title, parts) in enumerate(rings.items()):
         total = sum(parts.values())
         part_of = {name: value / total for name, value in parts.items()}
-        first, last = place / len(told) + 0.01, (place + 1) / len(told) - 0.01
+        first, last = place / len(rings) + 0.01, (place + 1) / len(rings) - 0.01
         traces.append(
             go.Pie(
                 labels=list(parts),
@@ -81,13 +81,13 @@ def _positive(parts: Mapping[str, float]) -> dict[str, float]:
     return {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
 
 
-def _colours(told: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
+def _colours(rings: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
     """A colour for each part, no two alike as long as there are enough."""
-    names = list(dict.fromkeys(name for parts in told.values() for name in parts))
-    found = {name: colour for name in names if (colour := KNOWN.get(name) or theme.PHASES.get(name))}
-    free = [colour for colour in theme.RANKS if colour not in found.values()] or list(theme.RANKS)
-    rest = [name for name in names if name not in found]
-    return found | {name: free[number % len(free)] for number, name in enumerate(rest)}
+    names = list(dict.fromkeys(name for parts in rings.values() for name in parts))
+    colours = {name: colour for name in names if (colour := COLOURS.get(name) or theme.PHASES.get(name))}
+    free = [colour for colour in theme.RANKS if colour not in colours.values()] or list(theme.RANKS)
+    rest = [name for name in names if name not in colours]
+    return colours | {name: free[number % len(free)] for number, name in enumerate(rest)}
 
 
 def _ink(colour: str) -> str:

@@ -104,9 +104,9 @@ def figure(traces: list[Any] | None = None, **layout: Any) -> go.Figure:
     return go.Figure(data=traces or [], layout={"template": TEMPLATE, **layout})
 
 
-def on_paper(drawn: go.Figure) -> go.Figure:
+def on_paper(figure: go.Figure) -> go.Figure:
     """A figure on white, for files and notebooks, whose own background may be dark."""
-    return go.Figure(drawn).update_layout(paper_bgcolor=PAPER, plot_bgcolor=PAPER)
+    return go.Figure(figure).update_layout(paper_bgcolor=PAPER, plot_bgcolor=PAPER)
 
 
 def nothing_yet(words: str, height: int = 260) -> go.Figure:

@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.report.analysis.threads import KINDS
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 
 NOTHING = "No rank has told what threads it has"
 # What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
@@ -20,8 +20,7 @@ GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "Horovod": (("horovod",), theme.RANKS[3]),
     "MPI": (("mpi",), theme.RANKS[4]),
 }
-REST, REST_COLOUR = "others", theme.REST
-DARK = {theme.PHASES["compute"]}
+REST = "others"
 CORES = "its cores"
 
 
@@ -33,21 +32,27 @@ def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = (
     names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]
     counts = {group: _counts(censuses, kinds) for group, (kinds, _) in GROUPS.items()}
     named = {kind for kinds, _ in GROUPS.values() for kind in kinds}
-    known = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
-    counts[REST] = _counts(censuses, [kind for kind in known if kind not in named])
+    all_kinds = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
+    counts[REST] = _counts(censuses, [kind for kind in all_kinds if kind not in named])
     longest = max(sum(parts) for parts in zip(*counts.values(), strict=True))
-    traces: list[Any] = [_bars(group, names, values, longest) for group, values in counts.items() if any(values)]
-    if len(cores) == len(censuses) and all(cores):
-        traces += _marks(names, [number for number in cores for _ in range(2)])
-    return theme.figure(
-        traces,
-        barmode="stack",
+    counts = {group: values for group, values in counts.items() if any(values)}
+    colours = {group: colour for group, (_, colour) in GROUPS.items()} | {REST: theme.REST}
+    complete = len(cores) == len(censuses) and all(cores)
+    return marks.stacked(
+        names,
+        counts,
+        {group: {"color": colours[group], "line": {"width": 0}} for group in counts},
+        {group: f"%{{y}}<br>{group}: %{{x}}<extra></extra>" for group in counts},
+        {
+            group: [str(value) if value >= 0.03 * longest and value else "" for value in values]
+            for group, values in counts.items()
+        },
+        ("intra-op",),
+        anchor="end",
+        more=_core_marks(names, [number for number in cores for _ in range(2)]) if complete else (),
         bargap=0.25,
         height=max(320, min(150 + 40 * len(names), 900)),
-        showlegend=True,
         xaxis={"title": {"text": "threads"}, "nticks": 8, "rangemode": "tozero", "tickformat": "d"},
-        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
-        legend={"traceorder": "normal"},
         margin={"t": 64},
     )
 
@@ -61,28 +66,11 @@ def _counts(censuses: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> list
     ]
 
 
-def _bars(group: str, names: Sequence[str], values: Sequence[int], longest: int) -> go.Bar:
-    colour = GROUPS[group][1] if group in GROUPS else REST_COLOUR
-    return go.Bar(
-        y=list(names),
-        x=list(values),
-        name=group,
-        orientation="h",
-        marker={"color": colour, "line": {"width": 0}},
-        text=[str(value) if value >= 0.03 * longest and value else "" for value in values],
-        textposition="inside",
-        insidetextanchor="end",
-        textangle=0,
-        textfont={"size": 15, "color": theme.PAPER if colour in DARK else theme.INK},
-        hovertemplate=f"%{{y}}<br>{group}: %{{x}}<extra></extra>",
-    )
-
-
 def _mark(width: int, colour: str) -> dict[str, Any]:
     return {"symbol": "line-ns", "size": 34, "line": {"width": width, "color": colour}}
 
 
-def _marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
+def _core_marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
     """A line across each bar, on a light ground, so that it can be seen on any colour."""
     halo, line = _mark(9, theme.PAPER), _mark(4, theme.ALARM)
     where = {"y": list(names), "x": list(cores), "mode": "markers"}

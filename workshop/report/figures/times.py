@@ -8,7 +8,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.report.analysis.balance import Balance
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
+
+WHITE = ("compute", "train", "aggregate")  # dark phases
 
 
 def rank_times(times: Balance | None) -> go.Figure:
@@ -27,8 +29,15 @@ def rank_times(times: Balance | None) -> go.Figure:
     return bars([f"rank {rank}" for rank in ranks], phases)
 
 
-def bars(names: Sequence[str], phases: Mapping[str, Sequence[float]]) -> go.Figure:
-    """Horizontal bars of seconds, the first name on top; `phases` holds the seconds of each, from left to right."""
+def bars(
+    names: Sequence[str],
+    phases: Mapping[str, Sequence[float]],
+    axis: str = "",
+    lowest: int = 300,
+    markers: Mapping[str, Any] | None = None,
+) -> go.Figure:
+    """Horizontal bars of seconds, the first name on top; `phases` holds the seconds of each, from left to right. `axis`
+    are words behind the unit."""
     longest = max((sum(parts) for parts in zip(*phases.values(), strict=True)), default=0.0)
     factor, unit = (1.0, "s") if longest >= 1 else (1e3, "ms")
     return stacked(
@@ -36,45 +45,37 @@ def bars(names: Sequence[str], phases: Mapping[str, Sequence[float]]) -> go.Figu
         {phase: [value * factor for value in seconds] for phase, seconds in phases.items()},
         lambda value: f"{value:.3g}" if longest and value >= 0.12 * longest * factor else "",
         f"%{{x:.4g}} {unit}",
-        {"title": {"text": "seconds" if unit == "s" else "milliseconds"}, "nticks": 6, "rangemode": "tozero"},
-        300,
+        {
+            "title": {"text": f"{'seconds' if unit == 's' else 'milliseconds'}{axis}"},
+            "nticks": 6,
+            "rangemode": "tozero",
+        },
+        lowest,
+        markers,
     )
 
 
 def stacked(
     names: Sequence[str],
     phases: Mapping[str, Sequence[float]],
-    said: Callable[[float], str],
+    write_length: Callable[[float], str],
     hover: str,
     xaxis: Mapping[str, Any],
     lowest: int,
+    markers: Mapping[str, Any] | None = None,
 ) -> go.Figure:
     """Horizontal bars, the first name on top; `phases` holds the lengths of each phase's parts, from left to right.
-    `said` is the text in a part, `hover` the text that Plotly shows for it, `lowest` the least height."""
-    traces = [
-        go.Bar(
-            y=names,
-            x=lengths,
-            name=phase,
-            orientation="h",
-            marker=theme.phase_marker(phase),
-            text=[said(length) for length in lengths],
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            textfont={"size": 15, "color": theme.PAPER if phase == "compute" else theme.INK},
-            hovertemplate=f"%{{y}}<br>{phase} {hover}<extra></extra>",
-        )
-        for phase, lengths in phases.items()
-    ]
-    return theme.figure(
-        traces,
-        barmode="stack",
+    `write_length` makes the text in a part, `hover` is the text that Plotly shows for it, `lowest` the least height;
+    `markers` are the phases' looks, where they aren't the usual ones."""
+    return marks.stacked(
+        names,
+        phases,
+        markers or {phase: theme.phase_marker(phase) for phase in phases},
+        {phase: f"%{{y}}<br>{phase} {hover}<extra></extra>" for phase in phases},
+        {phase: [write_length(length) for length in lengths] for phase, lengths in phases.items()},
+        WHITE,
         bargap=0.35,
         height=max(lowest, min(120 + 46 * len(names), 640)),
-        showlegend=True,
         xaxis=xaxis,
-        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
-        legend={"traceorder": "normal"},
-        margin={"t": 40},
+        margin={"t": 40 if markers is None else 64},
     )

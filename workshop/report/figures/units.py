@@ -21,9 +21,9 @@ class Scale(NamedTuple):
     across: float
     down: float
 
-    def font(self, wanted: float, height: float, characters: int = 0, width: float = 0.0) -> int:
+    def font(self, largest: float, height: float, characters: int = 0, width: float = 0.0) -> int:
         """The largest size up to `wanted` that fits into a height and, for so many characters, a width."""
-        size = min(wanted, 0.8 * height * self.down)
+        size = min(largest, 0.8 * height * self.down)
         return max(int(min(size, width * self.across / (0.56 * characters)) if characters else size), 1)
 
 
@@ -51,11 +51,11 @@ def text(x: float, y: float, words: str, size: int, colour: str, **more: Any) ->
 
 def unit_shapes(box: Box, few: bool) -> list[dict[str, Any]]:
     unit: Unit = box.content
-    shown = unit.ranks[:STRIPES]
+    ranks = unit.ranks[:STRIPES]
     none = {"width": 0}
     shapes = [rectangle(box.x, box.y, box.width, box.height, fillcolor=theme.EMPTY, line=none)]
-    for number, rank in enumerate(shown):
-        stripe = box.width / len(shown)
+    for number, rank in enumerate(ranks):
+        stripe = box.width / len(ranks)
         colour = theme.rank_colour(rank)
         shapes.append(rectangle(box.x + number * stripe, box.y, stripe, box.height, fillcolor=colour, line=none))
         if few and rank in unit.strangers:
@@ -88,10 +88,10 @@ def unit_words(box: Box, scale: Scale) -> list[dict[str, Any]]:
     if not unit.ranks:
         notes[0].pop("bgcolor")
         return notes
-    shown = unit.ranks[:STRIPES]
-    stripe = box.width / len(shown)
+    ranks = unit.ranks[:STRIPES]
+    stripe = box.width / len(ranks)
     wordy = stripe * scale.across > 58
-    for position, rank in enumerate(shown):
+    for position, rank in enumerate(ranks):
         x = box.x + (position + 0.5) * stripe
         colour = theme.text_on(theme.rank_colour(rank))
         name = f"rank {rank}" if wordy else str(rank)
@@ -124,8 +124,10 @@ def hover_words(unit: Unit) -> str:
         lines.append("no rank may run here")
     for rank in unit.ranks:
         threads = unit.threads.get(rank, 0)
-        seen = f", {words.count(threads, 'thread')} seen" if threads else ""
-        lines.append(f"rank {rank} may run here{seen}{', but was not meant to' if rank in unit.strangers else ''}")
+        threads_seen = f", {words.count(threads, 'thread')} seen" if threads else ""
+        lines.append(
+            f"rank {rank} may run here{threads_seen}{', but was not meant to' if rank in unit.strangers else ''}"
+        )
     for rank in sorted(unit.threads.keys() - set(unit.ranks)):
         lines.append(f"{words.count(unit.threads[rank], 'thread')} of rank {rank} seen, which may not run here")
     lines += [f"rank {rank} was meant to run here, but may not" for rank in unit.missed]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import NOTHING, cited, safe
 
@@ -29,8 +29,8 @@ class WaterfallStep:
 def waterfall(
     start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str, published: str = "", height: int | None = None
 ) -> go.Figure:
-    """Bars from left to right and from top to bottom: what there was at the start, what each step added or took and
-    by which factor, and what there is in the end, with the factor of all."""
+    """Bars from left to right and from top to bottom: the value at the start, what each step added or took and by which
+    factor, and the value at the end with the factor of all steps."""
     if start.after <= 0:
         return theme.nothing_yet(NOTHING)
     before = [start.after, *(step.after for step in steps)]
@@ -56,38 +56,16 @@ def waterfall(
     colours = [START, *(GAIN if factor >= 1 else LOSS for factor in factors), theme.ACCENT]
     highest = max(before)
     rows = list(range(len(names)))
-    bars = go.Bar(
-        y=rows,
-        x=lengths,
-        base=bases,
-        orientation="h",
-        marker={
-            "color": colours,
-            "line": {"width": 0},
-            "pattern": {
-                "shape": ["", *("" if step.sure else "/" for step in steps), ""],
-                "fgcolor": theme.PAPER,
-                "solidity": 0.4,
-            },
-        },
-        hovertext=hover,
-        hovertemplate="%{hovertext}<extra></extra>",
-    )
+    shapes = ["", *("" if step.sure else "/" for step in steps), ""]
+    hatch = {"shape": shapes, "fgcolor": theme.PAPER, "solidity": 0.4}
+    marker = {"color": colours, "line": {"width": 0}, "pattern": hatch}
+    bars = marks.bars(lengths, rows, marker, hover, base=bases)
     notes = [
         _note(row, base, length, text, highest)
         for row, base, length, text in zip(rows, bases, lengths, texts, strict=True)
     ]
-    lines = [
-        {
-            "type": "line",
-            "x0": at,
-            "x1": at,
-            "y0": row + 0.35,
-            "y1": row + 0.65,
-            "line": {"color": theme.MUTED, "width": 1},
-        }
-        for row, at in enumerate(before)
-    ]
+    thin = {"type": "line", "line": {"color": theme.MUTED, "width": 1}}
+    lines = [{**thin, "x0": at, "x1": at, "y0": row + 0.35, "y1": row + 0.65} for row, at in enumerate(before)]
     figure = theme.figure(
         [bars],
         height=height or 90 + 46 * len(names),
@@ -95,15 +73,8 @@ def waterfall(
         showlegend=False,
         shapes=lines,
         annotations=notes,
-        xaxis={"title": {"text": unit}, "range": [0, 1.05 * highest], "nticks": 5}
-        | {"tickformat": "~s" if highest >= 1e4 else "~g"},
-        yaxis={
-            "range": [len(names) - 0.5, -0.5],
-            "tickvals": rows,
-            "ticktext": [_wrapped(name, place in (0, len(names) - 1)) for place, name in enumerate(names)],
-            "showgrid": False,
-            "tickfont": {"color": theme.INK},
-        },
+        xaxis=marks.values_axis(unit, highest, range=[0, 1.05 * highest], nticks=5),
+        yaxis=marks.names_axis([_wrapped(name, at in (0, len(names) - 1)) for at, name in enumerate(names)], down=True),
     )
     return cited(figure, published)
 

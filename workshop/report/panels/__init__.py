@@ -12,12 +12,12 @@ from typing import Any, get_args
 
 from workshop.extension import Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import outcome, prediction, ranks, run_metrics, training
+from workshop.report.panels import outcome, prediction, ranks, run_metrics
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 
 
-def _told(snapshot: Snapshot) -> Any:
+def _state(snapshot: Snapshot) -> Any:
     return snapshot.events, snapshot.run.status, snapshot.run.rank_map, snapshot.run.metrics
 
 
@@ -30,7 +30,7 @@ def _metrics(snapshot: Snapshot) -> Any:
 
 
 def _predicted(snapshot: Snapshot) -> Any:
-    return snapshot.run.rank_map, snapshot.run.machine, PREDICTIONS.of(snapshot.run)
+    return snapshot.run.rank_map, snapshot.run.machine, PREDICTIONS.lookup(snapshot.run)
 
 
 def _placed(snapshot: Snapshot) -> Any:
@@ -39,22 +39,12 @@ def _placed(snapshot: Snapshot) -> Any:
 
 GENERAL = (
     Panel("error", outcome.error, lambda snapshot: snapshot.run.error),
-    Panel("again", outcome.again, _files),
-    Panel("verdict", outcome.verdict, lambda snapshot: (_told(snapshot), snapshot.run.verdict)),
-    Panel("conditions", training.conditions, _metrics, beside=training.conditions),
-    Panel("curves", run_metrics.told, _told, "learning", beside=run_metrics.times),
+    Panel("again", outcome.resumption, _files),
+    Panel("verdict", outcome.verdict, lambda snapshot: (_state(snapshot), snapshot.run.verdict)),
+    Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
-    Panel("spent", training.spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
-    Panel("throughput", training.throughput, _metrics, "time", beside=training.throughput),
-    Panel(
-        "timeline",
-        training.timeline,
-        lambda snapshot: (snapshot.version(training.TIMELINE), snapshot.run.metrics),
-        "time",
-    ),
-    Panel("misclassified", training.misclassified, lambda snapshot: snapshot.version(training.MISCLASSIFIED), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
-    Panel("machine", outcome.machine, _placed, "placement", beside=outcome.machine),
+    Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),
     Panel("predicted", prediction.predicted, _predicted, "placement"),
     Panel("metrics", outcome.came_out, _metrics, "files"),
     Panel("files", outcome.files, _files, "files"),
@@ -63,8 +53,10 @@ GENERAL = (
 
 @cache
 def _ordered(reference: str) -> Sequence[Panel]:
-    own: Sequence[Panel] = load(reference) if reference else ()
-    return [panel for section in get_args(Section) for panel in (*GENERAL, *own) if panel.section == section]
+    workload_panels: Sequence[Panel] = load(reference) if reference else ()
+    return [
+        panel for section in get_args(Section) for panel in (*GENERAL, *workload_panels) if panel.section == section
+    ]
 
 
 def panels(snapshot: Snapshot) -> Sequence[Panel]:
@@ -74,4 +66,4 @@ def panels(snapshot: Snapshot) -> Sequence[Panel]:
 
 def side_by_side(snapshot: Snapshot) -> list[Card]:
     """A run's cards that are shown beside another run's cards."""
-    return [card for panel in panels(snapshot) if panel.beside is not None for card in panel.beside(snapshot)]
+    return [card for panel in panels(snapshot) if panel.comparison is not None for card in panel.comparison(snapshot)]

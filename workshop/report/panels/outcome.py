@@ -1,15 +1,16 @@
-"""What every run's page has: what went wrong, the verdict, where the ranks ran, what came out, files."""
+"""Panels of every run's page: the error, the verdict, the machine, the results, the files."""
 
 from __future__ import annotations
 
 from workshop.core.forms import param_of_runs
 from workshop.core.words import size
 from workshop.report.analysis.balance import balance
+from workshop.report.analysis.endings import failure_words
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
+from workshop.report.cards import verdict as verdict_card
 from workshop.report.machine_picture import machine_card
-from workshop.report.panels import training
-from workshop.report.sentences import LONGEST_VALUE, metrics_of, short_traceback
+from workshop.report.sentences import LONGEST_VALUE, metrics_in_two, short_traceback
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
 
@@ -18,44 +19,37 @@ CHECKPOINT = "checkpoint.npz"
 
 
 def error(snapshot: Snapshot) -> list[Card]:
-    """What a rank raised, or how the run ended otherwise, with the traceback behind a fold."""
-    failure = snapshot.run.error
-    if not failure:
+    """The error of a rank, or another reason why the run ended, with the traceback behind a fold."""
+    failure, summary = snapshot.run.error, failure_words(snapshot.run)
+    if not failure or not summary:
         return []
-    where = "" if failure.get("rank") is None else f"Rank {failure['rank']} on {failure['host']}: "
-    parts: list[Part] = [words(line(f"{where}{failure['type']}: {failure['message']}", tone="message"))]
+    parts: list[Part] = [words(line(summary, tone="message"))]
     if failure.get("traceback"):
         parts.append(fold("Traceback", short_traceback(failure["traceback"])))
     return [Card("error", "What went wrong", tuple(parts), tone="error")]
 
 
-def again(snapshot: Snapshot) -> list[Card]:
+def resumption(snapshot: Snapshot) -> list[Card]:
     """The way on for a run that ended early and has kept a checkpoint."""
-    run, known = snapshot.run, snapshot.workload
-    resumes = param_of_runs(known.params) if known else None
+    run, workload = snapshot.run, snapshot.workload
+    resumes = param_of_runs(workload.params) if workload else None
     if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in snapshot.artifacts or not resumes:
         return []
-    said = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
+    note = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
     button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
-    return [Card("again", "", (said, links(button)))]
+    return [Card("again", "", (note, links(button)))]
 
 
 def verdict(snapshot: Snapshot) -> list[Card]:
-    """What to make of the run; of one that goes on, what can be seen so far."""
-    said, label = snapshot.run.verdict, "Verdict"
+    """The verdict on the run. For a run that goes on, the verdict so far."""
+    verdict_words, label = snapshot.run.verdict, "Verdict"
     if snapshot.run.status == "running":
         spent = balance(snapshot.totals, snapshot.ranks, snapshot.run.metrics)
         if spent is not None and spent.steps >= SETTLED:
-            said, label = verdict_of(snapshot.run, snapshot.totals), "So far"
-    if not said:
+            verdict_words, label = verdict_of(snapshot.run, snapshot.totals), "So far"
+    if not verdict_words:
         return []
-    lines = (
-        line(label, tone="label"),
-        line(said["verdict"], tone="heading"),
-        line(said["why"], "Why"),
-        line(said["next"], "Next"),
-    )
-    return [Card("verdict", "", (words(*lines),), tone="verdict")]
+    return [verdict_card(verdict_words, label)]
 
 
 def machine(snapshot: Snapshot) -> list[Card]:
@@ -67,11 +61,15 @@ def came_out(snapshot: Snapshot) -> list[Card]:
     """Metrics that fit into a tile and that no other card tells, once there will be no others."""
     if not snapshot.run.ended:
         return []
-    told = training.TOLD_HERE.union(*(panel.told for panel in snapshot.own_panels))
-    shown = [one for one in metrics_of(snapshot.run, told) if len(one["value"]) <= LONGEST_VALUE]
-    return [Card("metrics", "What came out", (tiles(shown),), later=True)] if shown else []
+    metrics_of_panels = frozenset[str]().union(*(panel.metrics for panel in snapshot.own_panels))
+    first, rest = (
+        [metric for metric in some if len(metric["value"]) <= LONGEST_VALUE]
+        for some in metrics_in_two(snapshot.run, metrics_of_panels)
+    )
+    more = [fold("All others", "\n".join(f"{metric['label']}: {metric['value']}" for metric in rest))] if rest else []
+    return [Card("metrics", "What came out", (tiles(first), *more), later=True)] if first else []
 
 
 def files(snapshot: Snapshot) -> list[Card]:
-    shown = [link(snapshot.url(name), name, size(found.size)) for name, found in snapshot.artifacts.items()]
-    return [Card("files", "Files", (links(*shown),), later=True)] if shown else []
+    targets = [link(snapshot.url(name), name, size(artifact.size)) for name, artifact in snapshot.artifacts.items()]
+    return [Card("files", "Files", (links(*targets),), later=True)] if targets else []

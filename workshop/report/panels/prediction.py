@@ -16,18 +16,18 @@ LEGEND = "A dashed frame in a rank's colour is where it was meant to run; a dott
 def predicted(snapshot: Snapshot) -> list[Card]:
     """The difference in words, and in a picture where there is one; nothing until the mapper has answered."""
     run = snapshot.run
-    answer = PREDICTIONS.of(run)
+    answer = PREDICTIONS.lookup(run)
     if answer is None:
         return []
     if answer.rank_map is None:
-        said = answer.note or f"The mapper refuses this placement: {answer.refused}"
-        return [Card("predicted", TITLE, (words(line(said, tone="about")),), later=True)]
-    found = difference(answer.rank_map, run.rank_map, run.machine)
-    if not found:
+        note = answer.note or f"The mapper refuses this placement: {answer.refused}"
+        return [Card("predicted", TITLE, (words(line(note, tone="about")),), later=True)]
+    differences = difference(answer.rank_map, run.rank_map, run.machine)
+    if not differences:
         return [Card("predicted", TITLE, (words(line(AS_MEANT)),), later=True)]
-    meant = aligned(answer.rank_map, run.rank_map)
-    parts: list[Part] = [words(*(line(said, tone="note") for said in sentences(found)))]
-    if any(one.kind != "threads" for one in found):
-        drawn = machine_picture(run.machine, run.rank_map, threads_of(run), meant)
-        parts += [figure(drawn, WIDTH), words(line(LEGEND, tone="about"))]
+    predicted_map = aligned(answer.rank_map, run.rank_map)
+    parts: list[Part] = [words(*(line(sentence, tone="note") for sentence in sentences(differences)))]
+    if any(each_difference.kind != "threads" for each_difference in differences):
+        plot = machine_picture(run.machine, run.rank_map, threads_of(run), predicted_map)
+        parts += [figure(plot, WIDTH), words(line(LEGEND, tone="about"))]
     return [Card("predicted", TITLE, tuple(parts), later=True)]

@@ -1,4 +1,4 @@
-"""What a run tells of its ranks' processes: their threads by kind against cores, and their memory over time."""
+"""Panels on the ranks' processes: their threads by kind against cores, and their memory over time."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ ABOUT_THREADS = (
 
 def threads(snapshot: Snapshot) -> list[Card]:
     """Sentences on the threads, how many each rank has, and what each kind did."""
-    told = snapshot.metric("threads", list)
-    if not told or not all(isinstance(census, Mapping) for census in told):
+    censuses = snapshot.metric("threads", list)
+    if not censuses or not all(isinstance(census, Mapping) for census in censuses):
         return []
     reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]
-    lines = [line(said) for said in sentences(snapshot.run)]
+    lines = [line(sentence) for sentence in sentences(snapshot.run)]
     lines += [line(openmp.why(snapshot.run, name), tone="note") for name in _openmp_variables(snapshot)]
     parts: list[Part] = [text(*lines)] if lines else []
-    parts += [figure(rank_threads(told, cores)), _by_kind(told), fold("What counts as work", ABOUT_THREADS)]
+    parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
     return [Card("threads", "Threads against cores", tuple(parts), later=True)]
 
 
@@ -43,15 +43,15 @@ def _openmp_variables(snapshot: Snapshot) -> list[str]:
 def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
     rows = []
     for kind in dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)]):
-        own = [census[kind] for census in censuses if kind in census]
-        if own:
-            waited = [one["waited"] for one in own if one.get("waited") is not None]
+        of_kind = [census[kind] for census in censuses if kind in census]
+        if of_kind:
+            waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
             rows.append(
                 [
                     words.capital(KINDS.get(kind, kind)),
-                    str(sum(one["count"] for one in own)),
-                    str(sum(one["busy"] for one in own)),
-                    words.seconds(sum(one["seconds"] for one in own)),
+                    str(sum(entry["count"] for entry in of_kind)),
+                    str(sum(entry["busy"] for entry in of_kind)),
+                    words.seconds(sum(entry["seconds"] for entry in of_kind)),
                     words.seconds(sum(waited)) if waited else "–",
                 ]
             )
@@ -62,10 +62,11 @@ def memory(snapshot: Snapshot) -> list[Card]:
     """A line for each rank that told more than once how much it holds."""
     if MEMORY not in snapshot.totals or snapshot.began is None:
         return []
-    told = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
-    if not told:
+    all_series = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
+    if not all_series:
         return []
     lines = {
-        f"rank {one.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in one.times], one.highs) for one in told
+        f"rank {series.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in series.times], series.highs)
+        for series in all_series
     }
     return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]

@@ -1,4 +1,4 @@
-"""What ranks tell while they work: curves, and where each rank's time went."""
+"""Panels on events of ranks: curves, and the time use of each rank."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ NOTES = {"spread": "How far the ranks' weights lie apart, relative to their size
 TALL, LOW = 300, 200  # pixels
 
 
-def told(snapshot: Snapshot) -> list[Card]:
+def curves(snapshot: Snapshot) -> list[Card]:
     """Curves in the workload's order, and the ranks' times beside the last one that would stand alone."""
     names = curve_names(snapshot.workload, snapshot.totals)
     notes = {**NOTES, **(snapshot.workload.notes if snapshot.workload is not None else {})}
     cards = []
     for number, name in enumerate(names):
         height = _height(number, len(names))
-        drawn = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
-        said = [words(line(notes[name], tone="about"))] if name in notes else []
-        parts = (*said, figure(drawn))
+        plot = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
+        note = [words(line(notes[name], tone="about"))] if name in notes else []
+        parts = (*note, figure(plot))
         cards.append(Card(name, name[0].upper() + name[1:], parts, half=True, switch=number == 0))
     beside = len(cards) - 1 if len(cards) > 1 and len(cards) % 2 == 0 else len(cards)
     return [*cards[:beside], *times(snapshot), *cards[beside:]]
@@ -42,11 +42,15 @@ def times(snapshot: Snapshot) -> list[Card]:
 
 def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
     """The events with a curve: the ones that the workload names, in its order, else the first in the alphabet."""
-    there = set(names)
+    names_told = set(names)
     if workload is not None and workload.curves is not None:
-        return [name for name in workload.curves if name in there or HELD_OUT + name in there]
-    own = [name for name in there if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in there - {name}]
-    return sorted(own)[:CURVES]
+        return [name for name in workload.curves if name in names_told or HELD_OUT + name in names_told]
+    candidates = [
+        name
+        for name in names_told
+        if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in names_told - {name}
+    ]
+    return sorted(candidates)[:CURVES]
 
 
 def _height(number: int, curves: int) -> int:

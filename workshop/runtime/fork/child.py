@@ -21,7 +21,7 @@ from workshop.runtime.fork.request import Request
 
 ROOM = "WORKSHOP_ROOM"  # a long variable of the server, in whose place the kernel shows those of a rank
 ROOM_BYTES = 2048
-SHOWN = (ENGINES_TAG,)  # variables by which others find ranks, beside those that the server has as well
+VISIBLE = (ENGINES_TAG,)  # variables by which others find ranks, beside those that the server has as well
 PR_SET_CHILD_SUBREAPER = 36
 HIGH = 512  # descriptors from here on are nobody's
 # What no library reads before the fork: the MPIs are loaded afterwards.
@@ -45,14 +45,14 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def take_on(request: Request, own: Collection[int]) -> None:
-    """Be what the launcher has started. `own` are the server's descriptors, which a rank doesn't have."""
+def take_on(request: Request, closing: Collection[int]) -> None:
+    """Be what the launcher has started. `closing` are the server's descriptors, which a rank doesn't have."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.setpgid(0, 0)
-    _take_descriptors(request.descriptors, own)
+    _take_descriptors(request.descriptors, closing)
     os.chdir(request.folder)
     os.umask(request.mask)
     os.sched_setaffinity(0, request.cores)
@@ -65,12 +65,12 @@ def take_on(request: Request, own: Collection[int]) -> None:
     sys.argv[1:] = request.arguments
 
 
-def _take_descriptors(given: dict[int, int], own: Collection[int]) -> None:
+def _take_descriptors(received: dict[int, int], closing: Collection[int]) -> None:
     """Each gets the number that it had for the launcher."""
-    apart = {number: fcntl.fcntl(here, fcntl.F_DUPFD_CLOEXEC, HIGH) for number, here in given.items()}
-    for here in {*given.values(), *own}:
+    copies = {number: fcntl.fcntl(here, fcntl.F_DUPFD_CLOEXEC, HIGH) for number, here in received.items()}
+    for here in {*received.values(), *closing}:
         os.close(here)
-    for number, here in apart.items():
+    for number, here in copies.items():
         os.dup2(here, number)
         os.close(here)
 
@@ -81,13 +81,13 @@ def _show(variables: dict[bytes, bytes]) -> None:
     block = Path("/proc/self/environ").read_bytes()
     room = f"{ROOM}=".encode()
     offset = block.find(room)
-    told = b"".join(
-        name.encode() + b"=" + variables[name.encode()] + b"\0" for name in SHOWN if name.encode() in variables
+    tags = b"".join(
+        name.encode() + b"=" + variables[name.encode()] + b"\0" for name in VISIBLE if name.encode() in variables
     )
-    if offset < 0 or len(told) + len(room) > ROOM_BYTES:
-        raise OSError(f"The server of ranks has no room for {len(told)} bytes of variables.")
+    if offset < 0 or len(tags) + len(room) > ROOM_BYTES:
+        raise OSError(f"The server of ranks has no room for {len(tags)} bytes of variables.")
     begin = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[47])  # env_start, proc(5)
-    ctypes.memmove(begin + offset, told + room, len(told) + len(room))
+    ctypes.memmove(begin + offset, tags + room, len(tags) + len(room))
 
 
 def _set_threads() -> None:
@@ -98,9 +98,9 @@ def _set_threads() -> None:
 
         for library in threadpoolctl.ThreadpoolController().lib_controllers:
             names = {"openblas": "OPENBLAS_NUM_THREADS", "mkl": "MKL_NUM_THREADS"}
-            wanted = os.environ.get(names.get(library.internal_api, "OMP_NUM_THREADS"), "")
-            if wanted.isdigit():
-                most = len(os.sched_getaffinity(0)) if library.internal_api == "openblas" else int(wanted)
-                library.set_num_threads(min(int(wanted), most))  # OpenBLAS takes no more than it has processors
+            threads = os.environ.get(names.get(library.internal_api, "OMP_NUM_THREADS"), "")
+            if threads.isdigit():
+                most = len(os.sched_getaffinity(0)) if library.internal_api == "openblas" else int(threads)
+                library.set_num_threads(min(int(threads), most))  # OpenBLAS takes no more than it has processors
     if "numba" in sys.modules:
         sys.modules["numba"].core.config.reload_config()

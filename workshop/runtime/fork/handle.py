@@ -75,11 +75,11 @@ class RankServer:
         self._tried = False
         threading.Thread(target=self._hear, args=(self._process,), name="rank-server", daemon=True).start()
 
-    def train(self, again: bool = True) -> None:
+    def train(self, retry: bool = True) -> None:
         """Have it import what training needs, unless it does or has; waits for nothing. Where that has failed before,
         it is tried `again`."""
         with self._told:
-            if self._process is None or not self.alive or self._asked or (self._tried and not again):
+            if self._process is None or not self.alive or self._asked or (self._tried and not retry):
                 return
             assert self._process.stdin is not None, "it is a pipe"
             self._asked = self._tried = True
@@ -98,7 +98,7 @@ class RankServer:
         return self.alive and child.forkable(placement.environment)
 
     def launch(self, placement: Placement, trains: bool) -> tuple[list[str], Mapping[str, str]]:
-        """What a launcher has to start as ranks of a placement, and the variables that this needs."""
+        """The program that a launcher starts as ranks of a placement, and its variables."""
         if not self.forks(placement):
             return PLAIN, {}
         return FORKED, {stub.SERVER: str(self._folder / (TRAINING if trains else RANKS))}

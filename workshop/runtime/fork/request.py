@@ -1,4 +1,4 @@
-"""What a launcher has given to a rank, as the rank's stub tells it to the server that forks the rank."""
+"""A launcher's arguments and variables for a rank. The rank's stub sends them to the server that forks the rank."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ def read(line: socket.socket, token: bytes) -> Request:
     if user != os.geteuid():
         raise PermissionError("The stub of a rank belongs to another user.")
     line.settimeout(WAIT)
-    head, given, flags, _ = socket.recv_fds(line, 8, MOST)
+    head, received, flags, _ = socket.recv_fds(line, 8, MOST)
     try:
         if len(head) != 8 or flags & socket.MSG_CTRUNC:
             raise ValueError("The stub of a rank sent no request.")
-        asked = parsed(_received(line, int.from_bytes(head, "big")), given, token)
+        request = parsed(_received(line, int.from_bytes(head, "big")), received, token)
         _expect_stub(line)
-        return asked
+        return request
     except BaseException:
-        _close(given)
+        _close(received)
         raise
 
 
-def parsed(body: bytes, given: list[int], token: bytes) -> Request:
+def parsed(body: bytes, received: list[int], token: bytes) -> Request:
     """A request from its fields, which NUL parts, and the descriptors that came with it. Raises ValueError."""
     fields = body.split(b"\0")
     if not hmac.compare_digest(fields[0], token):
         raise ValueError("The stub of a rank sent another token.")
     folder, numbers, cores, mask, count, *words = fields[1:]
-    there = [int(number) for number in numbers.split(b",")]
+    launcher_numbers = [int(number) for number in numbers.split(b",")]
     variables = dict(word.partition(b"=")[::2] for word in words[int(count) :])
     return Request(
         os.fsdecode(folder),
-        dict(zip(there, given, strict=True)),
+        dict(zip(launcher_numbers, received, strict=True)),
         frozenset(int(core) for core in cores.split(b",")),
         int(mask),
         [os.fsdecode(word) for word in words[: int(count)]],

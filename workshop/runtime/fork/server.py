@@ -1,9 +1,9 @@
 """Forks ranks from a process that has imported what they import; one for each session, for ranks of this machine.
 
-The conductor runs it as `python -m workshop.runtime.fork.server PARENT RANKS TRAINING TOKEN`: two listening sockets,
-by their descriptors, and a file. What a launcher starts (`runtime.fork.stub`) hands over all that it was given, and a
-child becomes the rank. The server tells the stub how its rank has ended, and kills the rank of a stub that is gone.
-Ranks end with the server.
+The conductor runs it as `python -m workshop.runtime.fork.server PARENT RANKS TRAINING TOKEN`: two listening sockets, by
+their descriptors, and a file. A launcher starts `runtime.fork.stub`, which hands over all its arguments, variables and
+descriptors; a child of the server becomes the rank. The server tells the stub how its rank has ended, and kills the
+rank of a stub that is gone. Ranks end with the server.
 
 A byte on standard input asks for the libraries of training. A child imports them and forks the ranks that are asked
 for at the second socket; standard output tells its number when it does, and 0 when it has ended (`WORD`). So ranks
@@ -48,14 +48,14 @@ class ForkServer:
         self,
         listening: Sequence[socket.socket],
         token: bytes,
-        asked: int | None = None,
+        request_socket: int | None = None,
         tell: Callable[[int], None] = lambda pid: None,
     ) -> None:
         """`listening` are the sockets for ranks, the last one for those that train. On `asked`, a descriptor, somebody
         asks for what those need; its end is the server's end."""
         self._listening = list(listening)
         self._token = token
-        self._asked = asked
+        self._asked = request_socket
         self._tell = tell
         self._ranks: dict[int, socket.socket] = {}  # process -> line to its stub
         self._over: list[tuple[float, int]] = []  # when nobody needs to read any more how it has ended, process
@@ -72,8 +72,8 @@ class ForkServer:
             for ready in self._ready():
                 if ready == self._awake:
                     os.read(self._awake, 4096)
-                elif ready in (doors := {door.fileno(): door for door in self._listening}):
-                    if (became := self._take(doors[ready])) is not None:
+                elif ready in (listeners := {sock.fileno(): sock for sock in self._listening}):
+                    if (became := self._take(listeners[ready])) is not None:
                         return became
                 elif ready == self._asked:
                     if not os.read(ready, 1):
@@ -88,71 +88,77 @@ class ForkServer:
 
     def _ready(self) -> list[int]:
         lines = [line.fileno() for line in self._ranks.values()]
-        waiting = [self._awake, *lines, *(one for one in (self._asked, self._trained) if one is not None)]
-        waiting += [door.fileno() for door in self._listening[: -1 if self._resting else None]]
+        waiting = [
+            self._awake,
+            *lines,
+            *(optional for optional in (self._asked, self._trained) if optional is not None),
+        ]
+        waiting += [sock.fileno() for sock in self._listening[: -1 if self._resting else None]]
         poll = select.poll()
-        for one in waiting:
-            poll.register(one, select.POLLIN)
+        for waiting_descriptor in waiting:
+            poll.register(waiting_descriptor, select.POLLIN)
         until = min((when for when, _ in self._over), default=None)
         wait = None if until is None else max((until - time.monotonic()) * 1000, 1)
         return [descriptor for descriptor, _ in poll.poll(wait)]
 
-    def _own(self) -> list[int]:
+    def _own_descriptors(self) -> list[int]:
         """The descriptors that no child needs."""
         lines = [line.detach() for line in self._ranks.values()]
-        return [self._awake, self._waker, *lines, *(one for one in (self._trained,) if one is not None)]
+        return [self._awake, self._waker, *lines, *(optional for optional in (self._trained,) if optional is not None)]
 
-    def _take(self, door: socket.socket) -> Request | None:
+    def _take(self, listener: socket.socket) -> Request | None:
         """Fork the rank that is asked for at that socket; returns it in the child."""
         try:
-            line, _ = door.accept()
+            line, _ = listener.accept()
         except BlockingIOError:  # the child that forks ranks which train was faster
             return None
         try:
-            asked = request.read(line, self._token)
+            incoming = request.read(line, self._token)
         except (OSError, ValueError) as error:
             print(f"A rank was not forked: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             line.close()
             return None
         if (threads := len(os.listdir("/proc/self/task"))) != 1:
             print(f"A rank was not forked: the server has {threads} threads.", file=sys.stderr, flush=True)
-            asked.close()
+            incoming.close()
             line.close()
             return None
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
             child.die_with(parent)
-            child.take_on(asked, [*self._own(), *(door.detach() for door in self._listening), line.detach()])
-            return asked
-        asked.close()
+            child.take_on(
+                incoming, [*self._own_descriptors(), *(sock.detach() for sock in self._listening), line.detach()]
+            )
+            return incoming
+        incoming.close()
         self._ranks[pid] = line
         self._say(line, b"+")
         return None
 
     def _train(self) -> ForkServer | None:
         """Fork the child that imports what training needs; returns its own server there."""
-        here, there = os.pipe2(os.O_CLOEXEC)
+        here, write_end = os.pipe2(os.O_CLOEXEC)
         parent = os.getpid()
         self._child = os.fork()
         if self._child:
-            os.close(there)
+            os.close(write_end)
             self._trained = here
             return None
         child.die_with(parent)
         signal.set_wakeup_fd(-1)
-        for descriptor in (here, *self._own(), *(door.detach() for door in self._listening[:-1])):
+        for descriptor in (here, *self._own_descriptors(), *(sock.detach() for sock in self._listening[:-1])):
             os.close(descriptor)
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         with lean():
             for name in LIBRARIES:
                 import_module(name)
         settle()
-        os.write(there, b"+")
+        os.write(write_end, b"+")
         return ForkServer(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
-        """What the child says that has the libraries of training: that it is ready, or nothing more."""
+        """The answer of the child that has the libraries of training: "ready", or nothing."""
         assert self._trained is not None, "it was ready"
         self._resting = os.read(self._trained, 1) != b""
         if not self._resting:
@@ -220,15 +226,15 @@ def settle() -> None:
 
 def main() -> None:
     """Serve; in a child, be a rank."""
-    parent, *doors = map(int, sys.argv[1:4])
+    parent, *numbers = map(int, sys.argv[1:4])
     end_with_parent(parent)
     child.adopt_orphans()
     for name in FIRST:
         import_module(name)
     settle()
-    listening = [socket.socket(fileno=door) for door in doors]
-    for door in listening:
-        door.setblocking(False)
+    listening = [socket.socket(fileno=number) for number in numbers]
+    for sock in listening:
+        sock.setblocking(False)
 
     def tell(pid: int) -> None:
         os.write(1, WORD.pack(pid))

@@ -19,14 +19,14 @@ LIMIT = 30.0  # seconds of an idle machine within which a server must have begun
 
 def descriptors() -> list[int]:
     """The numbers of all that the launcher has opened for us."""
-    there = []
+    opened = []
     for number in map(int, os.listdir("/proc/self/fd")):
         try:
             os.fstat(number)  # not the folder's own, which is closed again
         except OSError:
             continue
-        there.append(number)
-    return sorted(there)
+        opened.append(number)
+    return sorted(opened)
 
 
 def request(token: bytes, numbers: list[int]) -> bytes:
@@ -34,9 +34,9 @@ def request(token: bytes, numbers: list[int]) -> bytes:
     mask = os.umask(0)
     os.umask(mask)
     lists = [",".join(map(str, some)) for some in (numbers, sorted(os.sched_getaffinity(0)))]
-    told = [os.getcwd(), *lists, str(mask), str(len(sys.argv) - 1), *sys.argv[1:]]
+    head = [os.getcwd(), *lists, str(mask), str(len(sys.argv) - 1), *sys.argv[1:]]
     variables = [name + b"=" + value for name, value in os.environb.items() if name != SERVER.encode()]
-    fields = [token, *(os.fsencode(word) for word in told), *variables]
+    fields = [token, *(os.fsencode(word) for word in head), *variables]
     return b"\0".join(fields)
 
 
@@ -60,8 +60,8 @@ def begun(path: str) -> _socket.socket:
         token = file.read()
     line = connected(folder, name)
     body = request(token, numbers)
-    given = b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
-    line.sendmsg([len(body).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, given)])
+    packed = b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
+    line.sendmsg([len(body).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
     line.sendall(body)
     if line.recv(1) != b"+":
         raise ConnectionError
@@ -81,8 +81,8 @@ def follow(line: _socket.socket) -> None:
     """End as the rank does. Where the server is gone, the kernel has killed the rank."""
     for passed in PASSED_ON:
         signal.signal(passed, lambda number, _: pass_on(line, number))
-    told = line.recv(2)
-    kind, number = (told[:1], told[1]) if len(told) == 2 else (b"s", signal.SIGKILL)
+    reply = line.recv(2)
+    kind, number = (reply[:1], reply[1]) if len(reply) == 2 else (b"s", signal.SIGKILL)
     if kind == b"c":
         os._exit(number)
     import resource

@@ -1,6 +1,6 @@
 """Where the ranks of a session run: on this machine, on several hosts, in an allocation of Slurm.
 
-A session's `site` is a mapping: `kind`, which is a launcher's name, and what that launcher needs. Whoever submits asks
+A session's `site` is a mapping: `kind`, which is a launcher's name, and that launcher's options. A client calls
 `check`, which starts nothing; the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
 
 The module of a launcher (`workshop.extension.Launcher`) has
@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from workshop import mpi
-from workshop.core import processes, topology
+from workshop.core import machines, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.mpi import mapper
 from workshop.registry import launcher, launchers
 
 LOCAL = {"kind": "local"}
@@ -58,7 +59,7 @@ class Reach:
 
 @dataclass(frozen=True)
 class Launch:
-    """What starts the ranks of a placement: `command -n RANKS arguments PROGRAM`, with these variables."""
+    """The command that starts the ranks of a placement: `command -n RANKS arguments PROGRAM`, with these variables."""
 
     command: list[str]
     arguments: list[str]
@@ -88,7 +89,7 @@ class Site:
 
     def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
         """How to start ranks that get the placement's variables and these. Raises BadInput."""
-        chosen = mpi.of(placement.mpi)
+        chosen = mpi.module_of(placement.mpi)
         arguments = chosen.arguments(placement, topology.allowed_cores(topology.machine()))
         alone = {} if self.reach.encrypted else chosen.alone()
         environment = {**chosen.environment(placement), **alone, **placement.rank_environment(), **variables}
@@ -123,12 +124,12 @@ def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
 def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
     """The words before a launcher's command that leave it only these variables, the basic ones, and names that begin
     with `prefixes`. Launchers send all their variables to their daemons."""
-    kept = {*names, *BASIC, processes.UP_TAG}
-    others = [name for name in sorted(os.environ) if name not in kept and not name.startswith((*LAUNCHERS, *prefixes))]
+    keep = {*names, *BASIC, processes.UP_TAG}
+    others = [name for name in sorted(os.environ) if name not in keep and not name.startswith((*LAUNCHERS, *prefixes))]
     return ["env", *(word for name in others for word in ("-u", name))] if others else []
 
 
-def of(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
+def open_site(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
     """The site for these options. Raises BadInput where its launcher is gone."""
     site: Site = module(options["kind"]).Site(options, folder, placement)
     return site
@@ -142,14 +143,16 @@ def check(options: Mapping[str, Any], placement: Placement) -> None:
 def usual(placement: Placement) -> Mapping[str, Any]:
     """The site of a placement where nobody asks for a launcher: this machine, or the hosts that it names. Raises
     BadInput."""
-    takes = next((one.name for one in launchers().values() if one.hosts), None) if placement.hosts else None
-    return asked(takes, placement, {}) if takes else LOCAL
+    takes = (
+        next((launcher.name for launcher in launchers().values() if launcher.hosts), None) if placement.hosts else None
+    )
+    return requested(takes, placement, {}) if takes else LOCAL
 
 
-def asked(name: str, placement: Placement, given: Mapping[str, str | None]) -> Mapping[str, Any]:
+def requested(name: str, placement: Placement, options: Mapping[str, str | None]) -> Mapping[str, Any]:
     """The site of a launcher that somebody asks for, with the given values of its options. Raises BadInput."""
-    found: Mapping[str, Any] = module(name).site_for(placement, **given)
-    return found
+    site: Mapping[str, Any] = module(name).site_for(placement, **options)
+    return site
 
 
 def module(name: str) -> Any:
@@ -178,4 +181,28 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
             f"ranks is {placement.ranks}: with its {cores} cores this machine takes at most {most}, "
             f"{RANKS_PER_CORE} per core."
         )
-    mpi.of(placement.mpi).check(placement, cores)
+    try:
+        mpi.module_of(placement.mpi).check(placement, cores)
+    except BadInput as error:
+        raise BadInput(f"{_advice(placement, cores)}\n{error}" if mpi.REFUSES in str(error) else str(error)) from None
+
+
+def _advice(placement: Placement, cores: int) -> str:
+    """Return what to change in a placement that its MPI refuses on this machine. The mapper is only asked where the
+    number of cores doesn't say it."""
+    if scarce := scarcity(placement, cores):
+        fewer = "fewer ranks" if placement.cores_per_rank == 1 else "fewer ranks, fewer cores for each"
+        return f"{scarce} Try {fewer}, or ranks that are not bound (--map-by slot --bind-to none)."
+    try:
+        advice = mapper.predict(placement, machines.this()).advice
+    except WorkshopError:
+        advice = None
+    return advice or "Try another placement."
+
+
+def scarcity(placement: Placement, cores: int) -> str:
+    """Return the sentence that says that a placement needs more than this machine's cores; "" where it doesn't."""
+    if placement.hosts or placement.ranks * placement.cores_per_rank <= cores:
+        return ""
+    bound = f" with {placement.cores_per_rank} cores each" if placement.cores_per_rank > 1 else ""
+    return f"This machine has {words.count(cores, 'core')}; you placed {words.count(placement.ranks, 'rank')}{bound}."

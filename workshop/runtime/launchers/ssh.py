@@ -32,7 +32,7 @@ SILENCE = 7.0  # seconds without an answer after which it is lost
 # Seconds without a word from any rank of a host after which that is lost. Ranks can be deaf for long while they load a
 # library on a busy host, and mpirun hears of dead ones: this is for a network that lets only ssh through.
 RANKS_SILENCE = 30.0
-STEADY = 0.002  # seconds by which the estimate of a clock may wander before it is taken over
+STEADY = 0.002  # seconds by which the estimate of a clock may change before it is used
 LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
 
 
@@ -55,22 +55,22 @@ def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None =
 def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     """Refuse what these hosts can't carry. Raises BadInput."""
     slots = {host["name"]: host["slots"] for host in options["hosts"]}
-    known = ", ".join(f"{name}:{count}" for name, count in slots.items())
+    session_hosts = ", ".join(f"{name}:{count}" for name, count in slots.items())
     if not placement.hosts:
-        raise BadInput(f"The placement names no hosts; the session's are {known}.")
+        raise BadInput(f"The placement names no hosts; the session's are {session_hosts}.")
     for host in placement.hosts:
         if host.name not in slots:
-            raise BadInput(f"{host.name} is not a host of this session; its hosts are {known}.")
+            raise BadInput(f"{host.name} is not a host of this session; its hosts are {session_hosts}.")
         if host.slots > slots[host.name]:
             raise BadInput(f"{host.name} has {slots[host.name]} slots in this session, not {host.slots}.")
     most = site.RANKS_PER_CORE * sum(slots.values())
     if placement.ranks > most:
         raise BadInput(f"ranks is {placement.ranks}: these hosts take at most {most}, {site.RANKS_PER_CORE} per slot.")
-    mpi.of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
+    mpi.module_of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
 
 
 def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
-    """What a session on these hosts would find, without starting one. Raises BadInput."""
+    """The findings of a session on these hosts, without starting one. Raises BadInput."""
     with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
         tried = SshSite(options, Path(folder), Placement())
         try:
@@ -80,27 +80,27 @@ def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
 
 
 class SshSite(site.Site):
-    """Several hosts; this machine may be one of them."""
+    """Several hosts, among them perhaps this machine."""
 
     here = False
 
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
-        self._posts: list[AgentClient] = []
+        self._agents: list[AgentClient] = []
         self._names: dict[str, str] = {}  # what a host calls itself -> what it is called here
         self._reach = Reach()
         self._closing = threading.Event()
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Reach every host and compare it with this one. Raises BadInput with everything that isn't right."""
-        found = self.look(say, give_up)
+        findings = self.look(say, give_up)
         if give_up():
             raise BadInput("The session was asked to end.")
-        if found.failures:
-            raise BadInput("\n".join(found.failures))
-        if found.notices:
-            say(" ".join(found.notices))
-        self._names = found.names
+        if findings.failures:
+            raise BadInput("\n".join(findings.failures))
+        if findings.notices:
+            say(" ".join(findings.notices))
+        self._names = findings.names
         self._read_clocks()
         threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
 
@@ -111,16 +111,16 @@ class SshSite(site.Site):
         if not others:
             return preflight.PreflightFindings()
         say(f"checking {', '.join(others)}")
-        given = self.options["address"]
-        address = numeric(given) if given else address_towards(others)
+        requested = self.options["address"]
+        address = numeric(requested) if requested else address_towards(others)
         if not is_here(address):
-            raise BadInput(f"{given or address} is not an address of this host; give one with --address that is.")
+            raise BadInput(f"{requested or address} is not an address of this host; give one with --address that is.")
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
         tag = os.environ.get(processes.TAG, "")
-        self._posts = [AgentClient(name, self.options["ssh"], tag) for name in others]
+        self._agents = [AgentClient(name, self.options["ssh"], tag) for name in others]
         self._reach = Reach(bind=address, address=address)
-        return preflight.check(self._posts, slots, self.folder, address, give_up)
+        return preflight.check(self._agents, slots, self.folder, address, give_up)
 
     @property
     def reach(self) -> Reach:
@@ -128,7 +128,7 @@ class SshSite(site.Site):
 
     def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
         """The launcher of this host, told how to reach the others and which variables to take along."""
-        started, chosen = super().launch(placement, variables), mpi.of(placement.mpi)
+        started, chosen = super().launch(placement, variables), mpi.module_of(placement.mpi)
         ssh = shutil.which(self.options["ssh"]) or self.options["ssh"]
         # Over there the default may be another folder than here.
         environment = {**started.environment, "WORKSHOP_HOME": str(config.home())}
@@ -146,12 +146,12 @@ class SshSite(site.Site):
         if any(math.isinf(seconds) for seconds in silent.values()):
             self._last_call()
         now = time.monotonic()
-        for post in self._posts:
-            if (code := post.ended) is not None:
-                words = f": {post.said[-1]}" if post.said else f" (ssh ended with {code})"
-                return f"the host {post.host} is lost: the line to it broke{words}."
-            if now - post.heard > SILENCE:
-                return f"the host {post.host} is lost: it has not answered for {now - post.heard:.0f} s."
+        for agent in self._agents:
+            if (code := agent.ended) is not None:
+                words = f": {agent.error_lines[-1]}" if agent.error_lines else f" (ssh ended with {code})"
+                return f"the host {agent.host} is lost: the line to it broke{words}."
+            if now - agent.heard > SILENCE:
+                return f"the host {agent.host} is lost: it has not answered for {now - agent.heard:.0f} s."
         for called, seconds in silent.items():
             if RANKS_SILENCE < seconds < math.inf:
                 host = self._names.get(called, called)
@@ -159,35 +159,35 @@ class SshSite(site.Site):
         return None
 
     def kills(self) -> int:
-        return sum(post.kills for post in self._posts)
+        return sum(agent.kills for agent in self._agents)
 
     def _last_call(self) -> None:
         """Wait until the hosts answer or their connections break, because the launcher has ended, perhaps with a
         host."""
-        asked = time.monotonic()
-        for post in self._posts:
-            post.ping()
-        while any(post.ended is None and post.heard < asked for post in self._posts):
-            if time.monotonic() - min(post.heard for post in self._posts) > SILENCE:
+        began = time.monotonic()
+        for waiting_agent in self._agents:
+            waiting_agent.ping()
+        while any(agent.ended is None and agent.heard < began for agent in self._agents):
+            if time.monotonic() - min(agent.heard for agent in self._agents) > SILENCE:
                 return
             time.sleep(0.02)
 
     def close(self) -> None:
         """Hang up; the agents clean up after the ranks."""
         self._closing.set()
-        close_all(self._posts)
-        self._posts = []
+        close_all(self._agents)
+        self._agents = []
 
     def _keep_asking(self) -> None:
         while not self._closing.wait(EVERY):
-            for post in self._posts:
-                post.ping()
+            for agent in self._agents:
+                agent.ping()
             self._read_clocks()
 
     def _read_clocks(self) -> None:
         names = {name: called for called, name in self._names.items()}
-        for post in self._posts:
-            seconds, called = post.offset.seconds, names[post.host]
+        for agent in self._agents:
+            seconds, called = agent.offset.seconds, names[agent.host]
             if abs(seconds - self.clocks.get(called, math.inf)) > STEADY:
                 self.clocks[called] = seconds
 

@@ -1,1 +1,1 @@
-"""Live rounds of a quiz: pages, sockets, and the rooms behind them. What a round is, is in `workshop.quiz.live`."""
+"""Live rounds of a quiz: pages, sockets, and the rooms behind them. `workshop.quiz.live` defines a round."""

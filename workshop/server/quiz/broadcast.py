@@ -1,4 +1,4 @@
-"""The part of a room that tells people what there is: each message is made once for all who get the same."""
+"""The part of a room that sends its state: each message is made once for all who get the same."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead witho
 
 class Broadcast:
     record: QuizRound
-    seats: Participants
+    participants: Participants
     state: RoundState
     ids: list[str]  # of the deck's questions
 
     def __init__(self) -> None:
-        self.asked: RoundQuestion | None = None  # the question that is open, or was the last one
+        self.current: RoundQuestion | None = None  # the question that is open, or was the last one
         self.clients: set[Client] = set()
         self.progress: tuple[float, float] | None = None  # of what is being measured
         self._messages: dict[bool, str] = {}  # the state for players and for staff
@@ -36,40 +36,41 @@ class Broadcast:
     @property
     def question(self) -> str | None:
         """The id of the question that is open, or was the last one."""
-        return self.asked.question.id if self.asked else None
+        return self.current.question.id if self.current else None
 
-    def enter(self, client: Client, seat: Participant | None) -> None:
+    def enter(self, client: Client, participant: Participant | None) -> None:
         """Take somebody in, who gets all there is at once."""
-        if seat is not None:
-            self._make_room(seat)
+        if participant is not None:
+            self._make_room(participant)
+            participant.came = True
         self.clients.add(client)
         client.show("state", self._state(client))
-        if seat is not None:
-            seat.clients.add(client)
-            client.show("you", self._you(seat))
+        if participant is not None:
+            participant.clients.add(client)
+            client.show("you", self._you(participant))
         if client.view == "host":
-            client.show("players", messages.players(self.seats, self.question))
+            client.show("players", messages.players(self.participants, self.question))
         if client.view == "projector":
-            client.show("names", messages.names(self.seats))
+            client.show("names", messages.names(self.participants))
         if self.state.phase == "ended":
             client.tell(kind="ended")
             client.close("The round has ended.")
         self.touch()
 
-    def _make_room(self, seat: Participant) -> None:
+    def _make_room(self, participant: Participant) -> None:
         """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
         line has dead ones here until it is found out."""
-        for oldest in sorted(seat.clients, key=lambda client: client.since)[
-            : max(0, len(seat.clients) - MOST_LINES + 1)
+        for oldest in sorted(participant.clients, key=lambda client: client.since)[
+            : max(0, len(participant.clients) - MOST_LINES + 1)
         ]:
-            seat.clients.discard(oldest)
+            participant.clients.discard(oldest)
             self.clients.discard(oldest)
             oldest.close("You have opened this round in many places; it goes on in the newest ones.")
 
     def leave(self, client: Client) -> None:
         self.clients.discard(client)
-        if client.player in self.seats.all:
-            self.seats.all[client.player].clients.discard(client)
+        if client.player in self.participants.all:
+            self.participants.all[client.player].clients.discard(client)
         self.touch()
 
     def announce(self, *, personal: bool = False) -> None:
@@ -82,10 +83,10 @@ class Broadcast:
                 texts[staff] = self._state(client)
             client.show("state", texts[staff])
         if personal:
-            for seat in self.seats.there:
-                if seat.clients:
-                    text = self._you(seat)
-                    for client in seat.clients:
+            for participant in self.participants.present:
+                if participant.clients:
+                    text = self._you(participant)
+                    for client in participant.clients:
                         client.show("you", text)
         self.touch()
 
@@ -93,15 +94,15 @@ class Broadcast:
         """Somebody came, went or answered: tell the host and the projector, not for each one of a crowd."""
         if not self._touched:
             self._touched = True
-            asyncio.get_running_loop().call_later(COUNTED + self.seats.count / 2000, self._tell_staff)
+            asyncio.get_running_loop().call_later(COUNTED + self.participants.count / 2000, self._tell_staff)
 
     def _tell_staff(self) -> None:
         self._touched = False
         self._messages = {}
         makers: dict[str, Callable[[], str]] = {
-            "count": lambda: messages.count(self.seats, self.question),
-            "players": lambda: messages.players(self.seats, self.question),
-            "names": lambda: messages.names(self.seats),
+            "count": lambda: messages.count(self.participants, self.question),
+            "players": lambda: messages.players(self.participants, self.question),
+            "names": lambda: messages.names(self.participants),
         }
         projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
         texts: dict[str, str] = {}
@@ -115,9 +116,9 @@ class Broadcast:
         staff = client.view != "player"
         if staff not in self._messages:
             self._messages[staff] = messages.state_message(
-                self.record, self.state, self.asked, self.seats, len(self.ids), self.progress, staff=staff
+                self.record, self.state, self.current, self.participants, len(self.ids), self.progress, staff=staff
             )
         return messages.stamped(self._messages[staff])
 
-    def _you(self, seat: Participant) -> str:
-        return messages.you(self.seats, seat, self.state, self.asked, ranked=self.ranked)
+    def _you(self, participant: Participant) -> str:
+        return messages.you(self.participants, participant, self.state, self.current, ranked=self.ranked)

@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-DONT_COME_BACK = 4001  # code of a close that is meant to last
+DONT_COME_BACK = 4001  # code of a close after which the page doesn't reconnect
 MOST_WAITING = 100  # messages; who doesn't take so many isn't there any more
 _FIRST = ("state", "you")  # then the others
 _OF_A_STATE = ("count", "players")  # who has answered what is open: not to be told after the next state
@@ -60,21 +60,21 @@ class Client:
                 await self._wake.wait()
                 self._wake.clear()
                 closing = self._close
-                told, self._told = self._told, []
-                shown, self._shown = self._shown, {}
+                messages, self._told = self._told, []
+                states, self._shown = self._shown, {}
                 if closing is None:
-                    await self._say(told)
+                    await self._say(messages)
                 # As a whole before anything newer, a part of which could overtake the state that it belongs to.
-                for kind in (*_FIRST, *(kind for kind in shown if kind not in _FIRST)):
-                    if kind in shown:
-                        await self.websocket.send_text(shown[kind])
+                for kind in (*_FIRST, *(kind for kind in states if kind not in _FIRST)):
+                    if kind in states:
+                        await self.websocket.send_text(states[kind])
                 if closing is not None:
-                    await self._say(told)
+                    await self._say(messages)
                     await self.websocket.close(DONT_COME_BACK, closing)
                     return
 
-    async def _say(self, told: list[str]) -> None:
-        for text in told:
+    async def _say(self, messages: list[str]) -> None:
+        for text in messages:
             await self.websocket.send_text(text)
 
 

@@ -1,4 +1,4 @@
-"""What a host asks a room to do. A command names the version of the state that its button belonged to, so that a second
+"""A host's commands to a room. A command names the version of the state that its button belonged to, so that a second
 click, or another tab that is behind, does nothing."""
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _players(value: Any) -> list[int]:
 
 
 async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> None:
-    now, measured = room.state, room.asked is not None and room.asked.measured
+    now, measured = room.state, room.current is not None and room.current.question.measured
     match do:
         case "next":
             await _forward(room, "next")
@@ -83,7 +83,7 @@ async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> Non
 async def _forward(room: Room, do: str) -> None:
     """Open the next question, whose clock begins when it is ready to be shown."""
     go = state.skip if do == "skip" else state.next_
-    before, asked = room.state, room.asked
+    before, former_question = room.state, room.current
     new = go(before, room.ids, room.limits, time.time())
     try:
         if new.phase == "question":
@@ -91,14 +91,15 @@ async def _forward(room: Room, do: str) -> None:
             await room.prepare(new.position)
         await room.become(go(before, room.ids, room.limits, time.time()))
     except BaseException:
-        room.asked = asked
+        room.current = former_question
         raise
 
 
 async def _run(room: Room, identity: Identity | None) -> None:
     """Measure what the question asks for."""
-    if room.asked is None or not room.asked.measured:
+    if room.current is None or not room.current.question.measured:
         raise BadInput("There is nothing to measure in this question.")
     state.run(room.state, {})  # refused before anything is submitted
-    runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, room.asked.question, identity)
+    question: Any = room.current.question  # a Predict, since it is measured
+    runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, question, identity)
     await room.become(state.run(room.state, runs))

@@ -42,28 +42,31 @@ class JoinForm(CodeForm):
         typed = "".join(code.split()).upper()[:20]
         return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
 
-    async def let_in(self, request: Request, found: Any, nickname: str, given: Mapping[str, str]) -> Response:
+    def makes_name(self, request: Request) -> bool:
+        return request.state.identity is None
+
+    async def let_in(self, request: Request, quiz_round: Any, nickname: str, form: Mapping[str, str]) -> Response:
         address = client_address(request.scope)
         try:
-            room = await self.rooms.room(found.id)
+            room = await self.rooms.room(quiz_round.id)
             # All this before the store gets to know somebody who can't come in.
             identity = request.state.identity
-            if identity is None or room.seats.of(identity.id) is None:
+            if identity is None or room.participants.find(identity.id) is None:
                 if room.state.locked:
                     raise BadInput("The host has locked this round: nobody new can join it now.")
-                if identity is None and room.seats.count >= MOST_PLAYERS:
+                if identity is None and room.participants.count >= MOST_PLAYERS:
                     raise full(MOST_PLAYERS)
-                seat, there = limits.Who(None, f"{found.id}/{address}"), room.seats.count_of(address)
-                with limits.shared().seats.held(seat, besides=there):
-                    player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+                who, joined_before = limits.Who(None, f"{quiz_round.id}/{address}"), room.participants.count_of(address)
+                with limits.shared().participants.reserve(who, besides=joined_before):
+                    player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
             else:
-                player, secret = await run_in_threadpool(self._add, request, found.id, nickname)
+                player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
-            return self.page(request, str(error), given, 409)
+            return self.page(request, str(error), form, 409)
         if player.removed:
-            return self.page(request, "The host removed you from this round; you can't join it again.", given, 403)
+            return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
         room.join(player, address)
-        response = RedirectResponse(f"/quiz/{found.id}", 303)
+        response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)
         return response
@@ -77,8 +80,8 @@ class JoinForm(CodeForm):
             limits.shared().same_person(identity, None, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
-    def page(self, request: Request, wrong: str, given: Mapping[str, str], status: int = 200, **more: str) -> Response:
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:
         identity = request.state.identity
         if identity is not None and identity.role != "instructor":
             more["nickname"] = identity.nickname
-        return super().page(request, wrong, given, status, **more)
+        return super().page(request, wrong, form, status, **more)

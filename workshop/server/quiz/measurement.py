@@ -7,12 +7,12 @@ import logging
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import truth
-from workshop.quiz.deck import Predict
 from workshop.quiz.live import state as live
+from workshop.quiz.types.predict import Predict
 from workshop.runtime import client, lifecycle
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
@@ -40,10 +40,10 @@ def session_for(store: Store, name: str) -> SessionRecord:
     """The session of this name; "": the newest one that is up and is nobody's own. Raises BadInput where none is."""
     if not name:
         return lifecycle.newest_session(store)
-    found = store.session(name)
-    if not found.up:
-        raise BadInput(f"Session {name} is {found.state}; start it, so that the answer can be measured.")
-    return found
+    session = store.session(name)
+    if not session.up:
+        raise BadInput(f"Session {name} is {session.state}; start it, so that the answer can be measured.")
+    return session
 
 
 def submit(store: Store, name: str, question: Predict, identity: Identity | None) -> dict[str, int]:
@@ -52,20 +52,20 @@ def submit(store: Store, name: str, question: Predict, identity: Identity | None
 
 
 def look(store: Store, runs: Mapping[str, int]) -> MeasurementState:
-    found = [store.run(run) for run in runs.values()]
+    run_records = [store.run(run) for run in runs.values()]
     done = 0.0
-    for run in found:
+    for run in run_records:
         if run.ended:
             done += 1
         elif run.progress and run.progress[1] > 0:
             done += min(run.progress[0] / run.progress[1], 1.0)
-    for run in found:
+    for run in run_records:
         if run.status == "queued" and store.session(run.session_id).state in ("stopped", "failed"):
             return MeasurementState(
-                (done, len(found)), False, f"Session {run.session} has stopped; start it and run again."
+                (done, len(run_records)), False, f"Session {run.session} has stopped; start it and run again."
             )
     # One that reads interrupted may go on: its conductor was only slow, see `runtime.client.wait`.
-    return MeasurementState((round(done, 2), len(found)), all(run.ended for run in found))
+    return MeasurementState((round(done, 2), len(run_records)), all(run.ended for run in run_records))
 
 
 def settled(store: Store, runs: Mapping[str, int]) -> None:
@@ -83,8 +83,9 @@ def cancel(store: Store, runs: Mapping[str, int]) -> None:
 
 async def measure(room: Room) -> None:
     """Look at the runs until they have ended, then show what they gave."""
-    assert room.asked is not None, "a question is being measured"
-    question, runs = room.asked.question, dict(room.state.runs)
+    assert room.current is not None, "a question is being measured"
+    question: Any = room.current.question  # a Predict, since it is measured
+    runs = dict(room.state.runs)
 
     def still() -> bool:
         return room.state.phase == "measuring" and dict(room.state.runs) == runs and not room.state.problem
@@ -92,19 +93,19 @@ async def measure(room: Room) -> None:
     problem, value, words = "", None, ""
     try:
         while still():
-            found = await asyncio.to_thread(look, room.store, runs)
-            problem = found.problem
-            if found.progress != room.progress and still():
-                room.progress = found.progress
+            measured = await asyncio.to_thread(look, room.store, runs)
+            problem = measured.problem
+            if measured.progress != room.progress and still():
+                room.progress = measured.progress
                 room.announce()
-            if found.ended or problem:
+            if measured.ended or problem:
                 break
             await asyncio.sleep(LOOK)
         if still() and not problem:
             await asyncio.to_thread(settled, room.store, runs)
-            told = await asyncio.to_thread(truth.value, room.store, question, runs)
-            problem, value = told.problem, told.value
-            words = told.words if value is None else f"{truth.said(question, value)} ({told.words})"
+            truth_of_runs = await asyncio.to_thread(truth.value, room.store, question, runs)
+            problem, value = truth_of_runs.problem, truth_of_runs.value
+            words = truth_of_runs.words if value is None else f"{question.value_words(value)} ({truth_of_runs.words})"
     except WorkshopError as error:
         problem = str(error)
     except Exception:

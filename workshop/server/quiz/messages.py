@@ -1,12 +1,10 @@
-"""What a round tells: one message of its state for everybody, small ones for the host, and each player's own."""
+"""Messages of a round: one message of its state for everybody, small ones for the host, and each player's own."""
 
 from __future__ import annotations
 
 import time
 from typing import Any
 
-from workshop.quiz import question_view as asking
-from workshop.quiz.distribution import distribution
 from workshop.quiz.live import scoring
 from workshop.quiz.live.state import RoundState, possible
 from workshop.server.quiz.client import dumps
@@ -15,15 +13,15 @@ from workshop.server.quiz.question import RoundQuestion
 from workshop.store.records import QuizRound
 
 DUE = ("explained", "ranking")  # phases in which everybody may know what is right
-_ASKED = ("question", "closed", "measuring", *DUE)  # phases in which a question is shown
+_SHOWN_PHASES = ("question", "closed", "measuring", *DUE)  # phases in which a question is shown
 _RANKED = ("ranking", "podium", "ended")
 
 
 def state_message(
     record: QuizRound,
     state: RoundState,
-    asked: RoundQuestion | None,
-    seats: Participants,
+    current: RoundQuestion | None,
+    participants: Participants,
     questions: int,
     progress: tuple[float, float] | None,
     *,
@@ -31,23 +29,25 @@ def state_message(
 ) -> str:
     """The state without its beginning, which `stamped` puts before it. It is the same for all players; projector and
     host (`staff`) also get how many have answered."""
-    shown = asked if state.phase in _ASKED else None
+    visible = current if state.phase in _SHOWN_PHASES else None
     settings = record.settings
     ranked = bool(settings.get("ranking", True))
-    told: dict[str, Any] = {
+    message: dict[str, Any] = {
         "version": state.version,
         "phase": state.phase,
-        "question": shown.shown if shown else None,
+        "question": visible.shown if visible else None,
         "number": state.position + 1,
         "of": questions,
         "ends_at": state.ends_at if state.phase == "question" else None,
         "left": state.left,
-        "players": seats.count,
-        "answered": seats.answered(shown.question.id) if shown and (staff or state.phase != "question") else 0,
-        "solution": shown.solution() if shown and state.phase in DUE else None,
-        "distribution": _distribution(state, shown, seats) if shown else None,
-        "ranking": _ranking(seats) if ranked and state.phase in _RANKED else None,
-        "truth": _truth(state, shown) if shown and state.phase in DUE else None,
+        "players": participants.count,
+        "answered": participants.answered(visible.question.id)
+        if visible and (staff or state.phase != "question")
+        else 0,
+        "solution": visible.solution() if visible and state.phase in DUE else None,
+        "distribution": _distribution(state, visible, participants) if visible else None,
+        "ranking": _ranking(participants) if ranked and state.phase in _RANKED else None,
+        "truth": _truth(state, visible) if visible and state.phase in DUE else None,
         "measuring": _measuring(state, progress),
         "rules": scoring.rules(speed_bonus=bool(settings.get("speed_bonus"))),
         "title": record.title,
@@ -55,10 +55,10 @@ def state_message(
     }
     if staff:
         last = state.position + 1 >= questions
-        measured = asked is not None and asked.measured
-        told["locked"] = state.locked
-        told["can"] = possible(state, measured=measured, ranked=ranked, last=last)
-    return dumps(told)[1:]
+        measured = current is not None and current.question.measured
+        message["locked"] = state.locked
+        message["can"] = possible(state, measured=measured, ranked=ranked, last=last)
+    return dumps(message)[1:]
 
 
 def stamped(message: str) -> str:
@@ -66,72 +66,84 @@ def stamped(message: str) -> str:
     return f'{{"kind":"state","now":{time.time():.3f},{message}'
 
 
-def you(seats: Participants, seat: Participant, state: RoundState, asked: RoundQuestion | None, *, ranked: bool) -> str:
-    """What is a player's own. Their mark only once it is due."""
-    question = asked.question.id if asked and state.phase in _ASKED else None
-    kept = seats.answer(question, seat.id)
+def you(
+    participants: Participants,
+    participant: Participant,
+    state: RoundState,
+    current: RoundQuestion | None,
+    *,
+    ranked: bool,
+) -> str:
+    """A player's own message. It has the mark only once that is due."""
+    question = current.question.id if current and state.phase in _SHOWN_PHASES else None
+    answer = participants.answer(question, participant.id)
     mark = None
-    if asked and kept is not None and state.phase in DUE and kept.points is not None:
-        feedback = asked.grader.feedback(kept.answer)
-        mark = {"right": kept.right, "share": kept.share, "points": kept.points, "feedback": feedback}
+    if current and answer is not None and state.phase in DUE and answer.points is not None:
+        feedback = current.grader.feedback(answer.answer)
+        mark = {"right": answer.right, "share": answer.share, "points": answer.points, "feedback": feedback}
     return dumps(
         {
             "kind": "you",
-            "id": seat.id,
-            "nickname": seat.nickname,
-            "points": seats.points(seat.id),
-            "place": seats.ranking.places.get(seat.id) if ranked else None,
-            "of": seats.count,
+            "id": participant.id,
+            "nickname": participant.nickname,
+            "points": participants.points(participant.id),
+            "place": participants.ranking.places.get(participant.id) if ranked else None,
+            "of": participants.count,
             "question": question,
-            "answer": asking.raw(asked.asked, kept.answer) if asked and kept is not None else None,
-            "confirmed": kept is not None,
+            "answer": current.question.sent(current.drawn, answer.answer) if current and answer is not None else None,
+            "confirmed": answer is not None,
             "mark": mark,
         }
     )
 
 
-def count(seats: Participants, question: str | None) -> str:
-    return dumps({"kind": "count", "answered": seats.answered(question), "players": seats.count})
+def count(participants: Participants, question: str | None) -> str:
+    return dumps({"kind": "count", "answered": participants.answered(question), "players": participants.count})
 
 
-def players(seats: Participants, question: str | None) -> str:
+def players(participants: Participants, question: str | None) -> str:
     """Everybody who wasn't removed, for the host."""
     listed = [
         {
-            "id": seat.id,
-            "nickname": seat.nickname,
-            "answered": seats.answer(question, seat.id) is not None,
-            "here": bool(seat.clients),
-            "points": seats.points(seat.id),
+            "id": participant.id,
+            "nickname": participant.nickname,
+            "answered": participants.answer(question, participant.id) is not None,
+            "here": bool(participant.clients),
+            "came": participant.came,
+            "points": participants.points(participant.id),
         }
-        for seat in seats.there
+        for participant in participants.present
     ]
     return dumps({"kind": "players", "players": listed})
 
 
-def names(seats: Participants, most: int = 60) -> str:
-    """Who has come lately, for the projector's lobby; the newest one is the last."""
-    listed = [{"id": seat.id, "nickname": seat.nickname} for seat in seats.there[-most:]]
+def names(participants: Participants, most: int = 60) -> str:
+    """The latest nicknames for the projector's lobby; the newest is the last. Nicknames without a page don't show."""
+    listed = [
+        {"id": participant.id, "nickname": participant.nickname}
+        for participant in participants.present
+        if participant.came
+    ][-most:]
     return dumps({"kind": "names", "players": listed})
 
 
-def _distribution(state: RoundState, asked: RoundQuestion, seats: Participants) -> dict[str, Any] | None:
+def _distribution(state: RoundState, current: RoundQuestion, participants: Participants) -> dict[str, Any] | None:
     # Guesses are shown together with what was measured.
-    if state.phase not in DUE and (asked.measured or state.phase != "closed"):
+    if state.phase not in DUE and (current.question.measured or state.phase != "closed"):
         return None
-    answers = [kept.answer for kept in seats.answers(asked.question.id)]
-    return distribution(asked.asked, answers, asked.grader.right if state.phase in DUE else None)
+    answers = [answer.answer for answer in participants.answers(current.question.id)]
+    return current.question.distribution(current.drawn, answers, current.grader.right if state.phase in DUE else None)
 
 
-def _ranking(seats: Participants) -> list[dict[str, Any]]:
-    return seats.ranking.top({seat.id: seat.nickname for seat in seats.all.values()})
+def _ranking(participants: Participants) -> list[dict[str, Any]]:
+    return participants.ranking.top({participant.id: participant.nickname for participant in participants.all.values()})
 
 
-def _truth(state: RoundState, asked: RoundQuestion) -> dict[str, Any] | None:
-    found = state.truths.get(asked.question.id)
-    if found is None:
+def _truth(state: RoundState, current: RoundQuestion) -> dict[str, Any] | None:
+    truth = state.truths.get(current.question.id)
+    if truth is None:
         return None
-    return {"value": found["value"], "unit": getattr(asked.question, "unit", ""), "words": found["words"]}
+    return {"value": truth["value"], "unit": getattr(current.question, "unit", ""), "words": truth["words"]}
 
 
 def _measuring(state: RoundState, progress: tuple[float, float] | None) -> dict[str, Any] | None:

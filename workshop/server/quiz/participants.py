@@ -1,4 +1,4 @@
-"""Who takes part in a round, what they have answered, and who of them is on the line."""
+"""The participants of a round, their answers, and their connections."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ class Participant:
     nickname: str
     removed: bool
     address: str = ""  # from which they joined; "" for those who were there before the room was opened
+    came: bool = True  # whether they have opened the round's page; a nickname that was only made has not
     clients: set[Client] = field(default_factory=set)
 
 
 class Participants:
-    """Belongs to the event loop. Who was removed keeps their seat, so that they can't take another one, and their
+    """Belongs to the event loop. A removed participant stays known, so that they can't join again, and keeps the
     answers, which don't count."""
 
     def __init__(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
@@ -41,29 +42,30 @@ class Participants:
 
     def add(self, player: QuizPlayer, address: str = "") -> Participant:
         if player.id not in self.all:
-            seat = Participant(player.id, player.identity_id, player.nickname, player.removed, address)
-            self.all[player.id] = self._of[player.identity_id] = seat
+            came = not address
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, address, came)
+            self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
-    def of(self, identity_id: int) -> Participant | None:
+    def find(self, identity_id: int) -> Participant | None:
         return self._of.get(identity_id)
 
     def takes_part(self, identity_id: int) -> bool:
-        seat = self.of(identity_id)
-        return seat is not None and not seat.removed
+        participant = self.find(identity_id)
+        return participant is not None and not participant.removed
 
     @property
-    def there(self) -> list[Participant]:
+    def present(self) -> list[Participant]:
         """Everybody who was not removed."""
-        return [seat for seat in self.all.values() if not seat.removed]
+        return [participant for participant in self.all.values() if not participant.removed]
 
     @property
     def count(self) -> int:
-        return sum(not seat.removed for seat in self.all.values())
+        return sum(not participant.removed for participant in self.all.values())
 
     def count_of(self, address: str) -> int:
         """How many of those who take part joined from an address."""
-        return sum(seat.address == address and not seat.removed for seat in self.all.values())
+        return sum(participant.address == address and not participant.removed for participant in self.all.values())
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer
@@ -73,40 +75,40 @@ class Participants:
 
     def answers(self, question: str) -> list[QuizAnswer]:
         """Those that count."""
-        return [found for player, found in self._answers.get(question, {}).items() if not self.all[player].removed]
+        return [answer for player, answer in self._answers.get(question, {}).items() if not self.all[player].removed]
 
     def answered(self, question: str | None) -> int:
         return sum(not self.all[player].removed for player in self._answers.get(question or "", {}))
 
     def judged(self, question: str, judged: Mapping[int, tuple[float, bool | None, float]]) -> None:
         """Take in what answers are worth."""
-        theirs = self._answers.get(question, {})
+        answers = self._answers.get(question, {})
         for player, (share, right, points) in judged.items():
-            theirs[player] = replace(theirs[player], share=share, right=right, points=points)
+            answers[player] = replace(answers[player], share=share, right=right, points=points)
         self.count_points()
 
-    def remove(self, seats: Iterable[Participant]) -> None:
+    def remove(self, participants: Iterable[Participant]) -> None:
         """They stay known, and don't count."""
-        for seat in seats:
-            seat.removed = True
+        for participant in participants:
+            participant.removed = True
         self.count_points()
 
     def forget(self, player: int) -> Participant | None:
         """As if they had never been here."""
-        seat = self.all.pop(player, None)
-        if seat is not None:
-            seat.removed = True  # for lines that are still open, and may say something before they are closed
-            self._of.pop(seat.identity_id, None)
-            for theirs in self._answers.values():
-                theirs.pop(player, None)
+        participant = self.all.pop(player, None)
+        if participant is not None:
+            participant.removed = True  # for lines that are still open, and may say something before they are closed
+            self._of.pop(participant.identity_id, None)
+            for answers in self._answers.values():
+                answers.pop(player, None)
             self.count_points()
-        return seat
+        return participant
 
     def count_points(self) -> None:
-        """Rank all anew: when answers were judged, or somebody left. Who has just come has no place until then."""
-        points = {seat.id: 0.0 for seat in self.there}
-        for theirs in self._answers.values():
-            for player, answer in theirs.items():
+        """Rank all again, after answers were judged or a participant left. A newcomer has no place until then."""
+        points = {participant.id: 0.0 for participant in self.present}
+        for answers in self._answers.values():
+            for player, answer in answers.items():
                 if player in points:
                     points[player] += answer.points or 0.0
         self.ranking = rank(points)

@@ -6,23 +6,20 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
-from workshop.quiz import grading
-from workshop.quiz import question_view as asking
-from workshop.quiz.deck import Base, Deck, Place
-from workshop.quiz.deck import Predict as Measured
-from workshop.quiz.grading import Mark
+from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import DrawnQuestion, ask
+from workshop.quiz.types import Mark, Question
 from workshop.server import worker_gate
 from workshop.server.limits import Who
 from workshop.store.records import QuizRound
 
 
 class Grader:
-    def __init__(self, asked: DrawnQuestion, truth: float | None = None) -> None:
-        self.asked = asked
+    def __init__(self, drawn_question: DrawnQuestion, truth: float | None = None) -> None:
+        self.drawn = drawn_question
         self.truth = truth
         self._marks: dict[str, Mark] = {}
         self._one = asyncio.Lock()
@@ -32,7 +29,7 @@ class Grader:
         by one through the gate for such work. Raises WorkshopError where the mapper can't tell."""
         async with self._one:
             missing = {_key(answer): answer for answer in answers if _key(answer) not in self._marks}
-            if not isinstance(self.asked.question, Place):
+            if not self.drawn.question.slow:
                 if missing:
                     self._marks |= await asyncio.to_thread(self._grade, missing)
                 return
@@ -54,7 +51,7 @@ class Grader:
         return () if mark is None else mark.feedback
 
     def _grade(self, answers: dict[str, Any]) -> dict[str, Mark]:
-        return {key: grading.grade(self.asked, answer, self.truth) for key, answer in answers.items()}
+        return {key: self.drawn.question.grade(self.drawn, answer, self.truth) for key, answer in answers.items()}
 
 
 def _key(answer: Any) -> str:
@@ -62,28 +59,24 @@ def _key(answer: Any) -> str:
 
 
 class RoundQuestion:
-    def __init__(self, record: QuizRound, deck: Deck, question: Base) -> None:
+    def __init__(self, record: QuizRound, deck: Deck, question: Question) -> None:
         # One text for all, since the projector shows one: the seed is the round's.
-        self.asked = ask(deck, question, record.seed)
+        self.drawn = ask(deck, question, record.seed)
         self.question = question
         self.worth = deck.points_of(question)
         self.limit = deck.seconds_of(question)
-        self.shown = asking.shown(self.asked, lambda _: f"/quiz/{record.id}/picture/{question.id}")
-        self.grader = Grader(self.asked)
+        self.shown = question.view(self.drawn, lambda _: f"/quiz/{record.id}/picture/{question.id}")
+        self.grader = Grader(self.drawn)
         self._solutions: dict[float | None, dict[str, Any]] = {}
-
-    @cached_property
-    def measured(self) -> bool:
-        return isinstance(self.question, Measured)
 
     def take_truth(self, truth: float | None) -> None:
         """Judge by what was measured from now on."""
         if truth != self.grader.truth:
-            self.grader = Grader(self.asked, truth)
+            self.grader = Grader(self.drawn, truth)
 
     def solution(self) -> dict[str, Any]:
-        """What may be shown once it is explained."""
+        """The solution, which may be shown once the question is explained."""
         truth = self.grader.truth
         if truth not in self._solutions:
-            self._solutions[truth] = asking.solution(self.asked, truth)
+            self._solutions[truth] = self.question.solution(self.drawn, truth)
         return self._solutions[truth]

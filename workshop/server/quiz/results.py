@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from html import escape
-from typing import Any
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +12,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput
-from workshop.quiz.results import reader, report
+from workshop.quiz.results import reader, report, spreadsheets
 from workshop.quiz.results.findings import RoundFindings, find
 from workshop.server import plain_pages
 from workshop.server.auth_middleware import FRAMES
@@ -24,20 +23,10 @@ from workshop.store.store import Store
 FRESH = {"cache-control": "no-store"}
 
 
-def _spreadsheets() -> Any:
-    # pandas and openpyxl take a second to import, for which a class would wait whose server is started anew.
-    from workshop.quiz.results import spreadsheets
-
-    return spreadsheets
-
-
-# By the ending of an address: how a file is written, and what a browser is told of it.
+# By the ending of an address: the writer of the file, and its media type.
 FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str]] = {
-    "csv": (lambda found: _spreadsheets().csv(found), "text/csv; charset=utf-8"),
-    "xlsx": (
-        lambda found: _spreadsheets().xlsx(found),
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-    ),
+    "csv": (spreadsheets.csv, "text/csv; charset=utf-8"),
+    "xlsx": (spreadsheets.xlsx, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     "html": (report.write, "text/html; charset=utf-8"),
 }
 
@@ -60,20 +49,20 @@ def routes(store: Store, rooms: Rooms) -> list[BaseRoute]:
 
 async def _answer(request: Request, make: Callable[[Store, Request], Response], store: Store) -> Response:
     if request.state.identity.role != "instructor":
-        return _told("Results of a round are for the instructor only.", 403)
+        return _message("Results of a round are for the instructor only.", 403)
     try:
         return await run_in_threadpool(make, store, request)
     except BadInput as error:
-        return _told(str(error), 404)
+        return _message(str(error), 404)
 
 
-def _told(words: str, status: int) -> Response:
+def _message(words: str, status: int) -> Response:
     body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quizzes</a></p>'
     return plain_pages.page("Results", body, status=status)
 
 
-def _found(store: Store, request: Request) -> RoundFindings:
-    """What an address asks for. Raises BadInput."""
+def _findings(store: Store, request: Request) -> RoundFindings:
+    """The findings that an address asks for. Raises BadInput."""
     results = reader.read(store, request.path_params["id"])
     earlier = request.query_params.get("before", "")
     if earlier and not (earlier.isascii() and earlier.isdigit() and len(earlier) < 20):
@@ -86,41 +75,40 @@ def _file(store: Store, request: Request) -> Response:
     ending = request.path_params["ending"]
     if ending not in FILES:
         raise BadInput(f"There are no results as {ending[:20]}; they can be had as {', '.join(FILES)}.")
-    found = _found(store, request)
+    findings = _findings(store, request)
     write, media_type = FILES[ending]
-    name = f"{found.results.deck.deck}-round-{found.results.round}.{ending}"
+    name = f"{findings.results.deck.deck}-round-{findings.results.round}.{ending}"
     headers = {**FRESH, "content-disposition": f'attachment; filename="{name}"'}
-    return Response(write(found), media_type=media_type, headers=headers)
+    return Response(write(findings), media_type=media_type, headers=headers)
 
 
 def _page(store: Store, request: Request) -> Response:
-    found = _found(store, request)
+    findings = _findings(store, request)
     gone = request.query_params.get("gone", "")
-    told = f'<p class="note" role="status">{own_rounds.removed(gone)}</p>' if gone else ""
-    body = report.body(found, f"{told}{_downloads(found, request)}{_choices(store, found, request)}")
-    page = report.frame(f"Results: {found.results.title}", f"{body}{_removal(found, request)}")
+    notice = f'<p class="ws-note" role="status">{own_rounds.removed(gone)}</p>' if gone else ""
+    tools = f"{notice}{_downloads(findings, request)}{_choices(store, findings, request)}"
     headers = {**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"}
-    return HTMLResponse(page.encode("utf-8", "replace"), headers=headers)
+    return HTMLResponse(report.write(findings, tools, _removal(findings, request)), headers=headers)
 
 
-def _downloads(found: RoundFindings, request: Request) -> str:
-    asked = {name: request.query_params[name] for name in ("before", "anonymous") if name in request.query_params}
-    query = escape(f"?{urlencode(asked)}") if asked else ""
+def _downloads(findings: RoundFindings, request: Request) -> str:
+    options = {name: request.query_params[name] for name in ("before", "anonymous") if name in request.query_params}
+    query = escape(f"?{urlencode(options)}") if options else ""
     texts = {"csv": "Answers as CSV", "xlsx": "Workbook (XLSX)", "html": "Class report"}
     links = "".join(
-        f'<a href="/quiz/{found.results.round}/results.{ending}{query}">{text}</a>' for ending, text in texts.items()
+        f'<a href="/quiz/{findings.results.round}/results.{ending}{query}">{text}</a>' for ending, text in texts.items()
     )
     return f'<nav class="tools" aria-label="Files">{links}</nav>'
 
 
-def _choices(store: Store, found: RoundFindings, request: Request) -> str:
+def _choices(store: Store, findings: RoundFindings, request: Request) -> str:
     """Which earlier round to compare with, and whether names are shown."""
-    results = found.results
-    earlier = [one for one in store.rounds(name=results.deck.deck) if one.id < results.round]
+    results = findings.results
+    earlier = [other.id for other in store.rounds(name=results.deck.deck) if other.id < results.round]
     chosen = request.query_params.get("before", "")
     options = "".join(
-        f'<option value="{one.id}"{" selected" if str(one.id) == chosen else ""}>round {one.id}</option>'
-        for one in earlier
+        f'<option value="{number}"{" selected" if str(number) == chosen else ""}>round {number}</option>'
+        for number in earlier
     )
     compared = (
         f'<label>Compare with <select name="before"><option value="">no other round</option>{options}</select></label>'
@@ -135,14 +123,14 @@ def _choices(store: Store, found: RoundFindings, request: Request) -> str:
     )
 
 
-def _removal(found: RoundFindings, request: Request) -> str:
+def _removal(findings: RoundFindings, request: Request) -> str:
     """A learner's data are removed from here, by nickname."""
-    players = found.results.players
+    players = findings.results.players
     if not players or "anonymous" in request.query_params:
         return ""
-    options = "".join(f'<option value="{one.id}">{escape(one.nickname)}</option>' for one in players)
+    options = "".join(f'<option value="{player.id}">{escape(player.nickname)}</option>' for player in players)
     return (
-        f'<form method="post" action="/quiz/{found.results.round}/forget"><h2>Remove a learner\'s data</h2>'
+        f'<form method="post" action="/quiz/{findings.results.round}/forget"><h2>Remove a learner\'s data</h2>'
         "<p>Their answers and their name are removed from this round, its figures and files for good.</p>"
         f'<p class="tools"><label>Learner <select name="player">{options}</select></label>'
         '<button class="alarm">Remove …</button></p></form>'

@@ -15,7 +15,6 @@ from contextlib import suppress
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import question_view as asking
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring, state
 from workshop.quiz.live.state import RoundState
@@ -40,10 +39,16 @@ class Room(Broadcast):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
     def __init__(
-        self, store: Store, writer: AnswerWriter, hold: RoomLock, record: QuizRound, seats: Participants
+        self, store: Store, writer: AnswerWriter, lock: RoomLock, record: QuizRound, participants: Participants
     ) -> None:
         super().__init__()
-        self.store, self.writer, self.hold, self.record, self.seats = store, writer, hold, record, seats
+        self.store, self.writer, self.lock_of_round, self.record, self.participants = (
+            store,
+            writer,
+            lock,
+            record,
+            participants,
+        )
         self.deck = Deck.model_validate(record.deck)
         self.ids = [question.id for question in self.deck.questions]
         self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
@@ -58,30 +63,30 @@ class Room(Broadcast):
         another dashboard hosts it."""
         if (await asyncio.to_thread(store.round, round_id)).kind != "live":
             raise BadInput(f"Quiz round {round_id} is not a live one; it can't be joined.")
-        hold = await RoomLock.take(store, round_id)
+        lock = await RoomLock.take(store, round_id)
         try:
-            return await cls._held(store, writer, hold)
+            return await cls._open_locked(store, writer, lock)
         except BaseException:
-            await hold.release()
+            await lock.release()
             raise
 
     @classmethod
-    async def _held(cls, store: Store, writer: AnswerWriter, hold: RoomLock) -> Room:
+    async def _open_locked(cls, store: Store, writer: AnswerWriter, lock: RoomLock) -> Room:
         def read() -> tuple[
             QuizRound, Participants
         ]:  # once it is ours: whoever hosted it before may have gone on until then
-            id = hold.round_id
+            id = lock.round_id
             return store.round(id), Participants(store.players(id), store.answers(id))
 
-        room = cls(store, writer, hold, *await asyncio.to_thread(read))
+        room = cls(store, writer, lock, *await asyncio.to_thread(read))
         async with room.lock:
             if room.state.position >= 0:
                 await room.prepare(room.state.position)
-            if room.state.phase in messages.DUE and room.asked is not None:
+            if room.state.phase in messages.DUE and room.current is not None:
                 try:
                     await room.judge()  # for its feedback: what answers are worth is in the store
                 except WorkshopError:
-                    log.exception("answers of round %s can't be judged again", hold.round_id)
+                    log.exception("answers of round %s can't be judged again", lock.round_id)
             room.schedule()
         room._start(room._until_lost())
         room._start(room._forget_with_the_store())
@@ -90,11 +95,11 @@ class Room(Broadcast):
     async def close(self) -> None:
         """Do nothing more, and let others host the round."""
         self._stop()
-        await self.hold.release()
+        await self.lock_of_round.release()
 
     async def _until_lost(self) -> None:
         """Send everybody away once another dashboard hosts the round."""
-        await self.hold.lost.wait()
+        await self.lock_of_round.lost.wait()
         self._stop()
         for client in self.clients:
             client.close(ELSEWHERE)
@@ -103,9 +108,9 @@ class Room(Broadcast):
         """Take note of data that were removed somewhere else: at another dashboard, by a command."""
         while True:
             await asyncio.sleep(LOOK)
-            known = set(self.seats.all)  # first: who joins meanwhile is in the store before they are here
+            known_ids = set(self.participants.all)  # first: who joins meanwhile is in the store before they are here
             with suppress(WorkshopError):  # a database that is busy for a moment
-                gone = known - await asyncio.to_thread(self.store.player_ids, self.record.id)
+                gone = known_ids - await asyncio.to_thread(self.store.player_ids, self.record.id)
                 for player in gone:
                     async with self.lock:
                         self.forget(player)
@@ -115,79 +120,97 @@ class Room(Broadcast):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    def enter(self, client: Client, seat: Participant | None) -> None:
-        super().enter(client, seat)
-        if self.hold.lost.is_set():  # while they were on their way in
+    def enter(self, client: Client, participant: Participant | None) -> None:
+        super().enter(client, participant)
+        if self.lock_of_round.lost.is_set():  # while they were on their way in
             client.close(ELSEWHERE)
 
     def join(self, player: QuizPlayer, address: str = "") -> Participant:
         """Take note of somebody who joined, from there."""
         self.touch()
-        return self.seats.add(player, address)
+        return self.participants.add(player, address)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
-        seat = self.seats.forget(player)
-        if seat is not None:
-            for client in seat.clients:
+        participant = self.participants.forget(player)
+        if participant is not None:
+            for client in participant.clients:
                 send_away(client, "Your answers and your name were removed from this round.")
             self.announce()
 
     # -- answers
 
-    def answer(self, client: Client, seat: Participant, question: str, raw: Any, ref: Any, arrived: float) -> None:
+    def answer(
+        self, client: Client, participant: Participant, question: str, raw: Any, ref: Any, arrived: float
+    ) -> None:
         """Take an answer that arrived then, or say why not. It is confirmed once it is kept."""
-        if seat.removed or self.asked is None or question != self.question or not self.state.accepts(arrived):
+        if participant.removed or self.current is None or question != self.question or not self.state.accepts(arrived):
             paused = self.state.paused and question == self.question
             why = "The question is paused; answer when it goes on." if paused else "The question is closed."
-            self._refuse(client, seat, question, ref, why)
+            self._refuse(client, participant, question, ref, why)
             return
         try:
-            answer = asking.answer(self.asked.asked, raw)
+            answer = self.current.question.read(self.current.drawn, raw)
         except BadInput as error:
-            self._refuse(client, seat, question, ref, str(error))
+            self._refuse(client, participant, question, ref, str(error))
             return
-        there = self.seats.answer(question, seat.id)
-        if there is not None:
-            self._again(client, seat, there, answer, ref)
+        first_answer = self.participants.answer(question, participant.id)
+        if first_answer is not None:
+            self._answer_again(client, participant, first_answer, answer, ref)
             return
-        given = QuizAnswer(
-            self.record.id, question, seat.id, seat.nickname, answer, arrived, round(self.state.seconds(arrived), 3)
+        new_answer = QuizAnswer(
+            self.record.id,
+            question,
+            participant.id,
+            participant.nickname,
+            answer,
+            arrived,
+            round(self.state.seconds(arrived), 3),
         )
-        self.writer.put(given, lambda kept: self._kept(client, seat, given, ref, kept))
+        self.writer.put(new_answer, lambda stored: self._on_stored(client, participant, new_answer, ref, stored))
 
-    def _kept(self, client: Client, seat: Participant, given: QuizAnswer, ref: Any, kept: bool | None) -> None:
-        if seat.id not in self.seats.all:
+    def _on_stored(
+        self, client: Client, participant: Participant, new_answer: QuizAnswer, ref: Any, stored: bool | None
+    ) -> None:
+        if participant.id not in self.participants.all:
             return  # their data was removed meanwhile, and they are told so
-        if kept is None:
+        if stored is None:
             why = "The answer could not be kept; please send it again."
-            client.tell(kind="refused", question=given.question, ref=ref, why=why, answer=None)
+            client.tell(kind="refused", question=new_answer.question, ref=ref, why=why, answer=None)
             return
-        if kept:
-            self.seats.keep(given)
+        if stored:
+            self.participants.keep(new_answer)
             self.touch()
-            client.tell(kind="confirmed", question=given.question, ref=ref)
-            others = seat.clients - {client}
+            client.tell(kind="confirmed", question=new_answer.question, ref=ref)
+            others = participant.clients - {client}
             for other in others:  # the same learner's other tabs
-                other.show("you", self._you(seat))
-            if self.asked is not None and self.asked.question.type == "place":
-                self._start(self.asked.grader.judge([given.answer]))
+                other.show("you", self._you(participant))
+            if self.current is not None and self.current.question.slow:
+                self._start(self.current.grader.judge([new_answer.answer]))
             return
-        there = self.seats.answer(given.question, seat.id)
-        if there is not None:
-            self._again(client, seat, there, given.answer, ref)
+        first_answer = self.participants.answer(new_answer.question, participant.id)
+        if first_answer is not None:
+            self._answer_again(client, participant, first_answer, new_answer.answer, ref)
 
-    def _again(self, client: Client, seat: Participant, there: QuizAnswer, answer: Any, ref: Any) -> None:
+    def _answer_again(
+        self, client: Client, participant: Participant, first_answer: QuizAnswer, answer: Any, ref: Any
+    ) -> None:
         """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
         the line before it was confirmed."""
-        if there.answer == answer:
-            client.tell(kind="confirmed", question=there.question, ref=ref)
+        if first_answer.answer == answer:
+            client.tell(kind="confirmed", question=first_answer.question, ref=ref)
         else:
-            self._refuse(client, seat, there.question, ref, "You have answered already; the first answer counts.")
+            self._refuse(
+                client, participant, first_answer.question, ref, "You have answered already; the first answer counts."
+            )
 
-    def _refuse(self, client: Client, seat: Participant, question: str, ref: Any, why: str) -> None:
-        there = self.seats.answer(question, seat.id) if question == self.question else None
-        first = asking.raw(self.asked.asked, there.answer) if self.asked and there else None
+    def _refuse(self, client: Client, participant: Participant, question: str, ref: Any, why: str) -> None:
+        first_answer = self.participants.answer(question, participant.id) if question == self.question else None
+        first = (
+            self.current.question.sent(self.current.drawn, first_answer.answer)
+            if self.current and first_answer
+            else None
+        )
         client.tell(kind="refused", question=question, ref=ref, why=why, answer=first)
 
     # -- how it goes on
@@ -198,9 +221,9 @@ class Room(Broadcast):
         try:
             if before.phase == "question" and new.phase != "question":
                 await self.writer.flush()
-            kept, ended = new.as_json(), new.phase == "ended"
-            id, host = self.record.id, self.hold.host
-            await asyncio.to_thread(self.store.set_round_state, id, kept, ended=ended, host=host)
+            document, ended = new.as_json(), new.phase == "ended"
+            id, host = self.record.id, self.lock_of_round.host
+            await asyncio.to_thread(self.store.set_round_state, id, document, ended=ended, host=host)
         except BaseException:
             self.state = before
             raise
@@ -213,51 +236,56 @@ class Room(Broadcast):
 
     async def prepare(self, position: int) -> None:
         """Make a question ready to be shown."""
-        made = await asyncio.to_thread(RoundQuestion, self.record, self.deck, self.deck.questions[position])
-        truth = self.state.truths.get(made.question.id)
+        question = await asyncio.to_thread(RoundQuestion, self.record, self.deck, self.deck.questions[position])
+        truth = self.state.truths.get(question.question.id)
         if truth is not None:
-            made.take_truth(truth["value"])
-        self.asked = made
+            question.take_truth(truth["value"])
+        self.current = question
 
     async def judge(self) -> dict[int, tuple[float, bool | None, float]]:
         """Judge the last question's answers; player -> share, right, points. Raises WorkshopError."""
-        assert self.asked is not None, "a question was asked"
-        asked, answers = self.asked, self.seats.answers(self.asked.question.id)
-        await asked.grader.judge(answer.answer for answer in answers)
-        await asyncio.to_thread(asked.solution)
-        bonus = bool(self.record.settings.get("speed_bonus"))
-        found = {}
-        for one in answers:
-            mark = asked.grader.mark(one.answer)
-            seconds = one.seconds or 0.0
+        assert self.current is not None, "a question was asked"
+        current, answers = self.current, self.participants.answers(self.current.question.id)
+        await current.grader.judge(answer.answer for answer in answers)
+        await asyncio.to_thread(current.solution)
+        bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
+        marks = {}
+        for answer_record in answers:
+            mark = current.grader.mark(answer_record.answer)
+            seconds = answer_record.seconds or 0.0
             points = scoring.points(
-                mark.share, mark.right, asked.worth, seconds, asked.limit, speed_bonus=bonus and not asked.measured
+                mark.share,
+                mark.right,
+                current.worth,
+                seconds,
+                current.limit,
+                speed_bonus=bonus,
             )
-            found[one.player_id] = (mark.share, mark.right, points)
-        return found
+            marks[answer_record.player_id] = (mark.share, mark.right, points)
+        return marks
 
     async def explain(self, truth: dict[str, Any] | None = None) -> None:
         """Judge, then show what is right. Under the lock."""
-        assert self.asked is not None, "a question was asked"
-        new = state.explain(self.state, self.asked.question.id, truth)
+        assert self.current is not None, "a question was asked"
+        new = state.explain(self.state, self.current.question.id, truth)
         if truth is not None:
-            self.asked.take_truth(truth["value"])
+            self.current.take_truth(truth["value"])
         judged = await self.judge()
-        await asyncio.to_thread(self.store.judge_answers, self.record.id, self.asked.question.id, judged)
-        self.seats.judged(self.asked.question.id, judged)
+        await asyncio.to_thread(self.store.judge_answers, self.record.id, self.current.question.id, judged)
+        self.participants.judged(self.current.question.id, judged)
         await self.become(new)
 
     async def remove(self, players: Sequence[int]) -> None:
-        """Have some leave; their answers stay and don't count. Under the lock. Raises BadInput, and then nobody leaves,
-        where one of them isn't there."""
+        """Remove some players; their answers stay and don't count. Under the lock. Raises BadInput where a player isn't
+        there; then none is removed."""
         for player in players:
-            if player not in self.seats.all:
+            if player not in self.participants.all:
                 raise BadInput(f"There is no player {player} in this round.")
-        seats = [self.seats.all[player] for player in players]
+        participants = [self.participants.all[player] for player in players]
         await asyncio.to_thread(self.store.remove_players, players)
-        self.seats.remove(seats)
-        for seat in seats:
-            for client in seat.clients:
+        self.participants.remove(participants)
+        for participant in participants:
+            for client in participant.clients:
                 send_away(client)
         if self.state.phase not in ("lobby", "question"):
             self.announce()

@@ -33,19 +33,19 @@ class RoomLock:
 
     @classmethod
     async def take(cls, store: Store, round_id: int) -> RoomLock:
-        """Host a round, the only one to do so. Raises BadInput where there is no such round, or somebody else hosts it,
-        who is told from somebody who was killed by waiting for the next heartbeat."""
+        """Host a round, as the only process. Raises BadInput where there is no such round, or another living process
+        hosts it; waiting for its next heartbeat shows whether it lives."""
         host, place = secrets.token_hex(8), f"process {os.getpid()} on {socket.gethostname()}"
-        first = held = await asyncio.to_thread(store.take_room, round_id, host, place)
+        first = holder = await asyncio.to_thread(store.take_room, round_id, host, place)
         deadline = time.monotonic() + 2 * SILENT
-        while held is not None and first is not None:
-            if held != first or time.monotonic() > deadline:
+        while holder is not None and first is not None:
+            if holder != first or time.monotonic() > deadline:
                 raise BadInput(
-                    f"Round {round_id} is hosted by another dashboard, {held.place}: open it there, or end that "
+                    f"Round {round_id} is hosted by another dashboard, {holder.place}: open it there, or end that "
                     "dashboard to go on here."
                 )
             await asyncio.sleep(LOOK)
-            held = await asyncio.to_thread(store.take_room, round_id, host, place)
+            holder = await asyncio.to_thread(store.take_room, round_id, host, place)
         return cls(store, round_id, host)
 
     async def release(self) -> None:

@@ -22,8 +22,8 @@ class Rooms:
     async def room(self, round_id: int) -> Room:
         """Raises BadInput where there is no such live round, or another dashboard hosts it."""
         task = self._rooms.get(round_id)
-        there = _opened(task)
-        if task is None or (there is not None and there.hold.lost.is_set()):
+        opened = _opened(task)
+        if task is None or (opened is not None and opened.lock_of_round.lost.is_set()):
             task = self._rooms[round_id] = asyncio.create_task(Room.open(self.store, self.writer, round_id))
         try:
             return await asyncio.shield(task)
@@ -32,7 +32,7 @@ class Rooms:
                 del self._rooms[round_id]
             raise
 
-    async def left(self, room: Room) -> None:
+    async def drop(self, room: Room) -> None:
         """Drop a room that has ended when the last one goes; whoever comes later opens it again."""
         ended = room.state.phase == "ended" and not room.clients
         if ended and _opened(self._rooms.get(room.record.id)) is room:

@@ -49,7 +49,7 @@ async def _end(rooms: Rooms, round_id: int) -> None:
     try:
         await _tell(room)
     finally:
-        await rooms.left(room)
+        await rooms.drop(room)
 
 
 async def _tell(room: Room) -> None:

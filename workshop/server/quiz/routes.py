@@ -8,6 +8,7 @@ import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import segno
 from starlette.concurrency import run_in_threadpool
@@ -41,48 +42,48 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
     joining = JoinForm(store, rooms, cookie, Attempts())
 
     async def player(request: Request) -> Response:
-        record = await _found(store, request)
+        record = await _find_round(store, request)
         if isinstance(record, Response):
             return record
-        theirs = await run_in_threadpool(store.players, record.id, request.state.identity.id)
-        if not theirs:
+        players = await run_in_threadpool(store.players, record.id, request.state.identity.id)
+        if not players:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
-            known = request.state.identity.role != "player"
-            return RedirectResponse(f"/quiz?code={record.code or ''}" if known else "/quiz", 303)
-        return HTMLResponse(pages.player_page(record.id, record.title, theirs[0].nickname), headers=HEADERS)
+            logged_in = request.state.identity.role != "player"
+            return RedirectResponse(f"/quiz?code={record.code or ''}" if logged_in else "/quiz", 303)
+        return HTMLResponse(pages.player_page(record.id, record.title, players[0].nickname), headers=HEADERS)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
             if refused := _not_instructor(request):
                 return refused
-            record = await _found(store, request)
+            record = await _find_round(store, request)
             if isinstance(record, Response):
                 return record
             make = pages.host_page if view == "host" else pages.projector_page
-            made = make(record.id, record.title, record.code or "", _join_address(request, record))
-            return HTMLResponse(made, headers=HEADERS)
+            page = make(record.id, record.title, record.code or "", _join_address(request, record))
+            return HTMLResponse(page, headers=HEADERS)
 
         return respond
 
     async def code(request: Request) -> Response:
         if refused := _not_instructor(request):
             return refused
-        record = await _found(store, request)
+        record = await _find_round(store, request)
         if isinstance(record, Response):
             return record
-        drawn = io.BytesIO()
-        segno.make(_join_address(request, record)).save(drawn, kind="svg", border=2, scale=8, xmldecl=False)
-        return Response(drawn.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
+        image = io.BytesIO()
+        segno.make(_join_address(request, record)).save(image, kind="svg", border=2, scale=8, xmldecl=False)
+        return Response(image.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
     async def picture(request: Request) -> Response:
         try:
             room = await rooms.room(request.path_params["id"])
-            if not (_staff(request) or room.seats.takes_part(request.state.identity.id)):
+            if not (_staff(request) or room.participants.takes_part(request.state.identity.id)):
                 return PlainTextResponse(
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
             answer = await run_in_threadpool(_picture, room, request.path_params["question"], _staff(request))
-            await rooms.left(room)
+            await rooms.drop(room)
             return answer
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)
@@ -116,14 +117,14 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
 
 
 def _staff(request: Request) -> bool:
-    return request.state.identity.role == "instructor"
+    return bool(request.state.identity.role == "instructor")
 
 
 def _not_instructor(request: Request) -> Response | None:
     return None if _staff(request) else PlainTextResponse("Only the instructor can see this.", 403)
 
 
-async def _found(store: Store, request: Request) -> QuizRound | Response:
+async def _find_round(store: Store, request: Request) -> QuizRound | Response:
     """The live round that an address names, or the answer that there is none."""
     try:
         record = await run_in_threadpool(store.round, request.path_params["id"])
@@ -134,13 +135,13 @@ async def _found(store: Store, request: Request) -> QuizRound | Response:
     return record
 
 
-def _begin(store: Store, given: dict[str, object]) -> QuizRound:
+def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     """A round as the instructor asks for it. Raises BadInput."""
-    known = {"deck", "yaml", "file", "session", "speed_bonus", "ranking"}
-    if others := set(given) - known:
-        raise BadInput(f"A round has no {min(others)[:40]!r}; it has {', '.join(sorted(known))}.")
-    texts = {name: given.get(name, "") for name in ("deck", "yaml", "file", "session")}
-    wishes = {"speed_bonus": given.get("speed_bonus", False), "ranking": given.get("ranking", True)}
+    names = {"deck", "yaml", "file", "session", "speed_bonus", "ranking"}
+    if others := set(body) - names:
+        raise BadInput(f"A round has no {min(others)[:40]!r}; it has {', '.join(sorted(names))}.")
+    texts = {name: body.get(name, "") for name in ("deck", "yaml", "file", "session")}
+    wishes: dict[str, Any] = {"speed_bonus": body.get("speed_bonus", False), "ranking": body.get("ranking", True)}
     for name, value in texts.items():
         if not isinstance(value, str):
             raise BadInput(f"{name} should be text.")
@@ -159,11 +160,11 @@ def _begin(store: Store, given: dict[str, object]) -> QuizRound:
 
 
 async def _static(request: Request) -> Response:
-    found = (await run_in_threadpool(_files)).get(request.path_params["name"])
-    if found is None:
+    file = (await run_in_threadpool(_files)).get(request.path_params["name"])
+    if file is None:
         return PlainTextResponse("There is no such asset.", 404)
-    data, kind, etag = found
-    # Always asked for anew, so that scripts of one version are never mixed with those of another.
+    data, kind, etag = file
+    # Never cached, so that scripts of different versions are never mixed.
     headers = {"cache-control": "public, no-cache", "etag": etag}
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers=headers)
@@ -173,12 +174,12 @@ async def _static(request: Request) -> Response:
 @cache
 def _files() -> dict[str, tuple[bytes, str, str]]:
     """Scripts and styles: name -> bytes, media type, ETag."""
-    found = {}
+    files = {}
     for path in (Path(__file__).parent / "static").iterdir():
         data = path.read_bytes()
         kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
-        found[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-    return found
+        files[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    return files
 
 
 def _join_address(request: Request, record: QuizRound) -> str:
@@ -189,13 +190,13 @@ def _join_address(request: Request, record: QuizRound) -> str:
 def _picture(room: Room, question: str, staff: bool) -> Response:
     """The picture of a question, for those who may see the question. Raises BadInput where there is none, or its
     question was not asked yet."""
-    asked = room.ids[: room.state.position + 1]
-    if question not in (room.ids if staff else asked):
+    shown_ids = room.ids[: room.state.position + 1]
+    if question not in (room.ids if staff else shown_ids):
         raise BadInput(f"There is no question {question[:60]} here.")
     picture = room.deck.question(question).picture
     if picture is None:
         raise BadInput(f"The question {question} has no picture.")
     folder = room.record.deck_folder
-    found = pictures.load(Path(folder) if folder else None, picture)
+    loaded = pictures.load(Path(folder) if folder else None, picture)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
-    return Response(found.data, media_type=found.kind, headers=headers)
+    return Response(loaded.data, media_type=loaded.kind, headers=headers)

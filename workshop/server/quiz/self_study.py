@@ -15,9 +15,10 @@ from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import catalogue, pictures, self_study
-from workshop.quiz.deck import Base, Deck, Place
+from workshop.quiz.deck import Deck
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.self_study import QuizLearner, SelfStudy
+from workshop.quiz.types import Question
 from workshop.runtime import lifecycle
 from workshop.server import limits, request_body, worker_gate
 from workshop.server.quiz import pages
@@ -41,12 +42,12 @@ def routes(store: Store) -> list[BaseRoute]:
     def route(path: str, act: Act, method: str) -> Route:
         async def respond(request: Request) -> Response:
             try:
-                given = (
+                values = (
                     await request_body.json_object(request, LARGEST, ANSWER)
                     if method == "POST"
                     else request.path_params
                 )
-                return JSONResponse(await _answered(store, request, act, given), headers=FRESH)
+                return JSONResponse(await _answered(store, request, act, values), headers=FRESH)
             except WorkshopError as error:
                 return JSONResponse({"error": str(error)}, _status(error), FRESH)
 
@@ -55,11 +56,11 @@ def routes(store: Store) -> list[BaseRoute]:
     return [
         Route("/quiz/alone/{deck}", _page, methods=["GET"]),
         Route("/quiz/alone/{deck}/picture/{question}", _picture, methods=["GET"]),
-        route("/state", lambda there, given: there.state(), "GET"),
-        route("/question/{question}", lambda there, given: there.view(given["question"]), "GET"),
+        route("/state", lambda page, values: page.state(), "GET"),
+        route("/question/{question}", lambda page, values: page.view(values["question"]), "GET"),
         route("/answer", DeckPage.answer, "POST"),
         route("/run", DeckPage.run, "POST"),
-        route("/again", DeckPage.again, "POST"),
+        route("/again", DeckPage.begin_again, "POST"),
     ]
 
 
@@ -68,59 +69,63 @@ class DeckPage:
     """Somebody at the deck of an address."""
 
     name: str
-    mine: SelfStudy
+    study: SelfStudy
 
     def state(self) -> dict[str, Any]:
         """How far they are: of each question whether it was answered, and how well."""
-        mine, kept, score = self.mine, self.mine.answers(), self.mine.score()
+        self_study, answers, score = self.study, self.study.answers(), self.study.score()
         return {
-            "title": mine.deck.title,
-            "about": html(mine.deck.about),
-            "attempt": mine.player.attempt,
+            "title": self_study.deck.title,
+            "about": html(self_study.deck.about),
+            "attempt": self_study.player.attempt,
             "points": round(score.points, 2),
-            "of": round(score.of, 2),
-            "questions": [_place(mine, question, kept.get(question.id)) for question in mine.deck.questions],
+            "of": round(score.total, 2),
+            "questions": [
+                _place(self_study, question, answers.get(question.id)) for question in self_study.deck.questions
+            ],
         }
 
     def view(self, question: str) -> dict[str, Any]:
         """One question, and the state that it leaves behind: a prediction may have been judged by being looked at."""
-        seen = self.mine.view(question, lambda of, _: f"/quiz/alone/{self.name}/picture/{of.id}")
-        return {**seen, "state": self.state()}
+        question_view = self.study.view(
+            question, lambda question_of_deck, _: f"/quiz/alone/{self.name}/picture/{question_of_deck.id}"
+        )
+        return {**question_view, "state": self.state()}
 
-    def answer(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        question = str(given.get("question"))
-        self.mine.answer(question, given.get("answer"))
+    def answer(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        question = str(values.get("question"))
+        self.study.answer(question, values.get("answer"))
         return self.view(question)
 
-    def run(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        question = str(given.get("question"))
-        store, identity = self.mine.store, self.mine.whose.identity
+    def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        question = str(values.get("question"))
+        store, identity = self.study.store, self.study.learner.identity
         if identity is not None:
             limits.shared().check_run(store, lifecycle.newest_session(store), identity)
-        self.mine.run(question)
+        self.study.run(question)
         return self.view(question)
 
-    def again(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        return replace(self, mine=self.mine.start_over()).state()
+    def begin_again(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return replace(self, study=self.study.start_over()).state()
 
 
-def _place(mine: SelfStudy, question: Base, kept: QuizAnswer | None) -> dict[str, Any]:
-    text = plain(question.text, mine.asked(question.id).numbers)
-    told = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
-    judged = kept is not None and kept.share is not None
-    return {**told, "answered": kept is not None, "judged": judged, **_worth(kept)}
+def _place(self_study: SelfStudy, question: Question, answer: QuizAnswer | None) -> dict[str, Any]:
+    text = plain(question.text, self_study.variant(question.id).numbers)
+    fields = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
+    judged = answer is not None and answer.share is not None
+    return {**fields, "answered": answer is not None, "judged": judged, **_worth(answer)}
 
 
-def _worth(kept: QuizAnswer | None) -> dict[str, Any]:
-    return {"right": kept.right if kept else None, "share": kept.share if kept else None}
+def _worth(answer: QuizAnswer | None) -> dict[str, Any]:
+    return {"right": answer.right if answer else None, "share": answer.share if answer else None}
 
 
-async def _answered(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What `_done` gives; whatever may ask the mapper goes through the gate for that. Raises WorkshopError."""
-    if not await run_in_threadpool(_is_heavy, store, request, given.get("question")):
-        return await run_in_threadpool(_done, store, request, act, given)
+async def _answered(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer of `_done`. A request that may need the mapper goes through the worker gate. Raises WorkshopError."""
+    if not await run_in_threadpool(_is_heavy, store, request, values.get("question")):
+        return await run_in_threadpool(_done, store, request, act, values)
     who = limits.shared().who(request.state.identity)
-    return await worker_gate.gate().do(who, lambda: _done(store, request, act, given))
+    return await worker_gate.gate().do(who, lambda: _done(store, request, act, values))
 
 
 def _is_heavy(store: Store, request: Request, question: Any) -> bool:
@@ -129,23 +134,23 @@ def _is_heavy(store: Store, request: Request, question: Any) -> bool:
     if not isinstance(question, str):
         return False
     deck, _ = _deck(request)
-    if not any(one.id == question and isinstance(one, Place) for one in deck.questions):
+    if not any(deck_question.id == question and deck_question.slow for deck_question in deck.questions):
         return False
-    return request.method == "POST" or question in _mine(store, request).answers()
+    return request.method == "POST" or question in _attempt(store, request).answers()
 
 
-def _done(store: Store, request: Request, act: Act, given: Mapping[str, Any]) -> dict[str, Any]:
-    """What whoever looks at the page asks for. Raises WorkshopError."""
-    mine = _mine(store, request)
-    if request.method == "POST" and given.get("attempt") != mine.player.attempt:
+def _done(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer to a request of the page. Raises WorkshopError."""
+    self_study = _attempt(store, request)
+    if request.method == "POST" and values.get("attempt") != self_study.player.attempt:
         raise OtherAttempt("You have started this quiz over on another page; load this one again.")
-    return act(DeckPage(request.path_params["deck"], mine), given)
+    return act(DeckPage(request.path_params["deck"], self_study), values)
 
 
-def _mine(store: Store, request: Request) -> SelfStudy:
+def _attempt(store: Store, request: Request) -> SelfStudy:
     """The attempt of whoever looks at the page. Raises WorkshopError."""
     deck, folder = _deck(request)
-    return self_study.begin(store, deck, QuizLearner.of(request.state.identity), folder)
+    return self_study.begin(store, deck, QuizLearner.from_identity(request.state.identity), folder)
 
 
 def _deck(request: Request) -> tuple[Deck, Path]:
@@ -160,12 +165,12 @@ async def _page(request: Request) -> Response:
         deck, _ = await run_in_threadpool(_deck, request)
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
-    made = pages.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
-    return HTMLResponse(made, headers={**FRESH, "content-security-policy": pages.POLICY})
+    html_page = pages.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
+    return HTMLResponse(html_page, headers={**FRESH, "content-security-policy": pages.POLICY})
 
 
 async def _picture(request: Request) -> Response:
-    def found() -> pictures.LoadedPicture:
+    def load_picture() -> pictures.LoadedPicture:
         deck, folder = _deck(request)
         try:
             picture = deck.question(request.path_params["question"]).picture
@@ -176,7 +181,7 @@ async def _picture(request: Request) -> Response:
         return pictures.load(folder, picture)
 
     try:
-        loaded = await run_in_threadpool(found)
+        loaded = await run_in_threadpool(load_picture)
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}

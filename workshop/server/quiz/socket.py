@@ -44,14 +44,14 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
     room: Room | None = None
     try:
         room = await rooms.room(websocket.path_params["id"])
-        seat = await _seat(room, identity) if view == "player" else None
-        if seat is not None and seat.removed:
+        participant = await _participant(room, identity) if view == "player" else None
+        if participant is not None and participant.removed:
             send_away(client)
             await sender
             return
-        client.player = seat.id if seat is not None else None
-        room.enter(client, seat)
-        await _listen(client, room, seat, identity)
+        client.player = participant.id if participant is not None else None
+        room.enter(client, participant)
+        await _listen(client, room, participant, identity)
     except BadInput as error:
         client.tell(kind="problem", why=str(error))
         client.close("This can't be joined.")
@@ -59,24 +59,24 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
     finally:
         if room is not None:
             room.leave(client)
-            await rooms.left(room)
+            await rooms.drop(room)
         sender.cancel()
         with suppress(asyncio.CancelledError):
             await sender
 
 
-async def _seat(room: Room, identity: Identity) -> Participant:
+async def _participant(room: Room, identity: Identity) -> Participant:
     """Where somebody takes part who has joined. Raises BadInput where they haven't."""
-    found = room.seats.of(identity.id)
-    if found is None:
-        theirs = await asyncio.to_thread(room.store.players, room.record.id, identity.id)
-        if not theirs:
+    participant = room.participants.find(identity.id)
+    if participant is None:
+        players = await asyncio.to_thread(room.store.players, room.record.id, identity.id)
+        if not players:
             raise BadInput("You have not joined this round; do so at /quiz, with its code.")
-        found = room.join(theirs[0])
-    return found
+        participant = room.join(players[0])
+    return participant
 
 
-async def _listen(client: Client, room: Room, seat: Participant | None, identity: Identity) -> None:
+async def _listen(client: Client, room: Room, participant: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
     pace, complained = RateLimiter(), 0.0
     while not client.gone:
@@ -89,7 +89,7 @@ async def _listen(client: Client, room: Room, seat: Participant | None, identity
                 client.tell(kind="problem", why="That is too much at once; what came too fast was not read.")
             continue
         try:
-            await _heed(client, room, seat, identity, _read(message.get("text")), arrived)
+            await _heed(client, room, participant, identity, _read(message.get("text")), arrived)
         except WorkshopError as error:
             client.tell(kind="problem", why=str(error))
         except Exception:
@@ -98,11 +98,16 @@ async def _listen(client: Client, room: Room, seat: Participant | None, identity
 
 
 async def _heed(
-    client: Client, room: Room, seat: Participant | None, identity: Identity, message: dict[str, Any], arrived: float
+    client: Client,
+    room: Room,
+    participant: Participant | None,
+    identity: Identity,
+    message: dict[str, Any],
+    arrived: float,
 ) -> None:
     match message.get("kind"):
         case "answer":
-            if seat is None:
+            if participant is None:
                 raise BadInput("Only learners answer; open the learner's page to try it.")
             _only(message, _ANSWER)
             question, ref = message.get("question"), message.get("ref")
@@ -110,7 +115,7 @@ async def _heed(
                 raise BadInput("An answer says to which question, and what.")
             if not (ref is None or isinstance(ref, int) or (isinstance(ref, str) and len(ref) <= LONGEST_REF)):
                 raise BadInput(f"ref should be a number, or text of at most {LONGEST_REF} characters.")
-            room.answer(client, seat, question[:100], message["answer"], ref, arrived)
+            room.answer(client, participant, question[:100], message["answer"], ref, arrived)
         case "command":
             if client.view != "host":
                 raise BadInput("Only the host can do this.")
@@ -139,6 +144,6 @@ def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _only(message: dict[str, Any], known: set[str]) -> None:
-    if others := set(message) - known:
-        raise BadInput(f"A message has no {str(min(others))[:40]!r}; it has {', '.join(sorted(known))}.")
+def _only(message: dict[str, Any], names: set[str]) -> None:
+    if others := set(message) - names:
+        raise BadInput(f"A message has no {str(min(others))[:40]!r}; it has {', '.join(sorted(names))}.")

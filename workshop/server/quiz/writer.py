@@ -14,7 +14,7 @@ MOST = 500  # answers in one transaction
 
 log = logging.getLogger(__name__)
 
-Kept = Callable[[bool | None], None]  # True: this one is kept; False: there was one; None: it could not be written
+OnStored = Callable[[bool | None], None]  # True: this one is kept; False: there was one; None: it could not be written
 
 
 class AnswerWriter:
@@ -22,13 +22,13 @@ class AnswerWriter:
 
     def __init__(self, store: Store) -> None:
         self.store = store
-        self._waiting: list[tuple[QuizAnswer, Kept]] = []
+        self._waiting: list[tuple[QuizAnswer, OnStored]] = []
         self._task: asyncio.Task[None] | None = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="quiz answers")
 
-    def put(self, answer: QuizAnswer, kept: Kept) -> None:
+    def put(self, answer: QuizAnswer, on_stored: OnStored) -> None:
         """Write an answer, then call `kept`."""
-        self._waiting.append((answer, kept))
+        self._waiting.append((answer, on_stored))
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="quiz answers")
 
@@ -42,20 +42,20 @@ class AnswerWriter:
             while self._waiting:
                 batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
                 outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
-                for (_, kept), outcome in zip(batch, outcomes, strict=True):
+                for (_, on_stored), outcome in zip(batch, outcomes, strict=True):
                     try:
-                        kept(outcome)
+                        on_stored(outcome)
                     except Exception:
                         log.exception("could not tell of an answer")
         finally:
             self._task = None
 
-    def _write(self, batch: list[tuple[QuizAnswer, Kept]]) -> list[bool | None]:
+    def _write(self, batch: list[tuple[QuizAnswer, OnStored]]) -> list[bool | None]:
         try:
             return list(self.store.keep_answers([answer for answer, _ in batch]))
         except Exception:
             if len(batch) == 1:
                 log.exception("could not keep an answer")
                 return [None]
-        # Something is wrong with one of them, or with the store: one by one, so that it is nobody else's problem.
-        return [outcome for one in batch for outcome in self._write([one])]
+        # An answer is wrong, or the store is: writing them one by one keeps the others safe.
+        return [outcome for pair in batch for outcome in self._write([pair])]

@@ -1,1 +1,1 @@
-"""Grids: every combination of some values, each an ordinary run; also sampled, also described in a file."""
+"""Grids: all combinations of some values, each as an ordinary run; also sampled, also described in a file."""

@@ -1,8 +1,8 @@
-"""What a grid varies: fields of the placement, variables of the ranks, params of the workload; and its cells. Pure.
+"""Axes of a grid and its cells. Pure.
 
-An axis is named like the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
-variable of the ranks, else a param of the workload, which is also called `params.NAME` (as it has to be where a
-placement has a field of that name). None as the value of a variable leaves it unset.
+An axis has the name of the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
+variable of the ranks, or a param of the workload. A param may also be written `params.NAME`, which is necessary if the
+placement has a field of that name. A variable with the value None is unset.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 Axes = Mapping[str, Sequence[Any]]
 
 
-def read_axes(given: Mapping[str, Any], workload: Workload) -> dict[str, list[Any]]:
-    """Axes with values as their fields have them, from those that were given, in their order. Raises BadInput."""
-    if not given:
+def read_axes(requested: Mapping[str, Any], workload: Workload) -> dict[str, list[Any]]:
+    """Axes with checked values, in the order of `requested`. Raises BadInput."""
+    if not requested:
         raise BadInput("The grid is empty: name at least one thing to vary, such as ranks with the values 1 and 2.")
-    if len(given) > MOST_AXES:
-        raise BadInput(f"The grid has {len(given)} axes; a study takes at most {MOST_AXES}.")
+    if len(requested) > MOST_AXES:
+        raise BadInput(f"The grid has {len(requested)} axes; a study takes at most {MOST_AXES}.")
     axes: dict[str, list[Any]] = {}
-    for written, values in given.items():
+    for written, values in requested.items():
         name = _canonical(written, workload)
         if name in axes:
             raise BadInput(f"{name} is varied twice; give all its values at once.")
@@ -53,8 +53,8 @@ def read_axes(given: Mapping[str, Any], workload: Workload) -> dict[str, list[An
 
 def names(workload: Workload) -> list[str]:
     """The names of all axes, without environment variables."""
-    own = [f"{PARAM}{name}" if name in PLACING else name for name in workload.params.model_fields]
-    return [*PLACING, *own]
+    params = [f"{PARAM}{name}" if name in PLACING else name for name in workload.params.model_fields]
+    return [*PLACING, *params]
 
 
 def field_of(name: str, workload: Workload) -> FieldInfo | None:
@@ -78,7 +78,7 @@ def points(axes: Axes) -> Iterator[dict[str, Any]]:
 
 
 def sample(axes: Axes, number: int, seed: int = 0) -> list[dict[str, Any]]:
-    """So many different points of a grid, drawn with a seed, in the grid's order; all, where it has no more."""
+    """So many different random points of a grid, in the grid's order; all points if the grid has fewer."""
     total = count(axes)
     if number >= total:
         return list(points(axes))
@@ -103,28 +103,30 @@ def cell(
     placement: Mapping[str, Any],
     shared: bool,
 ) -> Cell:
-    """The cell at a point. One that can't be says why in its `why`.
+    """The cell at a point. An impossible cell has the reason in its `why`.
 
-    `shared`: the work of a step is that of all ranks together, so each rank gets its part of the workload's
-    `Scaling.share`.
+    `shared`: all ranks together do the work of a step, so each rank gets its part of the workload's `Scaling.share`.
     """
     values = {**params, **params_at(point)}
     where = placed(placement, point)
     name = label(point)
     try:
-        found = registry.placement(where)
+        checked_placement = registry.placement(where)
         if shared:
-            values = _divided(workload, values, found.ranks)
+            values = _divided(workload, values, checked_placement.ranks)
         checked = workload.check(values).model_dump(mode="json")
     except BadInput as error:
-        return Cell(name, values, where, dict(point), _sentence(str(error)))
-    return Cell(name, checked, found.as_json(), dict(point))
+        why = " ".join(str(error).split())
+        return Cell(name, values, where, dict(point), why if why.endswith((".", "!", "?")) else f"{why}.")
+    return Cell(name, checked, checked_placement.as_json(), dict(point))
 
 
 def params_at(point: Mapping[str, Any]) -> dict[str, Any]:
     """The workload's params that a point sets."""
-    own = {name: value for name, value in point.items() if name not in PLACING and not name.startswith(VARIABLE)}
-    return {name.removeprefix(PARAM): value for name, value in own.items()}
+    param_values = {
+        name: value for name, value in point.items() if name not in PLACING and not name.startswith(VARIABLE)
+    }
+    return {name.removeprefix(PARAM): value for name, value in param_values.items()}
 
 
 def placed(placement: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
@@ -141,95 +143,93 @@ def placed(placement: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, 
 
 def _point(axes: Axes, index: int) -> dict[str, Any]:
     """The point of that index in `points`."""
-    found: dict[str, Any] = {}
-    for name, values in reversed(axes.items()):
+    values_at: dict[str, Any] = {}
+    for name, values in reversed([*axes.items()]):
         index, at = divmod(index, len(values))
-        found[name] = values[at]
-    return {name: found[name] for name in axes}
+        values_at[name] = values[at]
+    return {name: values_at[name] for name in axes}
 
 
 def _divided(workload: Workload, values: Mapping[str, Any], ranks: int) -> dict[str, Any]:
     share = workload.scaling.share if workload.scaling is not None else ""
     if not share:
         return dict(values)
-    whole = values.get(share, workload.params.model_fields[share].default)
-    if not isinstance(whole, int):
-        whole = getattr(workload.check(values), share)
-    if whole % ranks:
-        raise BadInput(f"{share} is {whole}, which {ranks} ranks can't divide among them.")
-    return {**values, share: whole // ranks}
+    share_total = values.get(share, workload.params.model_fields[share].default)
+    if not isinstance(share_total, int):
+        share_total = getattr(workload.check(values), share)
+    if share_total % ranks:
+        raise BadInput(f"{share} is {share_total}, which {ranks} ranks can't divide among them.")
+    return {**values, share: share_total // ranks}
 
 
 def _canonical(written: Any, workload: Workload) -> str:
-    """The name of an axis. Raises BadInput for one that there isn't, naming the nearest."""
+    """The name of an axis. Raises BadInput for an unknown axis, with the most similar name."""
     name = str(written).strip()
     if name.startswith(VARIABLE):
         if not _NAME.fullmatch(name.removeprefix(VARIABLE)):
-            raise BadInput(f"{name[:60]!r} can't be varied: behind env. comes the name of a variable, as in env.NAME.")
+            raise BadInput(
+                f"{name[:60]!r} can't be varied: env. has to be followed by the name of a variable, as in env.NAME."
+            )
         return name
     plain = name.removeprefix(PARAM)
     if plain in workload.params.model_fields and (name.startswith(PARAM) or plain not in PLACING):
         return f"{PARAM}{plain}" if plain in PLACING else plain
     if name in PLACING:
         return name
-    known = names(workload)
-    near = difflib.get_close_matches(name, known, 1, 0.6)
+    axis_names = names(workload)
+    near = difflib.get_close_matches(name, axis_names, 1, 0.6)
     guess = f" Did you mean {near[0]}?" if near else ""
     raise BadInput(
-        f"{name[:60]!r} is nothing that a study of {workload.name} can vary; that is env.NAME, {', '.join(known)}."
+        f"{name[:60]!r} is nothing that a study of {workload.name} can vary; that is env.NAME, {', '.join(axis_names)}."
         f"{guess}"
     )
 
 
-def _values(name: str, given: Any, workload: Workload) -> list[Any]:
-    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Sequence):
-        raise BadInput(f"{name} should have a list of values, such as [1, 2]; it has {str(given)[:60]!r}.")
-    if not given:
+def _values(name: str, requested: Any, workload: Workload) -> list[Any]:
+    if isinstance(requested, (str, bytes, Mapping)) or not isinstance(requested, Sequence):
+        raise BadInput(f"{name} should have a list of values, such as [1, 2]; it has {str(requested)[:60]!r}.")
+    if not requested:
         raise BadInput(f"{name} has no values, so the grid is empty; give at least one.")
-    if len(given) > MOST_VALUES:
-        raise BadInput(f"{name} has {len(given)} values; an axis takes at most {MOST_VALUES}.")
-    values = [_value(name, value, workload) for value in given]
+    if len(requested) > MOST_VALUES:
+        raise BadInput(f"{name} has {len(requested)} values; an axis takes at most {MOST_VALUES}.")
+    values = [_value(name, value, workload) for value in requested]
     for at, value in enumerate(values):
         if any(value == other and type(value) is type(other) for other in values[:at]):
             raise BadInput(f"{name} has the value {value} twice; repeats says how often each is run.")
     return values
 
 
-def _value(name: str, given: Any, workload: Workload) -> Any:
+def _value(name: str, requested: Any, workload: Workload) -> Any:
     """One value as its field has it, in JSON's types. Raises BadInput."""
-    if isinstance(given, str) and len(given) > LONGEST:
-        raise BadInput(f"{name} has a value of {len(given)} characters; a value has at most {LONGEST}.")
+    if isinstance(requested, str) and len(requested) > LONGEST:
+        raise BadInput(f"{name} has a value of {len(requested)} characters; a value has at most {LONGEST}.")
     info = field_of(name, workload)
     if info is None:
-        return _variable(name, given)
-    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[info.annotation, info])
+        return _variable(name, requested)
+    annotation: Any = Annotated[info.annotation, info]
+    adapter = TypeAdapter[Any](annotation)
     try:
-        value = adapter.dump_python(adapter.validate_python(given), mode="json")
+        value = adapter.dump_python(adapter.validate_python(requested), mode="json")
     except ValidationError as error:
         raise BadInput(_about(name, error)) from error
     return registry.mpi(value).name if name == "mpi" else value
 
 
-def _variable(name: str, given: Any) -> str | None:
-    if given is None:
+def _variable(name: str, requested: Any) -> str | None:
+    if requested is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, (str, int, float)):
-        raise BadInput(f"{name} should have texts or numbers as values; it has {str(given)[:60]!r}.")
-    if "\0" in str(given) or "\n" in str(given):
+    if isinstance(requested, bool) or not isinstance(requested, (str, int, float)):
+        raise BadInput(f"{name} should have texts or numbers as values; it has {str(requested)[:60]!r}.")
+    if "\0" in str(requested) or "\n" in str(requested):
         raise BadInput(f"{name} has a value of more than one line.")
-    return str(given)
+    return str(requested)
 
 
 def _about(name: str, error: ValidationError) -> str:
-    """What is wrong with a value of an axis: pydantic puts the members of a union where a field's name would be."""
-    said = str(bad_input(error)).split("; ")[0]
-    _, found, rest = said.partition(" is ") if not said.startswith("is ") else ("", "is ", said[3:])
-    return f"{name} is {rest}." if found else f"{name}: {said}."
-
-
-def _sentence(text: str) -> str:
-    line = " ".join(text.split())
-    return line if line.endswith((".", "!", "?")) else f"{line}."
+    """The error in a value of an axis. Pydantic puts the members of a union in the place of the field's name."""
+    message = str(bad_input(error)).split("; ")[0]
+    _, separator, rest = message.partition(" is ") if not message.startswith("is ") else ("", "is ", message[3:])
+    return f"{name} is {rest}." if separator else f"{name}: {message}."
 
 
 # How fields of a placement read; all others read as their name and value.
@@ -246,7 +246,7 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
 
 
 def label(point: Mapping[str, Any]) -> str:
-    """A point of a grid: `2 ranks, 1 thread, exchange mpi`."""
+    """The label of a point: `2 ranks, 1 thread, exchange mpi`."""
     return ", ".join(coordinate(name, value) for name, value in point.items())
 
 
@@ -257,11 +257,11 @@ def coordinate(axis: str, value: Any) -> str:
     if axis.startswith("env."):
         name = axis.removeprefix("env.")
         return f"no {name}" if value is None else f"{name}={value}"
-    return f"{axis.removeprefix('params.')} {shown(value)}"
+    return f"{axis.removeprefix('params.')} {value_label(value)}"
 
 
-def shown(value: Any) -> str:
-    """A value by itself, as heads of rows and columns have it."""
+def value_label(value: Any) -> str:
+    """A value without its axis, for heads of rows and columns."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else "none" if value == "" else str(value)

@@ -1,4 +1,4 @@
-"""Cards of a grid: what it varied along one axis, two, or the two that mattered most; the best cell; all cells."""
+"""Cards of a grid: a figure of one axis, two axes, or the two most important ones; the best cell; all cells."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ from workshop.study.cards import (
     setting_words,
     verdict,
 )
-from workshop.study.effects import Effect, effects
 from workshop.study.grid.kind import GridReport
-from workshop.study.results import CellResult, best
+from workshop.study.results import CellResult, Effect, best, effects
 
-SAME = 1.005  # factor below which there is no difference to show
+SAME = 1.005  # factor below which a difference isn't shown
 CELL = 76  # pixels of a heat map's column whose words can be read
 PHONE = 600  # pixels up to which a phone shows it, a little smaller
 HEAD = 120  # pixels of its rows' names
@@ -41,20 +40,16 @@ MPI = "mpi"
 def cards(report: GridReport) -> list[Card]:
     unit, cells = report.unit, report.rows
     axes = varying(cells)
+    lines = [command(report.study.workload, cell.params, cell.placement) for cell in [report.best] if cell is not None]
+    title = say.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
     return [
         verdict(report),
-        *[Card("grid", _title(axes), parts) for parts in [picture(cells, axes, unit)] if parts],
-        *best_card(report.best, unit, _command(report)),
+        *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
+        *best_card(report.best, unit, [code(line) for line in lines if line]),
         *_mattered(cells, axes),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
         runs_card(report),
     ]
-
-
-def _command(report: GridReport) -> list[Part]:
-    best_of = report.best
-    told = command(report.study.workload, best_of.params, best_of.placement) if best_of is not None else None
-    return [code(told)] if told else []
 
 
 def varying(cells: Sequence[CellResult]) -> list[str]:
@@ -64,33 +59,35 @@ def varying(cells: Sequence[CellResult]) -> list[str]:
 
 
 def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tuple[Part, ...]:
-    """The figure that fits so many axes, with what can be clicked at; nothing where nothing differs."""
+    """The figure for this number of axes, with its clickable marks; nothing if all cells are equal."""
     if not axes:
         return ()
     if len(axes) == 1:
-        return _one(cells, axes[0], unit)
+        return _one_axis(cells, axes[0], unit)
     if len(axes) == 2:
         first, second = axes
         if MPI in axes:
             return _by_mpi(cells, second if first == MPI else first, unit)
-        return _two(cells, axes, unit)
+        return _two_axes(cells, axes, unit)
     ordered = [effect.axis for effect in _effects(cells)] or list(axes)
     first, second = sorted((ordered + [axis for axis in axes if axis not in ordered])[:2], key=list(axes).index)
-    shown = _two(_best_by(cells, (first, second)), (first, second), unit)
+    heatmap_parts = _two_axes(_best_by(cells, (first, second)), (first, second), unit)
     others = say.listed(axis_words(axis) for axis in axes if axis not in (first, second))
-    return (about(f"The two settings that mattered most; each cell is the best over {others}."), *shown)
+    return (about(f"The two settings that mattered most; each cell is the best over {others}."), *heatmap_parts)
 
 
-def _one(cells: Sequence[CellResult], axis: str, unit: str) -> tuple[Part, ...]:
+def _one_axis(cells: Sequence[CellResult], axis: str, unit: str) -> tuple[Part, ...]:
     values = [cell.point.get(axis) for cell in cells]
     picks = [pick(cell, unit) for cell in cells]
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in map(_number, values)):
         order = sorted(range(len(cells)), key=lambda at: _number(values[at]))
-        cells, values, picks = ([list(of)[at] for at in order] for of in (cells, values, picks))
-        along = [_number(value) for value in values]
-        drawn = drawn_line(along, {"": [point(cell) for cell in cells]}, axis_words(axis), unit)
-        return (figure(drawn, picks=picks),)
-    names = [_bar(axis, value) for value in values]
+        along = [_number(values[at]) for at in order]
+        chart = drawn_line(along, {"": [point(cells[at]) for at in order]}, axis_words(axis), unit)
+        return (figure(chart, picks=[picks[at] for at in order]),)
+    names = [
+        _mpi_title(str(value)) if axis == MPI else f"{axis_words(axis)} {setting_words(axis, value)}"
+        for value in values
+    ]
     base = next((name for name, value in zip(names, values, strict=True) if value is None), names[0])
     bars = settings([point(cell, name) for cell, name in zip(cells, names, strict=True)], unit, base)
     return (figure(bars, picks=picks),)
@@ -102,28 +99,32 @@ def _by_mpi(cells: Sequence[CellResult], other: str, unit: str) -> tuple[Part, .
     groups: dict[str, list[Point]] = {}
     picks = []
     for mpi in mpis:
-        there = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
-        found = [there.get(_key(value)) for value in values]
-        groups[_mpi_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in found]
-        picks += [pick(cell, unit) if cell else {} for cell in found]
-    drawn = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
-    return (figure(drawn, picks=picks),)
+        cells_by_value = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
+        row_cells = [cells_by_value.get(_key(value)) for value in values]
+        groups[_mpi_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in row_cells]
+        picks += [pick(cell, unit) if cell else {} for cell in row_cells]
+    chart = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
+    return (figure(chart, picks=picks),)
 
 
-def _two(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tuple[Part, ...]:
+def _two_axes(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tuple[Part, ...]:
     across, down = _values(cells, axes[0]), _values(cells, axes[1])
     if len(across) < len(down) and len(down) > 4:  # the longer one across, where screens are longer
         axes, across, down = (axes[1], axes[0]), down, across
-    words_of = [[setting_words(axis, value) for value in of] for axis, of in zip(axes, (across, down), strict=True)]
-    points = {tuple(setting_words(axis, cell.point.get(axis)) for axis in axes): point(cell) for cell in cells}
-    drawn: go.Figure = heatmap(*words_of, points, (axis_words(axes[0]), axis_words(axes[1])), unit)
+    columns = [setting_words(axes[0], value) for value in across]
+    rows = [setting_words(axes[1], value) for value in down]
+    points = {
+        (setting_words(axes[0], cell.point.get(axes[0])), setting_words(axes[1], cell.point.get(axes[1]))): point(cell)
+        for cell in cells
+    }
+    chart: go.Figure = heatmap(columns, rows, points, (axis_words(axes[0]), axis_words(axes[1])), unit)
     wide = HEAD + CELL * len(across)
     picks = [pick(cell, unit) for cell in cells]
-    return (figure(drawn, wide if wide > PHONE else 0, picks), about(legend(points)))
+    return (figure(chart, wide if wide > PHONE else 0, picks), about(legend(points)))
 
 
 def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResult]:
-    """The best cell for each pair of values; where none of them was measured, the first."""
+    """The best cell for each pair of values; the first cell of a pair that was not measured."""
     groups: dict[tuple[str, ...], list[CellResult]] = {}
     for cell in cells:
         groups.setdefault(tuple(_key(cell.point.get(axis)) for axis in axes), []).append(cell)
@@ -132,36 +133,36 @@ def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResul
 
 def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     """How much each of several settings did."""
-    found = _effects(cells) if len(axes) > 1 else []
-    if not found:
+    axis_effects = _effects(cells) if len(axes) > 1 else []
+    if not axis_effects:
         return []
     rows = [
         [
-            axis_words(one.axis),
-            *(setting_words(one.axis, value) for value in (one.best, one.worst)),
-            f"{one.factor:.2f}x",
+            axis_words(effect.axis),
+            *(setting_words(effect.axis, value) for value in (effect.best, effect.worst)),
+            f"{effect.factor:.2f}x",
         ]
-        if one.factor >= SAME
-        else [axis_words(one.axis), "–", "–", "nothing"]
-        for one in found
+        if effect.factor >= SAME
+        else [axis_words(effect.axis), "–", "–", "nothing"]
+        for effect in axis_effects
     ]
-    said = "Means over cells that differ in nothing else."
+    caption = "Means over cells that differ in nothing else."
     return [
         Card(
             "effects",
             "What mattered",
-            (about(said), table(["Setting", "Best value", "Worst value", "Between them"], rows)),
+            (about(caption), table(["Setting", "Best value", "Worst value", "Between them"], rows)),
         )
     ]
 
 
 def _effects(cells: Sequence[CellResult]) -> list[Effect]:
-    there = [cell for cell in cells if cell.median]
-    return effects([cell.point for cell in there], [cell.median or 0.0 for cell in there])
+    measured = [cell for cell in cells if cell.median]
+    return effects([cell.point for cell in measured], [cell.median or 0.0 for cell in measured])
 
 
 def _values(cells: Sequence[CellResult], axis: str) -> list[Any]:
-    """The values of an axis: numbers ascending, others in the order in which they came."""
+    """The values of an axis: numbers ascending, other values in order of appearance."""
     values = list({_key(cell.point.get(axis)): cell.point.get(axis) for cell in cells}.values())
     numbers = [_number(value) for value in values]
     if all(isinstance(value, int | float) for value in numbers):
@@ -179,20 +180,10 @@ def _number(value: Any) -> Any:
     return value
 
 
-def _bar(axis: str, value: Any) -> str:
-    if axis == MPI:
-        return _mpi_title(value)
-    return f"{axis_words(axis)} {setting_words(axis, value)}"
-
-
 def _mpi_title(name: str) -> str:
-    known = registry.mpis().get(name)
-    return known.title if known else str(name)  # of a package that is gone
+    mpi = registry.mpis().get(name)
+    return mpi.title if mpi else str(name)  # of a package that is gone
 
 
 def _key(value: Any) -> str:
     return json.dumps(value)
-
-
-def _title(axes: Sequence[str]) -> str:
-    return say.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +12,12 @@ from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
-# Of a study's file, what `grid.plan` is asked besides axes, params and placement.
-ASKED = ("repeats", "best", "sampler", "limit", "shared", "title", "compare", "seeds")
-Where = common.PLACEMENT.only(
-    *("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "env", "mpi")
-)
+if TYPE_CHECKING:
+    Where = dict[str, Any]
+else:
+    Where = common.PLACEMENT.only(
+        *("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "env", "mpi")
+    )
 
 
 @params.grouped
@@ -62,6 +63,7 @@ def grid(
     where: Where,
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
@@ -71,100 +73,76 @@ def grid(
     """
     from workshop.core.errors import BadInput
     from workshop.registry import workload as workload_of
+    from workshop.study.grid import plan as grids
     from workshop.study.settings import read_axes, read_settings
 
     chosen = workload_of(workload)
     axes = read_axes(vary or [])
-    given = read_settings(settings or [], chosen)
-    both = next((name for name in given if name in axes), None)
+    params = read_settings(settings or [], chosen)
+    both = next((name for name in params if name in axes), None)
     if both is not None:
         raise BadInput(f"{both} is both set and varied; leave one out.")
-    if trials is not None and sampler is None:
-        raise BadInput(
-            f"--trials {trials} says how many cells a sampler chooses; add --sampler tpe, or use --limit {trials}."
-        )
-    chooses = {"name": sampler, "seed": seed} | ({} if trials is None else {"trials": trials})
-    store, shared = commands.store_and_session(session, private)
+    options = grids.options(
+        repeats=repeats,
+        best=best,
+        best_repeats=best_repeats,
+        sampler=sampler,
+        trials=trials,
+        limit=limit,
+        seed=seed,
+        weak=weak,
+        compare=compare,
+        seeds=seeds,
+        title=title,
+    )
+    store, shared = commands.store_and_session(session, private, no_wait)
     placement = common.placement_from(shared.placement if shared else {}, **where)
-    asked = {
-        "repeats": repeats,
-        "best": {"cells": best, "repeats": best_repeats},
-        "sampler": None if sampler is None else chooses,
-        "limit": limit,
-        "seed": seed,
-        "shared": not weak,
-        "compare": compare,
-        "seeds": seeds,
-        "title": title,
-    }
-    return _run(store, chosen, axes, given, placement, shared, minutes, as_json, **asked)
+    planned = grids.plan_here(store, shared, chosen, axes, params, placement, options)
+    return commands.go_on(store, commands.begin(store, planned), shared, minutes, as_json)
 
 
 def file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The study's YAML file, see labs/sgan/studies.")],
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
     """A grid study that a small YAML file describes."""
     from workshop.registry import workload as workload_of
+    from workshop.study.grid import plan as grids
     from workshop.study.settings import whole_path
 
-    found = read_study(path)
-    chosen = workload_of(found.workload)
-    given = {
+    study_file = read_study(path)
+    chosen = workload_of(study_file.workload)
+    params = {
         name: whole_path(chosen, name, value, path.parent) if isinstance(value, str) else value
-        for name, value in found.params.items()
+        for name, value in study_file.params.items()
     }
-    store, shared = commands.store_and_session(session, private)
-    placement = placement_of(found, shared)
-    asked = {name: getattr(found, name) for name in ASKED}
-    return _run(store, chosen, found.vary, given, placement, shared, minutes, as_json, **asked)
+    store, shared = commands.store_and_session(session, private, no_wait)
+    placement = placement_of(study_file, shared)
+    planned = grids.plan_here(store, shared, chosen, study_file.vary, params, placement, study_file.options)
+    return commands.go_on(store, commands.begin(store, planned), shared, minutes, as_json)
 
 
 def read_study(path: Path) -> Any:
-    """A study's file, whose settings and axes don't name the same. Raises BadInput."""
+    """A study's file. Raises BadInput, also if a name is both set and varied."""
     from workshop.core.errors import BadInput
     from workshop.study.grid.file import read_file
 
-    found = read_file(path)
-    both = next((name for name in [*found.params, *found.placement] if name in found.vary), None)
+    study_file = read_file(path)
+    both = next((name for name in [*study_file.params, *study_file.placement] if name in study_file.vary), None)
     if both is not None:
         raise BadInput(f"{path}: {both} is both set and varied; leave one out.")
-    return found
+    return study_file
 
 
-def placement_of(found: Any, shared: Any) -> Any:
-    """The placement of a file's runs: what it says, on top of the session's or of this machine's. Raises BadInput."""
+def placement_of(study_file: Any, shared: Any) -> Any:
+    """The placement of a file's runs: the file's fields, then the session's or this machine's. Raises BadInput."""
     from workshop.core import topology
     from workshop.core.placement import default_for
 
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
-    base = shared.placement if shared else {} if found.placement else here
-    return registry.placement({**base, **found.placement})
-
-
-def _run(
-    store: Any,
-    chosen: Any,
-    axes: Any,
-    given: Any,
-    placement: Any,
-    where: Any,
-    minutes: float,
-    as_json: bool,
-    **asked: Any,
-) -> int:
-    from workshop.runtime import client
-    from workshop.study.estimate import seconds_each
-    from workshop.study.grid import plan as grids
-
-    each, _ = seconds_each(store, chosen.name, {})
-    wanted = grids.plan(chosen, axes, given, placement, seconds=each, **asked)
-    some = grids.some_cell(wanted, chosen)
-    if chosen.inputs:  # nothing is started for a file that can't be read
-        chosen.inputs(chosen.check(some.params), client.artifacts_of(store))
-    wanted = grids.check_placements(wanted, lambda one: client.placement_in(where, one.as_json()))
-    study = commands.begin(store, grids.KIND, chosen.name, wanted)
-    return commands.go_on(store, study, where, minutes, as_json)
+    base = shared.placement if shared else {} if study_file.placement else here
+    return registry.placement({**base, **study_file.placement})

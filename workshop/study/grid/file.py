@@ -21,13 +21,13 @@ What is read is data only: YAML's core schema (1.2), in which `off` and `no` are
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput
-from workshop.study.grid.options import AGAIN
+from workshop.study.grid.plan import DEFAULT_BEST
 
 LARGEST = 64 * 1024  # bytes
 DEEPEST = 10  # levels
@@ -35,20 +35,13 @@ DEEPEST = 10  # levels
 
 @dataclass(frozen=True)
 class StudyFile:
-    """What a file says, as far as it can be known without its workload."""
+    """The content of a study's file, checked without its workload."""
 
     workload: str
     vary: Mapping[str, Any]
-    title: str = ""
-    params: Mapping[str, Any] = field(default_factory=dict)
-    placement: Mapping[str, Any] = field(default_factory=dict)
-    sampler: Mapping[str, Any] | None = None
-    repeats: int = 1
-    best: Mapping[str, Any] | None = field(default_factory=lambda: dict(AGAIN))
-    shared: bool = True
-    limit: int | None = None
-    compare: str = ""
-    seeds: bool = False
+    params: Mapping[str, Any]
+    placement: Mapping[str, Any]
+    options: Mapping[str, Any]  # of `grid.plan`
 
 
 def read_file(path: Path) -> StudyFile:
@@ -68,9 +61,9 @@ def read(text: str, name: str = "the study") -> StudyFile:
     except yaml_files.Unreadable as error:
         where = f", line {error.line}" if error.line else ""
         raise BadInput(f"{name}{where} {error}") from None
-    if not isinstance(document, dict):
+    if node is None or not isinstance(document, dict):
         raise BadInput(f"{name} holds no study; it should have lines like `workload: kmeans` and `vary: ...`.")
-    return _study(document, _lines(node), name)
+    return _study(document, {key.value: key.start_mark.line + 1 for key, _ in node.value}, name)
 
 
 def _study(document: Mapping[str, Any], lines: Mapping[str, int], name: str) -> StudyFile:
@@ -85,15 +78,13 @@ def _study(document: Mapping[str, Any], lines: Mapping[str, int], name: str) -> 
     for key in _NEEDED:
         if key not in values:
             raise BadInput(f"{name} has no {key}; it should say {_NEEDED[key]}.")
-    return StudyFile(**{key: value for key, value in values.items() if value is not None})
-
-
-def _lines(node: Any) -> dict[Any, int]:
-    return {key.value: key.start_mark.line + 1 for key, _ in node.value}
+    options = {"best": DEFAULT_BEST} | {key: value for key, value in values.items() if value is not None}
+    fields = {key: options.pop(key, {}) for key in ("workload", "vary", "params", "placement")}
+    return StudyFile(**fields, options=options)
 
 
 def _value(key: str, value: Any) -> Any:
-    """What a file has under a name; None where it leaves that open. Raises BadInput."""
+    """The value of a key of a file; None for an empty optional key. Raises BadInput."""
     expected, kinds = _FIELDS[key]
     if value is None and key not in _NEEDED:
         return {"cells": 0} if key == "best" else None
@@ -104,18 +95,17 @@ def _value(key: str, value: Any) -> Any:
         return {"name": value} if key == "sampler" else value.strip()
     if not isinstance(value, dict):
         return value
-    found = {str(name): given for name, given in value.items()}
-    variables = found.get("environment")
+    entries = {str(name): entry for name, entry in value.items()}
+    variables = entries.get("environment")
     if key == "placement" and isinstance(variables, dict):  # whose values are texts, also where they look like numbers
-        found["environment"] = {str(name): _text(given) for name, given in variables.items()}
-    return found
+        entries["environment"] = {
+            str(name): str(entry) if isinstance(entry, (int, float)) and not isinstance(entry, bool) else entry
+            for name, entry in variables.items()
+        }
+    return entries
 
 
-def _text(value: Any) -> Any:
-    return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
-
-
-# What a file may hold: what it should be, in words and as types.
+# The keys of a file: their values in words and as types.
 _FIELDS: Mapping[str, tuple[str, Any]] = {
     "workload": ("a word or a few", str),
     "title": ("a word or a few", str),

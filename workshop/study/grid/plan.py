@@ -1,8 +1,8 @@
-"""Grid studies: every combination of some values, each run at least once. Pure: which trials, and why not.
+"""Plan grid studies: all combinations of some values, each run at least once. Pure except for `plan_here`.
 
-A grid that is too large to run as a whole is sampled, at random or by Optuna (`sampler`). Every cell is run equally
-often in interleaved rounds; then the best ones are repeated, since the best of many measured once owes that to chance,
-too (the optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
+A grid that is too large is sampled, at random or by Optuna (`sampler`). All cells are run equally often in interleaved
+rounds. Then the best cells are repeated, because the best of many cells that were measured once is partly lucky (the
+optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
 """
 
 from __future__ import annotations
@@ -10,65 +10,78 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.store.records import Trial
-from workshop.study.estimate import SECONDS
+from workshop.runtime import client
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid import options
-from workshop.study.grid import seeds as seeding
-from workshop.study.grid.seeds import with_seeds
+from workshop.study.grid import verdict as seeding
 from workshop.study.scaling.plan import REPEATS, scaling_of
-from workshop.study.trials import Cell, description, interleave
+from workshop.study.trials import Cell, Plan
+
+MOST_LIMIT = 10_000  # cells, or trials of a sampler
+LONGEST_TITLE = 200  # characters
+MOST_BEST = 50  # cells that are repeated
+SAMPLERS = ("tpe", "random")
+DEFAULT_BEST = {"cells": 2, "repeats": 3}  # the default repeats of the best cells
+
+
+def read_sampler(requested: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Name, trials and seed of a sampler, completed with defaults; None for no sampler. Raises BadInput."""
+    if requested is None:
+        return None
+    _only("sampler", requested, ("name", "trials", "seed"))
+    name = requested.get("name", "tpe")
+    if name not in SAMPLERS:
+        raise BadInput(f"sampler is {str(name)[:60]!r}: it should be {' or '.join(SAMPLERS)}.")
+    trials = between("trials of the sampler", requested.get("trials", 20), 1, MOST_LIMIT)
+    return {"name": name, "trials": trials, "seed": between("seed", requested.get("seed", 0), 0, 2**31 - 1)}
+
+
+def read_best(requested: Mapping[str, Any] | None) -> dict[str, int] | None:
+    """The numbers of best cells and repeats, completed with defaults; None for no repeats. Raises BadInput."""
+    if requested is None:
+        return None
+    _only("best", requested, ("cells", "repeats"))
+    cells = between("cells of best", requested.get("cells", 2), 0, MOST_BEST)
+    repeats = between("repeats of best", requested.get("repeats", 3), 1, REPEATS)
+    return {"cells": cells, "repeats": repeats} if cells else None
+
+
+def _only(what: str, requested: Mapping[str, Any], names: Sequence[str]) -> None:
+    odd = next((str(name) for name in requested if name not in names), None)
+    if odd is not None:
+        raise BadInput(f"{what} has no setting {odd[:60]!r}; it has {words.listed(names)}.")
+
+
+def read_title(text: str) -> str:
+    """The title of a study without surrounding blanks. Raises BadInput."""
+    words_of = text.strip()
+    if len(words_of) > LONGEST_TITLE:
+        raise BadInput(f"The title has {len(words_of)} characters; it should have at most {LONGEST_TITLE}.")
+    if not words_of.isprintable():
+        raise BadInput("The title has characters that can't be shown; it should be one line of words.")
+    return words_of
+
+
+def between(name: str, value: Any, least: int, most: int) -> int:
+    """A whole number within these bounds. Raises BadInput."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise BadInput(f"{name} is {str(value)[:60]}: it should be a whole number from {least:,} to {most:,}.")
+    return value
+
 
 KIND = "grid"
 MOST = 500  # cells that a study runs unless somebody sets a limit
 TRIED = 2000  # points that are tried for one whose params fit together
-ASKED = 15.0  # seconds for asking about placements beforehand; what is left is found when it is run
-
-
-@dataclass(frozen=True)
-class GridStudy:
-    """What was asked for, checked: see `plan`."""
-
-    workload: str
-    axes: Mapping[str, Sequence[Any]]
-    params: Mapping[str, Any]  # of all trials, but for what is varied
-    placement: Mapping[str, Any]
-    rate: str  # the metric that is compared
-    unit: str
-    repeats: int
-    best: Mapping[str, int] | None  # cells, repeats
-    sampler: Mapping[str, Any] | None  # name, trials, seed
-    limit: Mapping[str, int] | None  # cells, seed
-    shared: bool
-    title: str
-    seeds: bool  # whether each repeat has a seed of its own
-    cells: tuple[Cell, ...]  # none for a sampler, which chooses while the study goes on
-
-    def description(self) -> dict[str, Any]:
-        return description(self, "workload", "cells", *(() if self.seeds else ("seeds",)))
-
-    def trials(self) -> list[Trial]:
-        """The first rounds: all cells once, and then those that can be, each round beginning with another one."""
-        first = interleave(self.cells, 1)
-        able = [cell for cell in self.cells if not cell.why]
-        turned = able[1:] + able[:1]
-        rest = interleave(turned, self.repeats - 1, len(first) + 1, 2) if able else []
-        return with_seeds([*first, *rest], self.description())
-
-    def runs(self) -> int:
-        """How many runs it takes in all, as far as one can tell beforehand."""
-        if self.sampler:
-            cells = min(self.sampler["trials"], axes_of.count(self.axes))
-        else:
-            cells = sum(not cell.why for cell in self.cells)
-        return cells * self.repeats + again(self.best, self.repeats, cells)
+CHECK_SECONDS = 15.0  # seconds for checking placements beforehand; the others are checked when they are run
 
 
 def plan(
@@ -87,66 +100,114 @@ def plan(
     compare: str = "",
     seeds: bool = False,
     seconds: float = SECONDS,
-) -> GridStudy:
-    """A study over `axes` (name -> values) of the params that were given and a placement. Raises BadInput.
+) -> Plan:
+    """A study over `axes` (name -> values) of the given params and a placement. Raises BadInput.
 
-    `best` ({"cells", "repeats"}): so many of the best cells are repeated until each was run so often. `sampler`
-    ({"name", "trials", "seed"}) chooses the cells while the study goes on; `limit` takes so many at random, drawn with
-    `seed`. `shared`: where the ranks are varied, they divide the work of a step (`Scaling.share`) among them, as in a
-    scaling study. `compare` names the metric by which cells are compared, the more the better, in place of how fast
-    they are; with `seeds` every repeat has a seed of its own. `seconds`: how long a run is likely to take, to say how
-    long too many would.
+    `best` ({"cells", "repeats"}) repeats so many of the best cells until each has so many runs. `sampler` ({"name",
+    "trials", "seed"}) chooses the cells while the study goes on. `limit` takes so many random cells, drawn with `seed`.
+    `shared`: if the ranks are varied, they divide the work of a step (`Scaling.share`) as in a scaling study. `compare`
+    names a metric to compare cells by, instead of their speed; more is better. `seeds` gives each repeat its own seed.
+    `seconds` is the estimated time of a run, for the message about too large grids.
     """
     scaling = scaling_of(workload)
     metric = seeding.metric(compare.strip())
-    repeats = options.between("repeats", repeats, 1, REPEATS)
+    repeats = between("repeats", repeats, 1, REPEATS)
     values = axes_of.read_axes(axes, workload)
     if seeds:
         seeding.check(workload, values)
     shared = shared and "ranks" in values and bool(scaling.share)
-    given = {**scaling.strong, **params} if shared else dict(params)
-    base = _base(workload, values, given)
+    values_set = {**scaling.strong, **params} if shared else dict(params)
+    base = _base(workload, values, values_set)
     where = placement.as_json()
-    chosen = options.sampler(sampler)
-    limited = None if limit is None else {"cells": options.between("limit", limit, 1, options.MOST_LIMIT), "seed": seed}
+    chosen = read_sampler(sampler)
+    limited = None if limit is None else {"cells": between("limit", limit, 1, MOST_LIMIT), "seed": seed}
     if limited and chosen:
         raise BadInput("A study has either a limit or a sampler, which has its own number of trials; leave one out.")
-    found: list[Cell] = []
+    cells: list[Cell] = []
     if not chosen:
         total = axes_of.count(values)
         if limited is None and total > MOST:
             raise BadInput(_too_many(values, total, repeats, seconds))
         at = axes_of.sample(values, limited["cells"], seed) if limited else axes_of.points(values)
-        found = [axes_of.cell(point, workload, base, where, shared) for point in at]
-        _some_can_be(found)
-    own = {name.removeprefix(axes_of.PARAM) for name in axes_of.params_at(dict.fromkeys(values))}
-    return GridStudy(
-        workload.name,
-        values,
-        {name: value for name, value in base.items() if name not in own},
-        {name: value for name, value in where.items() if name not in values},
-        metric or scaling.rate,
-        metric.replace("_", " ") if metric not in ("", scaling.rate) else scaling.unit,
-        repeats,
-        options.best(best),
-        chosen,
-        limited,
-        shared,
-        options.title(title),
-        seeds,
-        tuple(found),
-    )
+        cells = [axes_of.cell(point, workload, base, where, shared) for point in at]
+        _some_can_be(cells)
+    varied_params = {name.removeprefix(axes_of.PARAM) for name in axes_of.params_at(dict.fromkeys(values))}
+    settings = {
+        "axes": values,
+        "params": {name: value for name, value in base.items() if name not in varied_params},
+        "placement": {name: value for name, value in where.items() if name not in values},
+        "rate": metric or scaling.rate,
+        "unit": metric.replace("_", " ") if metric not in ("", scaling.rate) else scaling.unit,
+        "repeats": repeats,
+        "best": read_best(best),
+        "sampler": chosen,
+        "limit": limited,
+        "shared": shared,
+        "title": read_title(title),
+        **({"seeds": True} if seeds else {}),
+    }
+    return Plan(KIND, workload.name, settings, tuple(cells), repeats)
+
+
+def options(
+    *,
+    repeats: int = 1,
+    best: int = 2,
+    best_repeats: int = 3,
+    sampler: str | None = None,
+    trials: int | None = None,
+    limit: int | None = None,
+    seed: int = 0,
+    weak: bool = False,
+    compare: str = "",
+    seeds: bool = False,
+    title: str = "",
+) -> dict[str, Any]:
+    """The options of `plan` from those of a command or a notebook. Raises BadInput."""
+    if trials is not None and sampler is None:
+        raise BadInput(
+            f"--trials {trials} says how many cells a sampler chooses; add --sampler tpe, or use --limit {trials}."
+        )
+    chooses = {"name": sampler, "seed": seed} | ({} if trials is None else {"trials": trials})
+    return {
+        "repeats": repeats,
+        "best": {"cells": best, "repeats": best_repeats},
+        "sampler": None if sampler is None else chooses,
+        "limit": limit,
+        "seed": seed,
+        "shared": not weak,
+        "compare": compare,
+        "seeds": bool(seeds),
+        "title": title,
+    }
+
+
+def plan_here(
+    store: Store,
+    session: SessionRecord | None,
+    workload: Workload,
+    axes: Mapping[str, Any],
+    params: Mapping[str, Any],
+    placement: Placement,
+    options: Mapping[str, Any],
+) -> Plan:
+    """A study for a session (None: a private one). Raises BadInput, also for files that can't be read."""
+    planned = plan(workload, axes, params, placement, seconds=seconds_each(store, workload.name, {})[0], **options)
+    some = some_cell(planned, workload)
+    if workload.inputs:
+        workload.inputs(workload.check(some.params), client.artifacts_of(store))
+    return check_placements(planned, lambda place: client.placement_in(session, place.as_json()))
 
 
 def check_placements(
-    study: GridStudy,
+    study: Plan,
     check: Callable[[Placement], object],
-    seconds: float = ASKED,
+    seconds: float = CHECK_SECONDS,
     clock: Callable[[], float] = time.monotonic,
-) -> GridStudy:
-    """The same study, whose cells with a placement that `check` refuses say so. Raises BadInput with the words of the
-    refusal where that leaves none, or where a sampler's only placement is refused."""
-    only = not study.cells and not any(axis in axes_of.PLACING for axis in study.axes)
+) -> Plan:
+    """The same study. Cells whose placement `check` refuses get the reason. Raises BadInput with that reason if no cell
+    is left, or if the only placement of a sampler is refused."""
+    only = not study.cells and not any(axis in axes_of.PLACING for axis in study.settings["axes"])
     if only and (why := _answer(check, Placement.parse(study.placement))):
         raise BadInput(why)
     until = clock() + seconds
@@ -161,12 +222,13 @@ def check_placements(
     return replace(study, cells=tuple(cells))
 
 
-def some_cell(study: GridStudy, workload: Workload) -> Cell:
+def some_cell(study: Plan, workload: Workload) -> Cell:
     """The first cell that can be run. Raises BadInput with the reason of the first cell where none can be run."""
     first: Cell | None = None
-    over = (study.params, study.placement, study.shared)
-    found = study.cells or (axes_of.cell(point, workload, *over) for point in axes_of.points(study.axes))
-    for cell in itertools.islice(found, TRIED):
+    over = (study.params, study.placement, study.settings["shared"])
+    points = axes_of.points(study.settings["axes"])
+    candidates = study.cells or (axes_of.cell(point, workload, *over) for point in points)
+    for cell in itertools.islice(candidates, TRIED):
         if not cell.why:
             return cell
         first = first or cell
@@ -174,7 +236,7 @@ def some_cell(study: GridStudy, workload: Workload) -> Cell:
     raise BadInput(f"No cell can be run: {first.label}: {first.why}")
 
 
-def again(best: Mapping[str, int] | None, repeats: int, cells: int) -> int:
+def repeat_count(best: Mapping[str, int] | None, repeats: int, cells: int) -> int:
     """How many runs repeating the best cells takes, if they stay the best."""
     return min(best["cells"], cells) * max(best["repeats"] - repeats, 0) if best else 0
 
@@ -184,7 +246,7 @@ def _answer(check: Callable[[Placement], object], placement: Placement) -> str:
         check(placement)
     except BadInput as error:
         return " ".join(str(error).split())
-    except WorkshopError:  # nobody answered in time: the run itself will tell
+    except WorkshopError:  # no answer in time: the run itself will show it
         return ""
     return ""
 
@@ -195,12 +257,12 @@ def _some_can_be(cells: Sequence[Cell]) -> None:
         raise BadInput(f"{each}: {cells[0].label}: {cells[0].why}")
 
 
-def _base(workload: Workload, axes: Mapping[str, Sequence[Any]], given: Mapping[str, Any]) -> dict[str, Any]:
-    """All params; those that are varied have the first values that fit together. Raises BadInput where none do."""
+def _base(workload: Workload, axes: Mapping[str, Sequence[Any]], values_set: Mapping[str, Any]) -> dict[str, Any]:
+    """All params, with the first combination of varied values that is valid. Raises BadInput if none is."""
     first: BadInput | None = None
     for point in itertools.islice(axes_of.points(axes), TRIED):
         try:
-            return workload.check({**given, **axes_of.params_at(point)}).model_dump(mode="json")
+            return workload.check({**values_set, **axes_of.params_at(point)}).model_dump(mode="json")
         except BadInput as error:
             first = first or error
     assert first is not None, "every axis has a value"

@@ -1,8 +1,8 @@
-"""Which cell of a grid to try next, where not all are: at random, or by Optuna's tree-structured Parzen estimator.
+"""Choose the next cell of a sampled grid, at random or by Optuna's tree-structured Parzen estimator.
 
-TPE (Bergstra, Bardenet, Bengio and Kégl, Algorithms for Hyper-Parameter Optimization, NIPS 2011) models where good and
-where bad cells lie, and tries where good ones are likeliest. Its state is rebuilt from what the store has, each time,
-with a seed of its own for each number of cells tried: so whoever goes on after a crash decides alike.
+TPE (Bergstra, Bardenet, Bengio and Kégl, Algorithms for Hyper-Parameter Optimization, NIPS 2011) models the
+distributions of good and of bad cells and tries a cell that is likely to be good. The sampler is rebuilt from the
+stored trials for each choice, with a seed that depends on their number. So a resumed study makes the same choices.
 """
 
 from __future__ import annotations
@@ -19,38 +19,39 @@ from workshop.study.results import CellResult, cell_key
 if TYPE_CHECKING:
     import optuna
 
-ASKED = 60  # times that Optuna is asked for a cell that is new and can be
-DRAWN = 2000  # cells that are looked at where it gives none
+ATTEMPTS = 60  # times that Optuna is asked for a cell that is new and can be
+SAMPLED = 2000  # cells that are looked at where it gives none
 FIRST = (4, 10)  # least and most cells at random before there is a model
 
 
 def propose(
     axes: axes_of.Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult], able: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """The point to try next: one that hasn't been and that `able` says can be; None where none is found.
+    """The next point to try: a new point that `able` accepts; None if there is none.
 
     `sampler` has name, trials and seed; `tried` are the cells so far, in their order.
     """
-    seen = {_key(cell.point) for cell in tried}
-    if len(seen) >= axes_of.count(axes):
+    tried_keys = {_key(cell.point) for cell in tried}
+    if len(tried_keys) >= axes_of.count(axes):
         return None
-    study, distributions = _study(axes, sampler, tried)
-    for _ in range(ASKED):
-        asked = study.ask(distributions)
-        point = _point(axes, asked.params)
-        if _key(point) not in seen and able(point):
+    by_index = {name: sorted(values) if _ordered(values) else list(values) for name, values in axes.items()}
+    study, distributions = _study(by_index, sampler, tried)
+    for _ in range(ATTEMPTS):
+        suggestion = study.ask(distributions)
+        point = {name: values[suggestion.params[name]] for name, values in by_index.items()}
+        if _key(point) not in tried_keys and able(point):
             return point
-        study.tell(asked, state=_states().FAIL)  # which neither counts for the model nor comes again for that
+        study.tell(suggestion, state=_states().FAIL)  # which neither counts for the model nor comes again for that
     draw = random.Random(sampler["seed"] * 1_000_003 + len(tried))
-    others = axes_of.sample(axes, DRAWN, draw.randrange(2**31))
+    others = axes_of.sample(axes, SAMPLED, draw.randrange(2**31))
     draw.shuffle(others)
-    return next((point for point in others if _key(point) not in seen and able(point)), None)
+    return next((point for point in others if _key(point) not in tried_keys and able(point)), None)
 
 
 def _study(
     axes: axes_of.Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult]
 ) -> tuple[optuna.Study, dict[str, Any]]:
-    """An Optuna study that holds all cells so far, as if Optuna had chosen them."""
+    """An Optuna study that contains all cells so far."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -59,23 +60,26 @@ def _study(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
         first = min(max(sampler["trials"] // 4, FIRST[0]), FIRST[1])
-        of: optuna.samplers.BaseSampler = (
+        optuna_sampler: optuna.samplers.BaseSampler = (
             optuna.samplers.RandomSampler(seed=seed)
             if sampler["name"] == "random"
             else optuna.samplers.TPESampler(seed=seed, n_startup_trials=first, multivariate=True)
         )
-        study = optuna.create_study(direction="maximize", sampler=of)
+        study = optuna.create_study(direction="maximize", sampler=optuna_sampler)
         for cell in tried:
-            if (indices := _indices(axes, cell.point)) is not None:
-                study.add_trial(_told(cell, indices, distributions))
+            if all(cell.point.get(name) in values and name in cell.point for name, values in axes.items()):
+                indices = {name: list(values).index(cell.point[name]) for name, values in axes.items()}
+                study.add_trial(_optuna_trial(cell, indices, distributions))
     return study, distributions
 
 
-def _told(cell: CellResult, indices: Mapping[str, int], distributions: Mapping[str, Any]) -> optuna.trial.FrozenTrial:
-    """A cell as Optuna knows it: measured, pruned at a rate, or failed."""
+def _optuna_trial(
+    cell: CellResult, indices: Mapping[str, int], distributions: Mapping[str, Any]
+) -> optuna.trial.FrozenTrial:
+    """A cell as an Optuna trial: measured, pruned at a rate, or failed."""
     import optuna
 
-    shape = {"params": dict(indices), "distributions": dict(distributions)}
+    shape: dict[str, Any] = {"params": dict(indices), "distributions": dict(distributions)}
     if cell.rates:
         return optuna.trial.create_trial(value=median(cell.rates), **shape)
     if cell.status == "pruned":
@@ -91,7 +95,7 @@ def _states() -> Any:
 
 
 def _distribution(values: Sequence[Any]) -> Any:
-    """Values by their index: numbers in their order, so that neighbours are alike; anything else has no order."""
+    """The distribution of indices of values: ordered for numbers, categorical for others."""
     import optuna
 
     if _ordered(values):
@@ -101,22 +105,6 @@ def _distribution(values: Sequence[Any]) -> Any:
 
 def _ordered(values: Sequence[Any]) -> bool:
     return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-
-
-def _by_index(values: Sequence[Any]) -> list[Any]:
-    return sorted(values) if _ordered(values) else list(values)
-
-
-def _point(axes: axes_of.Axes, indices: Mapping[str, int]) -> dict[str, Any]:
-    return {name: _by_index(values)[indices[name]] for name, values in axes.items()}
-
-
-def _indices(axes: axes_of.Axes, point: Mapping[str, Any]) -> dict[str, int] | None:
-    """None for a point that isn't of this grid."""
-    try:
-        return {name: _by_index(values).index(point[name]) for name, values in axes.items()}
-    except (KeyError, ValueError):
-        return None
 
 
 def _key(point: Mapping[str, Any]) -> str:

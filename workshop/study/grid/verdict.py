@@ -1,18 +1,26 @@
-"""What a grid says: verdict, why and next, from its cells. Pure.
+"""The verdict of a grid, with why and next. Pure.
 
-It names a winner where the repeats allow that, and says so where they don't: cells whose ranges overlap may be equally
-fast. What an axis does by itself is told, too.
+It names a winner only if the repeats are sufficient. Cells whose ranges overlap may be equally fast. It also says how
+much each axis matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean, stdev
+from typing import Any
 
 from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.extension import Workload
+from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
-from workshop.study.effects import effects
-from workshop.study.results import CellResult
+from workshop.study.results import CellResult, effects
 from workshop.study.scaling.plan import REPEATS
+from workshop.study.trials import SEED
 
 LISTED = 3  # cells that a sentence names
 MOST_BEST = 9  # cells that it advises to repeat
@@ -29,26 +37,32 @@ def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str
     most, least = ("fastest", "slowest") if unit.endswith("/s") else ("best", "worst")
     why = [_reached(best, unit), _against(best, order[-1], unit, usual, least)]
     if len(tied) == len(order):
-        said = f"No difference is sure: all {len(order)} cells are within what repeats differ by."
+        sentence = f"No difference is sure: all {len(order)} cells are within what repeats differ by."
     elif len(tied) > 1:
-        others = words.listed([cell.label for cell in tied[1 : LISTED + 1]] + _rest(len(tied) - 1 - LISTED))
-        said = f"{words.capital(best.label)}: {_rate(best, unit)}; but it is not sure that {others} can't do as much."
+        names, more = [cell.label for cell in tied[1 : LISTED + 1]], len(tied) - 1 - LISTED
+        others = words.listed([*names, f"{more} more"] if more > 0 else names)
+        sentence = (
+            f"{words.capital(best.label)}: {_rate(best, unit)}; but it is not sure that {others} can't do as much."
+        )
         why.insert(1, f"{_reached(second, unit)[:-1]}: the ranges overlap.")
     else:
         times = (best.median or 0.0) / (second.median or 1.0)
-        said = f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}x the next, {second.label}."
+        sentence = (
+            f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}x the next, {second.label}."
+        )
     why += mattered(cells, usual) + _cautions(cells, order)
-    return {"verdict": said, "why": " ".join(why), "next": _next(tied, order, finished, command)}
+    return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, order, finished, command)}
 
 
 def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     """A sentence on how much each of several axes makes by itself."""
-    there = [cell for cell in cells if cell.median]
-    found = effects([cell.point for cell in there], [cell.median or 0.0 for cell in there])
-    if len(found) < 2:
+    measured = [cell for cell in cells if cell.median]
+    axis_effects = effects([cell.point for cell in measured], [cell.median or 0.0 for cell in measured])
+    if len(axis_effects) < 2:
         return []
     parts = [
-        f"{one.axis} {one.factor:.2f}x" if one.factor > 1 + 2 * usual else f"{one.axis} nothing sure" for one in found
+        f"{effect.axis} {effect.factor:.2f}x" if effect.factor > 1 + 2 * usual else f"{effect.axis} nothing sure"
+        for effect in axis_effects
     ]
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
 
@@ -57,9 +71,9 @@ def _too_little(cells: Sequence[CellResult], order: Sequence[CellResult], unit: 
     failed = [cell for cell in cells if cell.status == "failed"]
     going_on = "Mend that, then start the study again." if finished else "Let the study go on."
     if order:
-        said = f"Only one cell was measured: {order[0].label}, {_rate(order[0], unit)}."
+        sentence = f"Only one cell was measured: {order[0].label}, {_rate(order[0], unit)}."
         why = " ".join(["A comparison takes two cells.", *_cautions(cells, [])])
-        return {"verdict": said, "why": why, "next": "Vary more." if finished and not failed else going_on}
+        return {"verdict": sentence, "why": why, "next": "Vary more." if finished and not failed else going_on}
     if cells and len(failed) == len(cells):
         why = f"All {len(cells)} cells failed. {words.capital(failed[0].label)}: {failed[0].why.rstrip('.')}."
         return {"verdict": "Nothing could be measured.", "why": why, "next": going_on}
@@ -83,20 +97,20 @@ def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: boo
 
 
 def _cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
-    """What the figures don't tell."""
-    said = []
+    """Sentences on what the results don't show."""
+    sentences = []
     if order and all(len(cell.rates) == 1 for cell in order):
-        said.append(
+        sentences.append(
             "Each was measured once, so chance isn't known; differences below "
             f"{words.percent(results.NOISE)} are taken for it."
         )
     failed = [cell for cell in cells if cell.status == "failed"]
     if failed:
-        said.append(f"{words.count(len(failed), 'cell')} failed; {failed[0].label}: {failed[0].why.rstrip('.')}.")
+        sentences.append(f"{words.count(len(failed), 'cell')} failed; {failed[0].label}: {failed[0].why.rstrip('.')}.")
     pruned = sum(cell.status == "pruned" for cell in cells)
     if pruned:
-        said.append(f"{words.count(pruned, 'cell')} ended early as hopeless.")
-    return said
+        sentences.append(f"{words.count(pruned, 'cell')} ended early as hopeless.")
+    return sentences
 
 
 def _reached(cell: CellResult, unit: str) -> str:
@@ -104,8 +118,8 @@ def _reached(cell: CellResult, unit: str) -> str:
 
 
 def _against(best: CellResult, worst: CellResult, unit: str, usual: float, least: str) -> str:
-    found = results.ratio(best, worst, usual)
-    times = f"{found.value:.2f}x" if found else ""
+    ratio = results.ratio(best, worst, usual)
+    times = f"{ratio.value:.2f}x" if ratio else ""
     return f"The {least}, {worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times} between them."
 
 
@@ -119,5 +133,72 @@ def _rate(cell: CellResult, unit: str) -> str:
     return f"{words.rate(cell.median or 0.0)} {unit}"
 
 
-def _rest(number: int) -> list[str]:
-    return [f"{number} more"] if number > 0 else []
+AGREED = 5  # seeds that all have to say the same before it is called sure
+_METRIC = re.compile(r"[a-z][a-z0-9_]{0,59}")
+
+
+def metric(name: str) -> str:
+    """The checked name of the metric to compare by. Raises BadInput."""
+    if name and not _METRIC.fullmatch(name):
+        raise BadInput(f"compare is {name[:60]!r}; it should be the name of a metric, such as held_out_accuracy.")
+    return name
+
+
+def check(workload: Workload, axes: Mapping[str, Any]) -> None:
+    """Raises BadInput if repeats can't have different seeds."""
+    if SEED not in workload.params.model_fields:
+        raise BadInput(f"{workload.name} has no seed, so its repeats can't have one each; leave seeds out.")
+    if SEED in axes:
+        raise BadInput("seed is varied already, so repeats can't have one each; leave out one of the two.")
+
+
+def seed_by_seed(
+    texts: Mapping[str, str],
+    cells: Sequence[CellResult],
+    trials: Iterable[Trial],
+    runs: Mapping[int, RunRecord],
+    study: StudyRecord,
+    command: str = "",
+) -> dict[str, str]:
+    """The verdict (`texts`) of a study whose repeats have seeds, with a comparison of the two best cells seed by seed.
+    It can show a difference also where the ranges of the repeats overlap. `command` runs the best cell.
+
+    With the same seed two cells have the same luck (in the S-GAN, the same labelled images), so their differences
+    scatter less than their values. If two cells are equally good, all of n seeds favour the same cell with a
+    probability of 1 / 2^(n-1) (the sign test: Conover, Practical nonparametric statistics, 1999, section 3.4).
+    """
+    order = results.ranked(cells)
+    differences = _differences(order[:2], trials, runs, study.description["rate"])
+    if len(differences) < 2:
+        return dict(texts)
+    (best, second), number = order[:2], len(differences)
+    better = sum(difference > 0 for difference in differences)
+    why = (
+        f"Seed by seed, {best.label} did better than {second.label} {better} of {number} times, "
+        f"by {fmean(differences):.3g} ± {stdev(differences) / math.sqrt(number):.2g} on average "
+        "(the mean's standard error)."
+    )
+    result = {**texts, "why": f"{why} {texts['why']}"}
+    if better == number >= AGREED and len(results.ties(cells)) == 2:
+        result["verdict"] = (
+            f"{words.capital(best.label)} is better than {second.label} with every one of {number} seeds: "
+            f"{best.median:.3g} against {second.median:.3g} {study.description['unit']}, at the median."
+        )
+        result["why"] = f"{why} By chance all {number} would agree once in {2 ** (number - 1)} times. {texts['why']}"
+        if study.finished_at is not None and command:
+            result["next"] = f"Use it: {command}"
+    return result
+
+
+def _differences(
+    cells: Sequence[CellResult], trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str
+) -> list[float]:
+    """The differences between two cells, for each seed with which both were measured."""
+    values_by_cell: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+    for trial in trials:
+        if (value := results.rate_of(runs.get(trial.run_id or 0), rate)) is not None:
+            values_by_cell[results.cell_key(trial.label, trial.point)][trial.repeat] = value
+    if len(cells) < 2:
+        return []
+    first, other = (values_by_cell[results.cell_key(cell.label, cell.point)] for cell in cells)
+    return [first[repeat] - other[repeat] for repeat in sorted(first.keys() & other.keys())]

@@ -1,17 +1,20 @@
-"""What learners are asked to predict in each step, and how near they came. Pure."""
+"""Questions to learners, their guesses, and how near these are. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.study.guided.guide import Events
+from workshop.study.guided.step_results import StepResults, gain, name
+from workshop.study.results import ranked
 
-NEAR = 0.15  # of what was measured: a guess within that was right
-SHOWN = "shown"  # value of somebody who would rather see than guess
+NEAR = 0.15  # share of the measured value within which a guess is right
+LOOKED = "shown"  # stored key for learners who looked without a guess
 
 # x: times as fast; %: a percentage; points between two percentages; a count of something, or megabytes.
 Unit = Literal["x", "%", "points", "threads", "MB"]
@@ -39,35 +42,35 @@ class ChoiceGuess:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came out: a number, or the one that won and those that may be as good."""
+    """The measured answer: a number, or the best option and options that may be equally good."""
 
     value: float | str
     ties: tuple[str, ...] = ()
-    margin: float = 0.0  # of a number: what it may be off by
+    margin: float = 0.0  # uncertainty of a number
 
 
 Ask = NumberGuess | ChoiceGuess
 
 
 def about(study_id: int, step: str) -> str:
-    """Under which name a guess is kept."""
+    """The name under which a guess is stored."""
     return f"study/{study_id}/{step}"
 
 
 def check(ask: Ask, value: Any) -> float | str:
-    """A guess as it is kept. Raises BadInput for one that doesn't answer the question."""
+    """A guess in the form in which it is stored. Raises BadInput for an invalid guess."""
     if isinstance(ask, ChoiceGuess):
         if value not in ask.options:
             raise BadInput(f"The guess is {str(value)[:40]!r}; it should be {words.listed(ask.options)}.")
-        return value
+        return str(value)
     usable = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
     if not usable or not ask.low <= value <= ask.high:
         raise BadInput(f"The guess is {str(value)[:40]}; it should be a number from {ask.low:g} to {ask.high:g}.")
     return float(value)
 
 
-def said(ask: Ask, value: float | str) -> str:
-    """A guess or an answer as people write it: 1.5x, 40 %, 25 threads, 3 MB."""
+def in_words(ask: Ask, value: float | str) -> str:
+    """A guess or an answer in words: 1.5x, 40 %, 25 threads, 3 MB."""
     if isinstance(ask, ChoiceGuess) or isinstance(value, str):
         return str(value)
     number = f"{value:.2f}" if ask.unit == "x" else words.short(value)
@@ -75,7 +78,7 @@ def said(ask: Ask, value: float | str) -> str:
 
 
 def right(ask: Ask, guess: float | str, answer: Answer) -> bool:
-    """Whether a guess was as good as one can tell."""
+    """Whether a guess is right within the uncertainty."""
     if isinstance(guess, str) or isinstance(answer.value, str):
         return guess == answer.value or guess in answer.ties
     slack = max(NEAR * abs(answer.value), answer.margin)
@@ -83,35 +86,35 @@ def right(ask: Ask, guess: float | str, answer: Answer) -> bool:
 
 
 def score(ask: Ask, guess: float | str, answer: Answer) -> str:
-    """One sentence: what was guessed and what was measured."""
-    told, measured = said(ask, guess), said(ask, answer.value)
+    """One sentence with the guess and the measured answer."""
+    guess_text, measured = in_words(ask, guess), in_words(ask, answer.value)
     if isinstance(guess, str) or isinstance(answer.value, str):
         if guess == answer.value:
-            return f"You guessed {told}, and so it is."
+            return f"You guessed {guess_text}, and so it is."
         if guess in answer.ties:
-            return f"You guessed {told}. Measured: {measured}, but the two can't be told apart, so you are right."
-        return f"You guessed {told}. Measured: {measured}."
+            return f"You guessed {guess_text}. Measured: {measured}, but the two can't be told apart, so you are right."
+        return f"You guessed {guess_text}. Measured: {measured}."
     if right(ask, guess, answer):
-        return f"You guessed {told}, measured {measured}: that is near enough."
+        return f"You guessed {guess_text}, measured {measured}: that is near enough."
     more = guess - answer.value
-    if ask.unit in ("x", "points") or answer.value <= 0:
-        return f"You guessed {told}, measured {measured}: {'too high' if more > 0 else 'too low'}."
+    if getattr(ask, "unit", "") in ("x", "points") or answer.value <= 0:
+        return f"You guessed {guess_text}, measured {measured}: {'too high' if more > 0 else 'too low'}."
     by = max(guess, answer.value) / max(min(guess, answer.value), 1e-9)
     far = (
         f"{by:.1f} times too {'high' if more > 0 else 'low'}"
         if by < 100
         else f"far too {'high' if more > 0 else 'low'}"
     )
-    return f"You guessed {told}, measured {measured}: {far}."
+    return f"You guessed {guess_text}, measured {measured}: {far}."
 
 
-def kept(value: Any) -> float | str | None:
-    """The guess itself from what the store has; None for somebody who only wanted to see."""
+def stored_guess(value: Any) -> float | str | None:
+    """The guess from its stored form; None for somebody who only looked."""
     return value.get("guess") if isinstance(value, dict) else None
 
 
 def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple[str, int]]:
-    """How many guessed what: each choice, or numbers in at most so many equal spans."""
+    """The number of guesses for each option, or for at most `most` equal ranges of numbers."""
     if isinstance(ask, ChoiceGuess):
         return [(option, sum(guess == option for guess in guesses)) for option in ask.options]
     numbers = sorted(float(guess) for guess in guesses if not isinstance(guess, str))
@@ -119,12 +122,57 @@ def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple
         return []
     low, high = numbers[0], numbers[-1]
     if len(set(numbers)) <= most:
-        return [(said(ask, number), numbers.count(number)) for number in sorted(set(numbers))]
+        return [(in_words(ask, number), numbers.count(number)) for number in sorted(set(numbers))]
     width = (high - low) / most
-    found = [0] * most
+    counts = [0] * most
     for number in numbers:
-        found[min(int((number - low) / width), most - 1)] += 1
+        counts[min(int((number - low) / width), most - 1)] += 1
     return [
-        (f"{said(ask, low + place * width)} to {said(ask, low + (place + 1) * width)}", count)
-        for place, count in enumerate(found)
+        (f"{in_words(ask, low + place * width)} to {in_words(ask, low + (place + 1) * width)}", count)
+        for place, count in enumerate(counts)
     ]
+
+
+def ask(findings: StepResults, step_key: str) -> Ask:
+    """A step's question. The options of a choice are the cells of the step."""
+    step = findings.setting.guide.step(step_key)
+    if step.number:
+        return NumberGuess(step.question, *step.number)
+    return ChoiceGuess(step.question, tuple(map(name, findings.results(step_key))))
+
+
+def answer(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    """The answer to a step's question; None while it is unknown."""
+    guide = findings.setting.guide
+    answers = {**ANSWERS, **guide.answers}
+    return answers[guide.step(step_key).answer](findings, step_key, events) if findings.done(step_key) else None
+
+
+def _gain(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    order = ranked(findings.results(step_key))
+    if len(order) < 2:
+        return None
+    most = gain(order[0], order[-1])
+    # If chance alone can make such a difference, the guess of no difference is right, too.
+    return Answer(most, margin=findings.chance.usual if findings.differ(order[0], order[-1]) else most - 1)
+
+
+def _winner(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    names = list(map(name, findings.ties(step_key)))
+    return Answer(names[0], tuple(names[1:])) if names else None
+
+
+def _overall_gain(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    measured = [cell for cell in findings.results(step_key) if cell.rates]
+    if len(measured) < 2 or measured[0].point["gave"]:  # the naive start itself may have failed
+        return None
+    return Answer(gain(measured[-1], measured[0]), margin=findings.chance.usual)
+
+
+# Those of any guided study: how many times as fast the best cell is as the worst, which cell is the fastest, and how
+# many times as fast the last stage is as the first.
+ANSWERS: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = {
+    "gain": _gain,
+    "winner": _winner,
+    "whole": _overall_gain,
+}

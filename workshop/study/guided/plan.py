@@ -1,42 +1,95 @@
-"""What the guided study is asked to do, in its quick or its thorough setting; and beginning one."""
+"""Plan a guided study, in its quick or its thorough setting, and begin it."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from workshop import registry
 from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import USUAL_MPI
+from workshop.core.placement import USUAL_MPI, Placement
 from workshop.mpi import inventory
 from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
-from workshop.study.guided.guide import Guide
+from workshop.study.guided.guide import Guide, Step
+from workshop.study.scaling.plan import scaling_of
 from workshop.study.trials import description
+from workshop.study.tune.plan import tuning_of
+
+if TYPE_CHECKING:
+    from workshop.study.guided.step_results import StepResults
+
+
+def naive(cores: int) -> Placement:
+    """The naive start: `mpirun -n 1` of a program that starts a thread for each core. mpirun binds the rank to one
+    core, which all these threads share."""
+    return Placement(ranks=1, map_by="core", bind_to="core", threads=cores)
+
+
+def place(ranks: int, threads: int, cores: int) -> Placement:
+    """Ranks with a core for each thread if there are enough cores, else unbound on all cores."""
+    if ranks * threads <= cores:
+        return Placement(ranks=ranks, cores_per_rank=threads, threads=threads)
+    return Placement(ranks=ranks, threads=threads, bind_to="none", oversubscribe=ranks > cores)
+
+
+def with_variables(placement: Placement, variables: Mapping[str, str]) -> Placement:
+    """The placement with these variables set on its ranks."""
+    return placement.model_copy(update={"environment": dict(sorted({**placement.environment, **variables}.items()))})
+
+
+def key(params: Mapping[str, Any], placement: Mapping[str, Any]) -> str:
+    """A key that is equal for trials that do the same: params, and the placement with all variables of its ranks."""
+    where = Placement.parse(placement)
+    identity = where.as_json() | {"environment": where.rank_environment(), "threads": None}
+    return json.dumps([dict(params), identity], sort_keys=True)
+
+
+def points(findings: StepResults, step: Step) -> Iterator[dict[str, Any]]:
+    """All points of a step's grid."""
+    named = {**findings.setting.values, "means": tuple(step.means)}
+    for values in product(*(named[values] if isinstance(values, str) else values for values in step.vary.values())):
+        yield dict(zip(step.vary, values, strict=True))
+
+
+def crowded(findings: StepResults, point: Mapping[str, Any]) -> bool:
+    """Whether the quick setting leaves a point out, because it has more than two threads for a core."""
+    return findings.setting.quick and point.get("ranks", 0) * point.get("threads", 0) > 2 * findings.setting.cores
+
 
 QUICK, THOROUGH = "quick", "thorough"
 LARGEST = 64  # ranks that any step starts
-EIGHT = 8  # ranks up to which evaluation is compared: one rank alone has to read as many images as all of them
+EIGHT = 8  # most ranks in the comparison of evaluation, in which a single rank reads the images of all
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A guided study's description, checked."""
+    """A guided study's checked description."""
 
     guide: Guide
     setting: str  # quick or thorough
     cores: int  # of the machine that the ranks of all trials share
-    mpis: tuple[str, ...]  # those that are there
-    params: Mapping[str, Any]  # of every trial, `batch` being that of all ranks together
-    steps: str  # those that are wanted, for instance "bc"
+    mpis: tuple[str, ...]  # the installed ones
+    params: Mapping[str, Any]  # of every trial; the param that ranks share is the total
+    steps: str  # the chosen steps, for instance "bc"
     rate: str  # the metric that is compared
     unit: str
+
+    @property
+    def kind(self) -> str:
+        return self.guide.kind
+
+    @property
+    def workload(self) -> str:
+        return self.guide.workload
 
     @property
     def name(self) -> str:
@@ -58,7 +111,7 @@ class Setting:
 
     @cached_property
     def values(self) -> Mapping[str, tuple[int, ...]]:
-        """The values of axes that depend on the machine, by the names that steps have for them."""
+        """The values of axes that depend on the machine, by their names in the steps."""
         cores, threads = self.cores, _numbers(self.cores, self.quick)
         ranks = tuple(number for number in threads if number <= LARGEST)
         few = tuple(number for number in ranks if number <= max(cores, 2))
@@ -75,51 +128,50 @@ class Setting:
         return {**description(self, "guide"), "steps": list(self.steps), "title": self.guide.title}
 
     def trials(self) -> list[Trial]:
-        """None to begin with: each step is planned when those before it have been run."""
+        """No trials: each step is planned when the steps before it have been run."""
         return []
 
     @classmethod
     def read(cls, guide: Guide, description: Mapping[str, Any]) -> Setting:
         """A setting from what the store has."""
-        told = {name: description[name] for name in cls.__dataclass_fields__ if name != "guide"}
-        return cls(guide, **{**told, "mpis": tuple(told["mpis"]), "steps": "".join(told["steps"])})
+        fields = {name: description[name] for name in cls.__dataclass_fields__ if name != "guide"}
+        return cls(guide, **{**fields, "mpis": tuple(fields["mpis"]), "steps": "".join(fields["steps"])})
 
     def wanting(self, steps: str, mpis: Iterable[str] | None = None) -> Setting:
-        """The same with these steps wanted now, and the MPIs that are there by now."""
+        """The same study with these steps and MPIs."""
         return replace(self, steps=self.guide.chosen(steps), mpis=self.mpis if mpis is None else in_order(mpis))
 
 
 def plan(
     guide: Guide,
-    given: Mapping[str, Any],
+    given_params: Mapping[str, Any],
     cores: int,
     mpis: Iterable[str] = (USUAL_MPI,),
     *,
     thorough: bool = False,
     steps: str | None = None,
 ) -> Setting:
-    """A guided study of some `steps` (None: all) from the workload's params that were `given`; `batch` is that of all
-    ranks together. Raises BadInput with one sentence."""
-    of = workload(guide.workload)
-    if of.scaling is None:
-        raise BadInput(f"The workload {of.name} doesn't tell how fast it is, so there is nothing to compare.")
-    taken = next((name for name in given if name in guide.taken), None)
-    if taken is not None:
-        raise BadInput(f"{taken} can't be set: the guided study varies it itself, or holds it for all its trials.")
+    """A guided study of some `steps` (None: all) with the given params of the workload. The param that ranks share
+    (`Scaling.share`) is the total of all ranks. Raises BadInput with one sentence."""
+    chosen = workload(guide.workload)
+    scaling, length = scaling_of(chosen), tuning_of(chosen).length
+    reserved = next((name for name in given_params if name in guide.reserved), None)
+    if reserved is not None:
+        raise BadInput(f"{reserved} can't be set: the guided study varies it itself, or holds it for all its trials.")
     name = THOROUGH if thorough else QUICK
-    wanted = guide.keys if steps is None else steps
-    setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, wanted, of.scaling.rate, of.scaling.unit)
-    checked = of.check({"iterations": guide.iterations[name], **given}).model_dump(mode="json")
-    batch = _batch(checked["batch"], setting.ranks, "batch" in given)
-    # What nobody has set is left to the workload, so that studies read the same when its defaults are the same.
-    params = {key: checked[key] for key in ("iterations", *given)} | {"batch": batch}
+    chosen_steps = guide.keys if steps is None else steps
+    setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, chosen_steps, scaling.rate, scaling.unit)
+    checked = chosen.check({length: guide.length[name], **given_params}).model_dump(mode="json")
+    total_share = _divisible(scaling.share, checked[scaling.share], setting.ranks, scaling.share in given_params)
+    # Only set params are stored, so that studies with the same defaults have equal descriptions.
+    params = {key: checked[key] for key in (length, *given_params)} | {scaling.share: total_share}
     return replace(setting, params=params)
 
 
 def plan_here(
     guide: Guide,
     session: SessionRecord | None,
-    given: Mapping[str, Any],
+    given_params: Mapping[str, Any],
     *,
     thorough: bool = False,
     steps: str | None = None,
@@ -128,17 +180,12 @@ def plan_here(
     machine = session.machine if session is not None and session.machine.get("units") else topology.machine()
     local = session is None or session.site.get("kind") == "local"
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
-    return plan(guide, given, cores, inventory.installed(), thorough=thorough, steps=steps)
-
-
-def begin(store: Store, setting: Setting, submitted_by: str = "") -> StudyRecord:
-    """Keep a guided study, of which nothing is run yet, so that a class can predict what will come out of it."""
-    return store.create_study(setting.guide.kind, setting.guide.workload, setting.description(), [], submitted_by)
+    return plan(guide, given_params, cores, inventory.installed(), thorough=thorough, steps=steps)
 
 
 def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecord:
-    """Have a guided study find out what these steps lack, with the MPIs that are here by now; what it has it keeps.
-    Nothing is run yet. Raises BadInput where somebody works on it."""
+    """Ask a guided study for these steps, with the MPIs that are installed now. It keeps its results. Nothing is run
+    yet. Raises BadInput if somebody else runs the study."""
     with runner.working_on(store, study_id) as me:
         setting = Setting.read(guide, store.study(study_id).description)
         store.ask_study(study_id, me, setting.wanting(steps, inventory.installed()).description())
@@ -147,37 +194,38 @@ def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecor
 
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:
     """MPIs in the order in which they are shown."""
-    there = set(mpis)
-    return tuple(name for name in registry.mpis() if name in there)
+    installed = set(mpis)
+    return tuple(name for name in registry.mpis() if name in installed)
 
 
 def read_steps(guide: Guide, text: str | None) -> str:
-    """Steps from words like "a,b" or "ab"; all of them where none is given. Raises BadInput."""
+    """Steps from words like "a,b" or "ab"; all steps by default. Raises BadInput."""
     if text is None:
         return guide.keys
-    given = [letter for letter in text.lower() if letter not in ", "]
-    if not given or not set(given) <= set(guide.keys):
+    letters = [letter for letter in text.lower() if letter not in ", "]
+    if not letters or not set(letters) <= set(guide.keys):
         raise BadInput(f"--steps {text}: the steps are {guide.keys[0]} to {guide.keys[-1]}, for instance --steps b,c.")
-    return guide.chosen("".join(given))
+    return guide.chosen("".join(letters))
 
 
 def _numbers(cores: int, quick: bool) -> tuple[int, ...]:
-    """1 to twice the cores: half of them, all and twice as many, or every power of two, too, and four times as many.
-    Only those that divide four times the cores: all numbers of ranks have to divide one batch, which has to stay small.
-    """
+    """Numbers from 1 to twice the cores: half of the cores, all and twice as many; in the thorough setting also the
+    powers of two up to four times the cores. Only divisors of four times the cores are included: every number of ranks
+    has to divide the shared param, which has to stay small."""
     few = {1, max(cores // 2, 1), cores, 2 * cores}
     more = {2**power for power in range(int(math.log2(4 * cores)) + 1)}
     return tuple(number for number in sorted(few if quick else few | more) if 4 * cores % number == 0)
 
 
-def _batch(batch: int, ranks: Sequence[int], given: bool) -> int:
-    """The batch of all ranks together, which every number of ranks has to divide: a rounded one would be other work."""
+def _divisible(name: str, value: int, ranks: Sequence[int], fixed: bool) -> int:
+    """The nearest value of a param that every number of ranks divides. A rounded part would be other work. Raises
+    BadInput if somebody has set a value that can't be divided."""
     multiple = math.lcm(*ranks)
-    near = max(math.ceil(batch / multiple), 1) * multiple
-    if given and near != batch:
-        odd = next(number for number in ranks if batch % number)
+    near = max(math.ceil(value / multiple), 1) * multiple
+    if fixed and near != value:
+        odd = next(number for number in ranks if value % number)
         raise BadInput(
-            f"batch is {batch}, which {odd} ranks can't divide among them; all ranks share the batch, so give one that "
-            f"does, such as --set batch={near}."
+            f"{name} is {value}, which {odd} ranks can't divide among them; all ranks share the {name}, so give one "
+            f"that does, such as --set {name}={near}."
         )
     return near

@@ -1,27 +1,75 @@
-"""What the steps of a guided study have found so far: each step's cells with their results. Pure.
+"""The results of the steps of a guided study: each step's cells with their results. Pure.
 
-A cell that another step has run already isn't run again: trials belong to whatever cell has the same params and the
-same placement. Only the last step measures everything anew.
+A cell that another step has already run isn't run again: a trial counts for every cell with the same params and the
+same placement. Only the last step measures all its cells itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import mean
 from typing import Any
 
+from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes longer to import
+
 from workshop.core import words
-from workshop.report.analysis.time_use import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.guided.chance import Chance, chance
 from workshop.study.guided.guide import Guide
-from workshop.study.guided.placements import key
-from workshop.study.guided.plan import Setting
+from workshop.study.guided.plan import Setting, key
 from workshop.study.kinds import Sofar
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell, impossible, status
+from workshop.training.time_use import as_long_run
+
+USUAL = 0.025  # standard deviation of rates' logarithms on a machine with a desktop on it
+WEIGHT = 4  # degrees of freedom that this counts for
+DOUBT = 0.05  # that any of the comparisons of a step is called a difference and is none
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How repeats of one cell scatter."""
+
+    deviation: float  # standard deviation of the logarithm of a rate
+    freedom: int  # degrees of freedom with which that is known
+
+    @property
+    def usual(self) -> float:
+        """By which share two repeats of one cell differ, on average."""
+        return self.deviation * 2 / math.sqrt(math.pi)
+
+    def differ(self, rates: Sequence[float], other: Sequence[float], among: int = 2) -> bool:
+        """Whether two cells with these rates differ. They may be the best and the worst of `among` cells, which is the
+        result of as many comparisons as there are pairs (Bonferroni)."""
+        if not rates or not other:
+            return False
+        pairs = max(among * (among - 1) // 2, 1)
+        difference = abs(mean(map(math.log, rates)) - mean(map(math.log, other)))
+        error = self.deviation * math.sqrt(1 / len(rates) + 1 / len(other))
+        return bool(difference > stdtrit(self.freedom, 1 - DOUBT / (2 * pairs)) * error)
+
+
+def chance(cells: Iterable[Sequence[float]]) -> Chance:
+    """The scatter of all repeats, from each cell's rates.
+
+    A quick study has two repeats of each cell; their ranges often differ by chance. So the scatter is estimated from
+    all repeats together, as standard deviation of the logarithms of rates. The usual scatter of such a machine counts
+    as a few further repeats (a moderated t-statistic: Smyth, Linear models and empirical Bayes methods for assessing
+    differential expression, Statistical Applications in Genetics and Molecular Biology 3(1), 2004).
+    """
+    squares, freedom = WEIGHT * USUAL**2, WEIGHT
+    for rates in cells:
+        if len(rates) > 1:
+            logarithms = [math.log(rate) for rate in rates]
+            middle = mean(logarithms)
+            squares += sum((value - middle) ** 2 for value in logarithms)
+            freedom += len(rates) - 1
+    return Chance(math.sqrt(squares / freedom), freedom)
+
 
 OVERALL = "overall_per_second"  # metric: work per second, training and evaluation together
 LONGEST = 120  # characters of a reason
@@ -38,99 +86,103 @@ class StepResults:
         self._cells: dict[str, list[Cell]] = {}
         self._results: dict[str, list[CellResult]] = {}
 
-    def rate(self, of: str) -> str:
+    def rate(self, step_key: str) -> str:
         """The metric that a step compares."""
-        return OVERALL if self.guide.step(of).overall else self.setting.rate
+        return OVERALL if self.guide.step(step_key).overall else self.setting.rate
 
-    def cells(self, of: str) -> list[Cell]:
-        """What a step runs, given what is known now."""
-        if of not in self._cells:
-            self._cells[of] = [
-                replace(cell, point={"step": of, **cell.point}, label=f"{of}: {cell.label}")
-                for cell in self.guide.cells(self, self.guide.step(of))
+    def cells(self, step_key: str) -> list[Cell]:
+        """The cells of a step, given the results so far."""
+        if step_key not in self._cells:
+            self._cells[step_key] = [
+                replace(cell, point={"step": step_key, **cell.point}, label=f"{step_key}: {cell.label}")
+                for cell in self.guide.cells(self, self.guide.step(step_key))
             ]
-        return self._cells[of]
+        return self._cells[step_key]
 
-    def results(self, of: str) -> list[CellResult]:
-        """A result for each cell of a step, in their order; "waiting" for what nobody has run."""
-        if of not in self._results:
-            self._results[of] = [self._result(of, cell) for cell in self.cells(of)]
-        return self._results[of]
+    def results(self, step_key: str) -> list[CellResult]:
+        """A result for each cell of a step, in their order; "waiting" for cells without runs."""
+        if step_key not in self._results:
+            self._results[step_key] = [self._result(step_key, cell) for cell in self.cells(step_key)]
+        return self._results[step_key]
 
-    def trials_of(self, of: str, cell: Cell) -> list[Trial]:
-        """The trials that a cell has, its own or those of a cell that does the same, in their order."""
+    def trials_of(self, step_key: str, cell: Cell) -> list[Trial]:
+        """The trials of a cell, also those of other steps that do the same, in their order."""
         same = self._by_key.get(key(cell.params, cell.placement), [])
-        found = [trial for trial in same if (trial.point.get("step") == self.guide.anew) == (of == self.guide.anew)]
+        matching = [
+            trial for trial in same if (trial.point.get("step") == self.guide.anew) == (step_key == self.guide.anew)
+        ]
         # What couldn't be run at first, for want of an MPI, may have become possible.
-        return found if cell.why else [trial for trial in found if not impossible(trial)]
+        return matching if cell.why else [trial for trial in matching if not impossible(trial)]
 
-    def own(self, of: str) -> list[Trial]:
-        """The trials that a step has asked for itself."""
-        return [trial for trial in self.trials if trial.point.get("step") == of]
+    def own_trials(self, step_key: str) -> list[Trial]:
+        """The trials that a step has planned itself."""
+        return [trial for trial in self.trials if trial.point.get("step") == step_key]
 
-    def done(self, of: str) -> bool:
+    def done(self, step_key: str) -> bool:
         """Whether a step has a result for each of its cells."""
-        return all(one.status in ("completed", "failed", "pruned") for one in self.results(of))
+        return all(cell.status in ("completed", "failed", "pruned") for cell in self.results(step_key))
 
-    def begun(self, of: str) -> bool:
-        """Whether a step has more than what others have run for it, of which it shares some cells."""
-        return self.done(of) or any(status(trial, self.runs) != "waiting" for trial in self.own(of))
+    def begun(self, step_key: str) -> bool:
+        """Whether a step has results beyond the cells that it shares with other steps."""
+        return self.done(step_key) or any(status(trial, self.runs) != "waiting" for trial in self.own_trials(step_key))
 
     @cached_property
     def chance(self) -> Chance:
         """How repeats of one cell scatter, over all steps."""
         measured = {
-            key(cell.params, cell.placement): one.rates
-            for of in self.guide.keys
-            if of != self.guide.anew
-            for cell, one in zip(self.cells(of), self.results(of), strict=True)
+            key(cell.params, cell.placement): cell_result.rates
+            for step_key in self.guide.keys
+            if step_key != self.guide.anew
+            for cell, cell_result in zip(self.cells(step_key), self.results(step_key), strict=True)
         }
         return chance(measured.values())
 
-    def at(self, of: str, **point: Any) -> CellResult | None:
+    def at(self, step_key: str, **point: Any) -> CellResult | None:
         """The measured cell of a step at that point."""
-        rated = (one for one in self.results(of) if one.rates)
-        return next((one for one in rated if point.items() <= one.point.items()), None)
+        rated = (cell for cell in self.results(step_key) if cell.rates)
+        return next((cell for cell in rated if point.items() <= cell.point.items()), None)
 
-    def best(self, of: str, among: Callable[[CellResult], bool] = lambda _: True) -> CellResult | None:
+    def best(self, step_key: str, among: Callable[[CellResult], bool] = lambda _: True) -> CellResult | None:
         """The fastest cell of a step."""
-        return results.best([one for one in self.results(of) if among(one)])
+        return results.best([cell for cell in self.results(step_key) if among(cell)])
 
-    def apart(self, one: CellResult | None, other: CellResult | None) -> bool:
-        """Whether two cells of a step differ by more than chance, being perhaps its fastest and its slowest."""
-        if one is None or other is None:
+    def differ(self, first: CellResult | None, other: CellResult | None) -> bool:
+        """Whether two cells of a step differ by more than chance. They may be its fastest and its slowest cell."""
+        if first is None or other is None:
             return False
-        of = one.point.get("step", "")
-        among = 2 if of == self.guide.anew else sum(bool(cell.rates) for cell in self.results(of))
-        return self.chance.apart(one.rates, other.rates, max(among, 2))
+        step_key = first.point.get("step", "")
+        among = 2 if step_key == self.guide.anew else sum(bool(cell.rates) for cell in self.results(step_key))
+        return self.chance.differ(first.rates, other.rates, max(among, 2))
 
-    def beats(self, one: CellResult | None, other: CellResult | None) -> bool:
+    def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""
-        return self.apart(one, other) and gain(one, other) > 1
+        return self.differ(cell, other) and gain(cell, other) > 1
 
-    def ties(self, of: str) -> list[CellResult]:
+    def ties(self, step_key: str) -> list[CellResult]:
         """The cells that may be as fast as the best, the best first."""
-        first = self.best(of)
-        return [one for one in results.ranked(self.results(of)) if one is first or not self.apart(first, one)]
+        first = self.best(step_key)
+        return [
+            cell for cell in results.ranked(self.results(step_key)) if cell is first or not self.differ(first, cell)
+        ]
 
-    def run(self, one: CellResult | None) -> RunRecord | None:
+    def run(self, cell: CellResult | None) -> RunRecord | None:
         """The run to look at for a cell."""
-        return self.runs.get(one.run or 0) if one is not None else None
+        return self.runs.get(cell.run or 0) if cell is not None else None
 
-    def measured(self, of: str) -> list[tuple[CellResult, RunRecord]]:
+    def measured(self, step_key: str) -> list[tuple[CellResult, RunRecord]]:
         """The cells of a step that have a run to look at, with that run."""
-        return [(one, run) for one in self.results(of) if (run := self.run(one)) is not None]
+        return [(cell, run) for cell in self.results(step_key) if (run := self.run(cell)) is not None]
 
-    def first_rate(self, of: str, cell: Cell) -> float | None:
-        """What the first trial of a cell that completed has measured."""
-        for trial in self.trials_of(of, cell):
+    def first_rate(self, step_key: str, cell: Cell) -> float | None:
+        """The rate of the first completed trial of a cell."""
+        for trial in self.trials_of(step_key, cell):
             if status(trial, self.runs) == "completed":
-                return results.rate_of(self.runs[trial.run_id or 0], self.rate(of))
+                return results.rate_of(self.runs[trial.run_id or 0], self.rate(step_key))
         return None
 
-    def failures(self, of: str) -> str:
-        """Which of a step's cells failed, and why the first did, as a sentence; empty where none has."""
-        failed = [one for one in self.results(of) if one.status == "failed" and one.why]
+    def failures(self, step_key: str) -> str:
+        """The failed cells of a step and the first reason, as a sentence; empty if no cell failed."""
+        failed = [cell for cell in self.results(step_key) if cell.status == "failed" and cell.why]
         if not failed:
             return ""
         why = failed[0].why  # which may be an MPI's whole page
@@ -139,39 +191,39 @@ class StepResults:
 
     @cached_property
     def _by_key(self) -> dict[str, list[Trial]]:
-        found: dict[str, list[Trial]] = {}
+        grouped: dict[str, list[Trial]] = {}
         for trial in self.trials:
-            found.setdefault(key(trial.params, trial.placement), []).append(trial)
-        return found
+            grouped.setdefault(key(trial.params, trial.placement), []).append(trial)
+        return grouped
 
-    def _result(self, of: str, cell: Cell) -> CellResult:
-        mine = [replace(trial, label=cell.label, point=cell.point) for trial in self.trials_of(of, cell)]
-        if not mine:
+    def _result(self, step_key: str, cell: Cell) -> CellResult:
+        trials = [replace(trial, label=cell.label, point=dict(cell.point)) for trial in self.trials_of(step_key, cell)]
+        if not trials:
             return CellResult(cell.label, cell.point, cell.params, cell.placement, (), (), "waiting", cell.why)
-        return results.results(mine, self.runs, self.rate(of))[0]
+        return results.results(trials, self.runs, self.rate(step_key))[0]
 
 
 def step_results(guide: Guide, sofar: Sofar) -> StepResults:
-    """What the steps of a study have found so far."""
+    """The results of a study's steps so far."""
     return StepResults(Setting.read(guide, sofar.study.description), sofar.trials, sofar.runs)
 
 
-def name(one: CellResult) -> str:
+def name(cell: CellResult) -> str:
     """A cell's label without its step."""
-    return one.label.partition(": ")[2]
+    return cell.label.partition(": ")[2]
 
 
-def gain(one: CellResult | None, other: CellResult | None) -> float:
-    """How many times as fast one cell is as the other; 0 where one of them was not measured."""
-    found = results.ratio(one, other) if one is not None and other is not None else None
-    return found.value if found else 0.0
+def gain(cell: CellResult | None, other: CellResult | None) -> float:
+    """The speed of one cell divided by that of the other; 0 if one of the two was not measured."""
+    ratio = results.ratio(cell, other) if cell is not None and other is not None else None
+    return ratio.value if ratio else 0.0
 
 
 def with_overall(run: RunRecord, rate: str) -> RunRecord:
-    """The run with one metric more: its rate over training and evaluation together. `rate` counts training alone."""
+    """The run with a further metric: its rate over training and evaluation. `rate` counts only training."""
     seconds = as_long_run(run)
-    told = results.rate_of(run, rate)
-    if told is None or not seconds:
+    value = results.rate_of(run, rate)
+    if value is None or not seconds:
         return run
     share = seconds["train"] / sum(seconds.values())
-    return replace(run, metrics={**run.metrics, OVERALL: told * share})
+    return replace(run, metrics={**run.metrics, OVERALL: value * share})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,7 +10,10 @@ from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
-Where = common.PLACEMENT.only("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "env")
+if TYPE_CHECKING:
+    Where = dict[str, Any]
+else:
+    Where = common.PLACEMENT.only("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "env")
 
 
 @params.grouped
@@ -29,6 +32,7 @@ def scaling(
     where: Where,
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
@@ -41,19 +45,19 @@ def scaling(
     from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
-    from workshop.study.scaling.plan import KIND, default_ranks, places, plan, read_ranks
+    from workshop.study.scaling.plan import default_ranks, places, plan, read_ranks
     from workshop.study.settings import read_options, read_settings
 
     chosen = workload_of(workload)
-    given = read_settings([*(settings or []), *read_options(context.args)], chosen)
+    params = read_settings([*(settings or []), *read_options(context.args)], chosen)
     numbers = read_ranks(ranks) if ranks is not None else default_ranks(topology.allowed_cores(topology.machine()))
-    store, shared = commands.store_and_session(session, private)
+    store, shared = commands.store_and_session(session, private, no_wait)
     base = shared.placement if shared else {}
     placement = common.placement_from(base, ranks=str(numbers[0]), **where)
     for place in places(numbers, placement):
         client.placement_in(shared, place.as_json())
-    wanted = plan(chosen, given, numbers, placement, weak, repeats)
-    for cell in wanted.cells:
+    planned = plan(chosen, params, numbers, placement, weak, repeats)
+    for cell in planned.cells:
         client.inputs_of(store, chosen, chosen.check(cell.params), Placement.parse(cell.placement))
-    study = commands.begin(store, KIND, chosen.name, wanted)
+    study = commands.begin(store, planned)
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -12,20 +12,84 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
 from workshop.report.analysis.balance import PHASES, Balance, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
-from workshop.report.analysis.waits import sentence, waiting
 from workshop.store.records import RunRecord
+from workshop.training.waits import sentence, waiting
+
+
+@dataclass(frozen=True)
+class PublishedSpeedUp:
+    """A speed-up that somebody has published: of so many `workers` over one worker."""
+
+    what: str
+    workers: int
+    worker: str  # the name of a worker, in the singular
+    speed_up: float
+    weak: bool | None  # whether the work grew with the workers; None where the source doesn't tell
+    figures: str  # the source's own numbers
+    source: str
+
+    @property
+    def name(self) -> str:
+        """For a legend."""
+        return f"{self.what}, {self.workers} {self.worker}s ({self.short})"
+
+    @property
+    def short(self) -> str:
+        """The source in two words."""
+        return self.source.rpartition("(")[2].rstrip(")")
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+# A speed-up needs the same work on one worker and on several. So the images/s of Frontera (2,048 nodes) and Summit
+# (1,536 GPUs) are left out: their source has no figure for a single worker.
+PUBLISHED = (
+    PublishedSpeedUp(
+        "ResNet-50",
+        2,
+        "GPU",
+        632.8 / 334.0,
+        True,
+        "334.0 images/s on one V100, 632.8 on two in different nodes, batch 64 per GPU; the talk rounds to 1.89",
+        "High-Performance Deep Learning, SC22 booth talk, The Ohio State University (Jain 2022)",
+    ),
+    PublishedSpeedUp(
+        "U-Net",
+        2,
+        "node",
+        1.84,
+        None,
+        "72 hours of training became 39 on two nodes of 44 cores, 3,489 CT and as many PET images; the deck's figure",
+        "Distributed DL/ML Solutions for HPC systems, Intel (Sobhee 2021)",
+    ),
+    PublishedSpeedUp(
+        "S-GAN",
+        8,
+        "node",
+        8.0,
+        None,
+        "a further 8x over eight nodes after all tuning, the article's own rounding",
+        "Optimizing Distributed AI Training Using Intel oneAPI Toolkits, Intel (Rawat and Kapoor 2021)",
+    ),
+)
+
+
+def references(largest: int) -> list[PublishedSpeedUp]:
+    """The published speed-ups that fit into a figure of so many ranks."""
+    return [published for published in PUBLISHED if published.workers <= largest]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One trial, as far as it has come."""
+    """One trial and its result so far."""
 
     ranks: int
     threads: int  # per rank
@@ -45,19 +109,19 @@ class Row:
 
     ranks: int
     threads: int
-    rates: tuple[float, ...]  # what the repeats measured
+    rates: tuple[float, ...]  # of the repeats
     failures: tuple[str, ...]
-    shares: Mapping[str, float]  # of the ranks' time, by phase; empty where it wasn't told
+    shares: Mapping[str, float]  # of the ranks' time, by phase; may be empty
     late: tuple[int, ...]  # ranks for which the others waited in all repeats
     waited: str  # who waited for whom in the repeat nearest to the median
     crowds: tuple[Oversubscription, ...]
     cores: int
     runs: tuple[int, ...]
-    base: Row | None = None  # what it is compared with; None: nothing has been measured
+    base: Row | None = None  # the row to compare with; None: nothing has been measured
 
     @property
     def shown_shares(self) -> dict[str, float | None]:
-        """The shares as tables show them: None where none was told, and for what takes a second rank."""
+        """The shares in tables: None for unknown shares, and for phases that need a second rank."""
         alone = ("communicate", "wait") if self.ranks == 1 else ()
         return {phase: None if phase in alone else self.shares.get(phase) for phase in PHASES}
 
@@ -67,7 +131,7 @@ class Row:
 
     @property
     def speed_up(self) -> float | None:
-        return self._against(self.throughput)
+        return self.against(self.throughput)
 
     @property
     def efficiency(self) -> float | None:
@@ -75,17 +139,18 @@ class Row:
 
     @property
     def ideal(self) -> float:
-        """The speed-up with which nothing would be lost."""
+        """The ideal speed-up."""
         return self.ranks / self.base.ranks if self.base else 1.0
 
     @property
     def reach(self) -> tuple[float, float]:
-        """The lowest and the highest speed-up of the repeats; only of rows that were measured."""
-        return self._against(min(self.rates)) or 0.0, self._against(max(self.rates)) or 0.0
+        """The lowest and the highest speed-up of the repeats, for measured rows."""
+        return self.against(min(self.rates)) or 0.0, self.against(max(self.rates)) or 0.0
 
-    def _against(self, rate: float | None) -> float | None:
-        own = self.base.throughput if self.base else None
-        return None if rate is None or not own else rate / own
+    def against(self, rate: float | None) -> float | None:
+        """A rate divided by the base's throughput; None if one of the two is missing."""
+        base_rate = self.base.throughput if self.base else None
+        return None if rate is None or not base_rate else rate / base_rate
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -104,56 +169,56 @@ class Row:
 
 
 def measurement(run: RunRecord, totals: Totals, rate: str) -> Measurement:
-    """What a run measured: `rate` names the metric that is compared, `totals` are its events' (`Store.totals`).
+    """The result of a run: `rate` names the compared metric, `totals` are the totals of its events (`Store.totals`).
 
-    A run that completed without that metric counts as failed: there is nothing to compare.
+    A completed run without that metric counts as failed.
     """
-    known = facts(run, totals)
-    told = {"ranks": known.ranks, "threads": asked_threads(run.placement), "run": run.id, "cores": known.cores}
+    run_facts = facts(run, totals)
+    basis = Measurement(ranks=run_facts.ranks, threads=asked_threads(run.placement), run=run.id, cores=run_facts.cores)
     if run.status == "failed":
         error = run.error or {}
-        return Measurement(**told, failed=f"{error.get('type') or 'failed'}: {error.get('message') or 'no word why'}")
+        return replace(basis, failed=f"{error.get('type') or 'failed'}: {error.get('message') or 'no word why'}")
     if run.status != "completed":
-        return Measurement(**told)
+        return basis
     value = run.metrics.get(rate)
     if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        return Measurement(**told, failed=f"run {run.id} tells no {rate}, perhaps because it was too short")
+        return replace(basis, failed=f"run {run.id} has no metric {rate}, perhaps because it was too short")
     waits = waiting(run)
-    return Measurement(
-        **told,
+    return replace(
+        basis,
         rate=float(value),
-        seconds=_seconds(known.times),
+        seconds=_seconds(run_facts.times),
         late=waits.late if waits else (),
         waited=sentence(waits) if waits else "",
-        crowds=tuple(known.crowds),
+        crowds=tuple(run_facts.crowds),
     )
 
 
 def rows(measurements: Iterable[Measurement]) -> list[Row]:
-    """A row for each number of ranks, ascending, all compared with the smallest that was measured."""
+    """A row for each number of ranks, ascending, compared with the smallest measured number."""
     by_ranks: dict[int, list[Measurement]] = {}
-    for one in measurements:
-        by_ranks.setdefault(one.ranks, []).append(one)
-    found = [_row(by_ranks[ranks], None) for ranks in sorted(by_ranks)]
-    base = next((row for row in found if row.rates), None)
-    return [_row(by_ranks[row.ranks], base) for row in found]
+    for measurement in measurements:
+        by_ranks.setdefault(measurement.ranks, []).append(measurement)
+    uncompared = [_row(by_ranks[ranks], None) for ranks in sorted(by_ranks)]
+    base = next((row for row in uncompared if row.rates), None)
+    return [_row(by_ranks[row.ranks], base) for row in uncompared]
 
 
-def _row(of: Sequence[Measurement], base: Row | None) -> Row:
-    good = [one for one in of if one.rate is not None]
-    rates = tuple(one.rate for one in good if one.rate is not None)
-    middle = min(good, key=lambda one: abs((one.rate or 0.0) - median(rates)), default=of[0])
+def _row(measurements: Sequence[Measurement], base: Row | None) -> Row:
+    good = [measurement for measurement in measurements if measurement.rate is not None]
+    rates = tuple(measurement.rate for measurement in good if measurement.rate is not None)
+    middle = min(good, key=lambda measurement: abs((measurement.rate or 0.0) - median(rates)), default=measurements[0])
     return Row(
-        ranks=of[0].ranks,
-        threads=of[0].threads,
+        ranks=measurements[0].ranks,
+        threads=measurements[0].threads,
         rates=rates,
-        failures=tuple(one.failed for one in of if one.failed),
+        failures=tuple(measurement.failed for measurement in measurements if measurement.failed),
         shares=_shares(good),
-        late=good[0].late if good and all(one.late == good[0].late for one in good) else (),
+        late=good[0].late if good and all(measurement.late == good[0].late for measurement in good) else (),
         waited=middle.waited,
         crowds=middle.crowds,
-        cores=max(one.cores for one in of),
-        runs=tuple(one.run for one in of if one.run is not None),
+        cores=max(measurement.cores for measurement in measurements),
+        runs=tuple(measurement.run for measurement in measurements if measurement.run is not None),
         base=base,
     )
 
@@ -169,8 +234,8 @@ def _seconds(times: Balance | None) -> dict[str, float]:
     }
 
 
-def _shares(of: Sequence[Measurement]) -> dict[str, float]:
-    """Where the ranks' time went, over all repeats."""
-    seconds = {phase: sum(one.seconds.get(phase, 0.0) for one in of) for phase in PHASES}
+def _shares(measurements: Sequence[Measurement]) -> dict[str, float]:
+    """The shares of phases in the ranks' time, over all repeats."""
+    seconds = {phase: sum(measurement.seconds.get(phase, 0.0) for measurement in measurements) for phase in PHASES}
     total = sum(seconds.values())
     return {phase: value / total for phase, value in seconds.items()} if total > 0 else {}

@@ -13,56 +13,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Scaling, Workload
 from workshop.registry import workloads
-from workshop.store.records import Trial
-from workshop.study.trials import Cell, description, interleave
+from workshop.study.trials import Cell, Plan
 
 KIND = "scaling"
 MOST = 32  # numbers of ranks in one study
 REPEATS = 100
 
 
-@dataclass(frozen=True)
-class ScalingStudy:
-    """What was asked for, checked: see `plan`."""
-
-    workload: str
-    ranks: tuple[int, ...]  # ascending
-    weak: bool
-    repeats: int
-    rate: str  # the metric that is compared
-    unit: str
-    params: Mapping[str, Any]  # of a trial with one rank
-    placement: Mapping[str, Any]  # of all trials, but for their ranks
-    cells: tuple[Cell, ...]
-
-    def description(self) -> dict[str, Any]:
-        return description(self, "workload", "cells")
-
-    def trials(self) -> list[Trial]:
-        return interleave(self.cells, self.repeats)
-
-
 def plan(
     workload: Workload,
-    given: Mapping[str, Any],
+    given_params: Mapping[str, Any],
     ranks: Sequence[int],
     placement: Placement,
     weak: bool = False,
     repeats: int = 3,
-) -> ScalingStudy:
-    """A study from the workload's params that were `given`. Raises BadInput with one sentence."""
+) -> Plan:
+    """A study with the given params of the workload. Raises BadInput with one sentence."""
     scaling = scaling_of(workload)
     if not 1 <= repeats <= REPEATS:
         raise BadInput(f"repeats is {repeats}: it should be 1 to {REPEATS}.")
     wheres = places(ranks, placement)
-    values = dict(given) if weak else {**scaling.strong, **given}
+    values = dict(given_params) if weak else {**scaling.strong, **given_params}
     base = workload.check(values).model_dump(mode="json")
     if weak:
         _check_grows(workload, scaling, base)
@@ -70,12 +47,11 @@ def plan(
         _check_divides(scaling.share, base[scaling.share], ranks)
     cells = []
     for where in wheres:
-        values = {**base, **_own(scaling, base, where.ranks, weak)}
+        values = {**base, **_params_for(scaling, base, where.ranks, weak)}
         cells.append(Cell(where.describe(), workload.check(values).model_dump(mode="json"), where.as_json()))
     fixed = {name: value for name, value in placement.as_json().items() if name != "ranks"}
-    return ScalingStudy(
-        workload.name, tuple(ranks), weak, repeats, scaling.rate, scaling.unit, base, fixed, tuple(cells)
-    )
+    settings = {"ranks": tuple(ranks), "weak": weak, "repeats": repeats, "rate": scaling.rate, "unit": scaling.unit}
+    return Plan(KIND, workload.name, {**settings, "params": base, "placement": fixed}, tuple(cells), repeats)
 
 
 def places(ranks: Sequence[int], placement: Placement) -> list[Placement]:
@@ -85,9 +61,9 @@ def places(ranks: Sequence[int], placement: Placement) -> list[Placement]:
 
 
 def scaling_of(workload: Workload) -> Scaling:
-    """What a study has to know of the workload. Raises BadInput where it doesn't say."""
+    """The workload's description for scaling studies. Raises BadInput if it has none."""
     if workload.scaling is None:
-        able = ", ".join(known.name for known in workloads().values() if known.scaling is not None)
+        able = ", ".join(comparable.name for comparable in workloads().values() if comparable.scaling is not None)
         raise BadInput(
             f"The workload {workload.name} doesn't tell how fast it is, so it can't be compared; "
             f"{able or 'no workload'} can."
@@ -111,7 +87,7 @@ def default_ranks(cores: int) -> tuple[int, ...]:
     return tuple(2**power for power in range(max(int(math.log2(max(cores, 1))), 1) + 1))
 
 
-def _own(scaling: Scaling, base: Mapping[str, Any], ranks: int, weak: bool) -> dict[str, Any]:
+def _params_for(scaling: Scaling, base: Mapping[str, Any], ranks: int, weak: bool) -> dict[str, Any]:
     """The params in which a number of ranks differs from one rank."""
     if weak:
         return {scaling.total: base[scaling.total] * ranks} if scaling.total else {}

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import bench_output, common
 from workshop.study import command as commands
 
 
@@ -22,6 +22,7 @@ def tune(
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed makes the same choices.")] = 0,
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     as_json: common.JSON = False,
 ) -> int:
     """Find the fastest placement of a workload on this machine, and print the command that uses it.
@@ -36,23 +37,21 @@ def tune(
     from workshop.registry import workload as workload_of
     from workshop.runtime import client
     from workshop.study.settings import read_settings
-    from workshop.study.tune import kind
     from workshop.study.tune.plan import offer_here, plan, read_budget, tuning_of
-    from workshop.study.tune.terminal import watch_tune
 
     chosen = workload_of(workload)
     tuning_of(chosen)
     seconds = read_budget(budget)
-    given = read_settings(settings or [], chosen)
-    store, shared = commands.store_and_session(session, private)
+    given_params = read_settings(settings or [], chosen)
+    store, shared = commands.store_and_session(session, private, no_wait)
     base = {"hosts": shared.placement["hosts"]} if shared and shared.placement.get("hosts") else {}
-    known: dict[str, bytes] = {}
+    input_files: dict[str, bytes] = {}
 
     def works(params: object, ranks: int) -> None:
-        if not known and chosen.inputs:  # the same files for all of them
-            known.update(chosen.inputs(params, client.artifacts_of(store)))
+        if not input_files and chosen.inputs:  # the same files for all of them
+            input_files.update(chosen.inputs(params, client.artifacts_of(store)))
         if chosen.fits:
-            chosen.fits(params, known, ranks)
+            chosen.fits(params, input_files, ranks)
 
     def takes(placement: Placement) -> None:
         client.placement_in(shared, placement.as_json())
@@ -60,9 +59,9 @@ def tune(
     here = machines.this()
     # Several hosts have more than this one; how much, only their runs tell.
     memory = None if base else config.memory_limit() or min(place.total for place in Gauge().read())
-    wanted = plan(
+    planned = plan(
         chosen,
-        given,
+        given_params,
         here,
         offer=offer_here(chosen),
         placement=base,
@@ -73,5 +72,29 @@ def tune(
         takes=takes,
         works=works,
     )
-    study = commands.begin(store, kind.NAME, chosen.name, wanted)
-    return commands.go_on(store, study, shared, 30, as_json, watch=watch_tune(store, study))
+    study = commands.begin(store, planned)
+    return commands.go_on(store, study, shared, 30, as_json)
+
+
+def bench_tune(
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved rounds of which medians are taken.")] = 6,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="k-means on a few cells, one seed: to see that it works.")
+    ] = False,
+    no_wait: common.NoWait = False,
+    as_json: common.JSON = False,
+) -> None:
+    """The tuner against trying every cell of a grid: what its pick is worth, and what finding it cost.
+
+    Trains the S-GAN on 32 cells and tunes it with three seeds; it says beforehand how long that takes here.
+    95 % intervals of medians need 6 rounds or more.
+    """
+    from workshop.runtime.measurement_lock import refuse_wait
+    from workshop.study.tune import bench
+
+    if no_wait:
+        refuse_wait()
+    options = bench.QUICK if quick else {"repeats": repeats}
+    bench_output.show(
+        bench_output.with_bar(lambda progress, say: bench.run(**options, progress=progress, say=say)), as_json
+    )

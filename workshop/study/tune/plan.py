@@ -1,4 +1,4 @@
-"""A tuning study before it is kept: what the machine and the workload have to offer, and where to begin."""
+"""Plan a tuning study: what the machine and the workload offer, and the first trials."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement, default_for
 from workshop.extension import Tuning, Workload, load
-from workshop.mpi import horovod, inventory
+from workshop.mpi import inventory
 from workshop.registry import workloads
 from workshop.study.scaling.plan import scaling_of
-from workshop.study.tune.space import CYCLES, YIELDS, Point, fits, plain
-from workshop.study.tune.spots import Spot, numbers_of_ranks, spots
-from workshop.study.tune.study import Length, TuneStudy
+from workshop.study.tune.study import YIELDS, Length, Point, Spot, TuneStudy, numbers_of_ranks, plain, spots
 
 TRIAL = 15.0  # seconds that a trial takes, about: most are for its ranks to start and to import their libraries
 TRIALS = 2  # without which nothing can be compared
@@ -29,7 +27,7 @@ _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True)
 class Offer:
-    """What can be had here: MPIs, and which values of knobs can't, with the reason."""
+    """The installed MPIs, and the values of knobs that are not available, with the reason."""
 
     mpis: Sequence[str] = (USUAL_MPI,)
     missing: Mapping[Any, str] = field(default_factory=dict)  # value of a knob -> why it can't be had
@@ -38,29 +36,23 @@ class Offer:
 def offer_here(workload: Workload) -> Offer:
     """The MPIs that are installed, and what the workload has to do without."""
     mpis = inventory.installed()
-    missing: dict[Any, str] = {}
-    if horovod.working() is None:
-        why = horovod.build().why_not or "it can't be loaded"
-        missing["horovod"] = f"{why}; `workshop horovod install` builds it"
-    if workload.tuning is not None and workload.tuning.missing:
-        missing |= load(workload.tuning.missing)(mpis)
-    return Offer(mpis, missing)
+    tuning = workload.tuning
+    return Offer(mpis, load(tuning.missing)(mpis) if tuning is not None and tuning.missing else {})
 
 
 @dataclass(frozen=True)
 class TuneLimits:
-    """What is tried of what could be; None: all."""
+    """Limits of the search; None: no limit."""
 
     ranks: Sequence[int] | None = None
     threads: Sequence[int] | None = None
     knobs: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     yields: Sequence[str] = YIELDS
-    cycles: Sequence[str | None] = CYCLES
 
 
 def plan(
     workload: Workload,
-    given: Mapping[str, Any],
+    given_params: Mapping[str, Any],
     described: MachineDescription,
     *,
     offer: Offer | None = None,
@@ -73,11 +65,11 @@ def plan(
     takes: Callable[[Placement], None] = lambda placement: None,
     works: Callable[[Any, int], None] = lambda params, ranks: None,
 ) -> TuneStudy:
-    """A study from the workload's params that were `given`. Raises BadInput with one sentence.
+    """A study with the given params of the workload. Raises BadInput with one sentence.
 
-    `placement` are fields that all placements have (hosts, each like the machine described), `memory` the bytes that
-    all ranks may have together, where that is known; `takes` raises BadInput for a placement that can't be had here,
-    `works` for params that so many ranks can't work with.
+    `placement` has fields that all placements share (hosts, each like the described machine). `memory` is the number of
+    bytes for all ranks together, if known. `takes` raises BadInput for a placement that is not possible here, `works`
+    for params that so many ranks can't work with.
     """
     tuning, scaling = tuning_of(workload), scaling_of(workload)
     offer, limits, base = offer or Offer(), limits or TuneLimits(), dict(placement or {})
@@ -88,10 +80,10 @@ def plan(
         )
     cores = described.cores * max(len(base.get("hosts") or ()), 1)
     usual = default_for(cores)
-    wanted = {**scaling.strong, **tuning.load, **tuning.short, **given}
-    if scaling.share and scaling.share not in given:  # as much as all ranks have together where nobody tunes anything
-        wanted[scaling.share] = workload.params.model_fields[scaling.share].default * usual.ranks
-    params = workload.check(wanted).model_dump(mode="json")
+    set_values = {**scaling.strong, **tuning.load, **tuning.short, **given_params}
+    if scaling.share and scaling.share not in given_params:  # the total of all ranks on the default placement
+        set_values[scaling.share] = workload.params.model_fields[scaling.share].default * usual.ranks
+    params = workload.check(set_values).model_dump(mode="json")
     left_out: dict[str, int] = {}
     slots = sum(host["slots"] for host in base.get("hosts") or ()) or None
     numbers = []
@@ -102,25 +94,27 @@ def plan(
             numbers.append(count)
     if not numbers:
         raise BadInput(f"No number of ranks can work on this: {'; '.join(left_out)}.")
-    found, refused = spots(described, numbers, offer.mpis, base, takes)
+    possible_spots, refused = spots(described, numbers, offer.mpis, base, takes)
     left_out |= refused
-    if not found:
+    if not possible_spots:
         raise BadInput(f"There is nowhere to put ranks: the placements {', '.join(left_out)}.")
-    knobs = _knobs(tuning, given, params, limits, offer)
+    knobs = _knobs(tuning, given_params, params, limits, offer)
     for name, values in tuning.knobs.items():
-        absent = [value for value in values if value in offer.missing and name not in given]
+        absent = [value for value in values if value in offer.missing and name not in given_params]
         left_out |= {f"{name} {value}: {offer.missing[value]}": 1 for value in absent}
-    threads = sorted(set(limits.threads or _threads(described.cores)))
-    begin = _begin(found, knobs, usual, cores, described.cores)
-    length = Length(tuning.length, params[tuning.length], tuning.seconds, tuning.length in given)
+    powers = [2**power for power in range(described.cores.bit_length())]
+    threads = sorted(set(limits.threads or (*powers, described.cores)))
+    begin = _begin(workload.name, possible_spots, knobs, usual, cores, described.cores)
+    length = Length(tuning.length, params[tuning.length], tuning.seconds, tuning.length in given_params)
     return TuneStudy(
+        workload=workload.name,
         rate=scaling.rate,
         unit=scaling.unit,
         params=params,
-        load={name: params[name] for name in {**tuning.load, **given} if name not in knobs},
+        load={name: params[name] for name in {**tuning.load, **given_params} if name not in knobs},
         share=scaling.share,
         placement=base,
-        spots=found,
+        spots=possible_spots,
         threads=threads,
         knobs=knobs,
         naive=begin[1],
@@ -132,25 +126,26 @@ def plan(
         trial_limit=trials,
         seed=seed,
         yields=limits.yields,
-        cycles=limits.cycles,
         left_out=left_out,
     )
 
 
 def tuning_of(workload: Workload) -> Tuning:
-    """What the tuner has to know of a workload. Raises BadInput where it doesn't say."""
+    """The workload's description for the tuner. Raises BadInput if it has none."""
     if workload.tuning is None:
-        able = ", ".join(known.name for known in workloads().values() if known.tuning is not None)
+        able = ", ".join(
+            able_workload.name for able_workload in workloads().values() if able_workload.tuning is not None
+        )
         raise BadInput(f"The tuner doesn't know what to try with {workload.name}; it knows {able or 'no workload'}.")
     return workload.tuning
 
 
 def read_budget(text: str) -> float:
     """Seconds from words like 5m, 90s and 1h. Raises BadInput."""
-    found = _BUDGET.fullmatch(text.strip().lower())
-    if found is None:
+    match = _BUDGET.fullmatch(text.strip().lower())
+    if match is None:
         raise BadInput(f"--budget {text[:40]} is no time; it should be like 5m, 90s or 1h.")
-    seconds = float(found[1]) * _UNITS[found[2]]
+    seconds = float(match[1]) * _UNITS[match[2]]
     if not math.isfinite(seconds) or seconds > MOST_SECONDS:
         raise BadInput(f"--budget {text[:40]} is too long; it should be at most {MOST_SECONDS / 3600:g}h.")
     return seconds
@@ -159,67 +154,76 @@ def read_budget(text: str) -> float:
 def _unfit(
     workload: Workload, share: str, params: Mapping[str, Any], ranks: int, works: Callable[[Any, int], None]
 ) -> str:
-    """Why so many ranks can't work on it; "" where they can."""
+    """The reason why so many ranks can't work with these params; "" if they can."""
     if share and params[share] % ranks:
         return f"don't divide a {share} of {params[share]}"
-    own = {share: params[share] // ranks} if share else {}
+    shares = {share: params[share] // ranks} if share else {}
     try:
-        works(workload.check({**params, **own}), ranks)
+        works(workload.check({**params, **shares}), ranks)
     except BadInput as error:
         return str(error).rstrip(".")
     return ""
 
 
-def _threads(cores: int) -> list[int]:
-    return [2**power for power in range(cores.bit_length()) if 2**power < cores] + [cores]
-
-
 def _knobs(
-    tuning: Tuning, given: Mapping[str, Any], params: Mapping[str, Any], limits: TuneLimits, offer: Offer
+    tuning: Tuning, given_params: Mapping[str, Any], params: Mapping[str, Any], limits: TuneLimits, offer: Offer
 ) -> dict[str, list[Any]]:
-    """The values of each knob that can be had; one that somebody has set stays as it is."""
-    found = {}
+    """The available values of each knob. A knob that somebody has set keeps that value."""
+    values_by_knob = {}
     for name, values in tuning.knobs.items():
-        if name in given:
-            found[name] = [params[name]]
+        if name in given_params:
+            values_by_knob[name] = [params[name]]
             continue
-        found[name] = [value for value in limits.knobs.get(name, values) if value not in offer.missing]
-        if not found[name]:
+        values_by_knob[name] = [value for value in limits.knobs.get(name, values) if value not in offer.missing]
+        if not values_by_knob[name]:
             raise BadInput(f"No {name} can be had here of {', '.join(map(str, limits.knobs.get(name, values)))}.")
-    return found
+    return values_by_knob
 
 
 def _begin(
-    found: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int, threads: int
+    workload: str,
+    possible_spots: Sequence[Spot],
+    knobs: Mapping[str, Sequence[Any]],
+    usual: Placement,
+    cores: int,
+    threads: int,
 ) -> list[Point]:
-    """The machine's default placement, then the naive start (`threads` on one core), then the default with the
-    second-best known knobs; on the first MPI that they go with."""
-    for mpi in dict.fromkeys(spot.mpi for spot in found):
-        if begin := _begin_on([spot for spot in found if spot.mpi == mpi], knobs, usual, cores, threads):
+    """The machine's default placement, the naive start (`threads` on one core), then the default with the second-best
+    knobs; with the first MPI that supports them."""
+    for mpi in dict.fromkeys(spot.mpi for spot in possible_spots):
+        if begin := _begin_on(
+            workload, [spot for spot in possible_spots if spot.mpi == mpi], knobs, usual, cores, threads
+        ):
             return begin
-    said = words.listed(f"{name} {value}" for name, values in knobs.items() for value in values)
-    raise BadInput(f"No MPI that is here goes with {said}; `workshop mpi list` shows those there are.")
+    knob_values = words.listed(
+        f"{name} {value}" for name, values in knobs.items() for value in values if value is not None
+    )
+    raise BadInput(f"No installed MPI supports {knob_values}; `workshop mpi list` shows the installed ones.")
 
 
 def _begin_on(
-    ours: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int, threads: int
+    workload: str, ours: Sequence[Spot], knobs: Mapping[str, Sequence[Any]], usual: Placement, cores: int, threads: int
 ) -> list[Point] | None:
-    good = min(ours, key=lambda spot: (spot.ranks > cores, abs(spot.ranks - usual.ranks), _unlike(spot, usual)))
+    good = min(
+        ours,
+        key=lambda spot: (
+            spot.ranks > cores,
+            abs(spot.ranks - usual.ranks),
+            spot.cores_per_rank != usual.cores_per_rank,
+            spot.bind_to != "core",
+        ),
+    )
     alone = min(ours, key=lambda spot: (spot.ranks, spot.bind_to != "core", spot.cores_per_rank))
     naive = None
     begin: list[Point] = []
     for values in _first_of(knobs):
-        if fits(good, values) and len(begin) < 2:
-            begin.append(plain(good, good.cores_per_rank, values, YIELDS[0], None))
-        if fits(alone, values) and naive is None:
-            naive = plain(alone, threads, values, YIELDS[0], None)
+        point = plain(workload, good, good.cores_per_rank, values, YIELDS[0])
+        if point is not None and len(begin) < 2:
+            begin.append(point)
+        naive = naive or plain(workload, alone, threads, values, YIELDS[0])
     if naive is None or not begin:
         return None
     return [begin[0], naive, *(point for point in begin[1:] if point not in (begin[0], naive))]
-
-
-def _unlike(spot: Spot, usual: Placement) -> tuple[bool, bool]:
-    return spot.cores_per_rank != usual.cores_per_rank, spot.bind_to != "core"
 
 
 def _first_of(knobs: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

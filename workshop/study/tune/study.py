@@ -1,45 +1,244 @@
-"""A tuning study: all placements that it may try, and what else its decisions depend on but its trials. Pure."""
+"""A tuning study: all placements that it may try, and all other inputs of its decisions except its trials.
+
+A point has the names of a grid's axes: fields of a placement, `env.NAME` for a variable of the ranks, and params of the
+workload. It contains only settings that have an effect: a single rank has no one to wait for and needs nothing of an
+MPI, and a workload says which of its knobs have an effect (`Tuning.usable`). So different points never do the same.
+
+The MPIs' mappers are asked once for the possible places of ranks, before a study begins. Their answers are stored with
+the study, so a resumed study makes the same decisions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, fields
 from itertools import product
 from typing import Any
 
-from workshop.store.records import Trial
+from workshop import mpi, registry
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import MachineDescription
+from workshop.core.placement import POLLING, USUAL_MPI, Placement
+from workshop.extension import load
+from workshop.mpi import mapper
+from workshop.registry import workloads
+from workshop.store.records import StudyRecord, Trial
 from workshop.study.trials import Cell, description
-from workshop.study.tune.space import CYCLES, YIELDS, Point, chosen_params, fits, key, label, placed, plain
-from workshop.study.tune.spots import Spot
 
+AT_ONCE = 4  # mappers that are asked at the same time; each takes about a tenth of a second
+RANKS_PER_CORE = 2  # more take turns on cores twice over, which has never made anything faster
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One way to place so many ranks; the fields are those of a placement. Equal `where` are the same places."""
+
+    mpi: str
+    ranks: int
+    map_by: str
+    bind_to: str
+    cores_per_rank: int
+    where: str  # the units that each rank may use, as the MPI's mapper says
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a placement that the spot sets."""
+        return {name: value for name, value in asdict(self).items() if name != "where"}
+
+
+def numbers_of_ranks(cores: int, slots: int | None = None) -> list[int]:
+    """1, 2, 4, … and the number of cores, up to twice the cores, or up to the slots."""
+    most = cores * RANKS_PER_CORE if slots is None else slots
+    powers = {2**power for power in range(most.bit_length()) if 2**power <= most}
+    return sorted(number for number in powers | {cores, most} if 1 <= number <= most)
+
+
+def spots(
+    described: MachineDescription,
+    ranks: Sequence[int],
+    mpis: Sequence[str],
+    base: Mapping[str, Any],
+    takes: Callable[[Placement], None] = lambda placement: None,
+) -> tuple[list[Spot], Counter[str]]:
+    """Every way to place these numbers of ranks on the machine, and the number of refused layouts by reason.
+
+    `base` has the fields that all placements share. `takes` raises BadInput for a placement that is not possible for a
+    reason other than its MPI.
+    """
+    hosts = max(len(base.get("hosts") or ()), 1)
+    placements = [Placement.parse({**base, **fields}) for fields in _layouts(described, ranks, mpis, hosts)]
+    left_out: Counter[str] = Counter()
+    spots_by_place: dict[tuple[str, int, str], Spot] = {}
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        mapped = pool.map(lambda placement: _where(placement, described, takes), placements)
+        for placement, (where, why) in zip(placements, mapped, strict=True):
+            if where is None:
+                left_out[why] += 1
+                continue
+            key = (placement.mpi, placement.ranks, where)
+            if key in spots_by_place:
+                left_out["come to the same as another"] += 1
+                continue
+            names = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank")
+            spots_by_place[key] = Spot(**{name: getattr(placement, name) for name in names}, where=where)
+    return list(spots_by_place.values()), left_out
+
+
+def _layouts(
+    described: MachineDescription, ranks: Sequence[int], mpis: Sequence[str], hosts: int
+) -> Iterator[dict[str, Any]]:
+    """The layouts to ask for. The plainest come first, because the first of two equal ones is kept. Each host is like
+    the machine."""
+    cores = described.cores
+    for name in mpis:
+        for count in ranks:
+            cores_per_rank = max(cores // math.ceil(count / hosts), 1)  # a fair share
+            yield _layout(name, count, "auto", "core")
+            yield _layout(name, count, "auto", "none")
+            if count > 1 and cores_per_rank > 1:
+                yield _layout(name, count, "auto", "core", cores_per_rank)
+            if count > 1 and hosts > 1:
+                yield _layout(name, count, "node", "core")
+            if count > 1 and described.count("package") > 1:
+                yield _layout(name, count, "package", "core")
+            for resource, key in (("package", "package"), ("numa", "numa"), ("l3cache", "l3")):
+                if described.count(key) > 1:
+                    yield _layout(name, count, "auto", resource)
+            if described.count("unit") > described.count("core"):
+                yield _layout(name, count, "hwthread", "hwthread")
+
+
+def _layout(name: str, ranks: int, map_by: str, bind_to: str, cores_per_rank: int = 1) -> dict[str, Any]:
+    return {"mpi": name, "ranks": ranks, "map_by": map_by, "bind_to": bind_to, "cores_per_rank": cores_per_rank}
+
+
+def _where(
+    placement: Placement, described: MachineDescription, takes: Callable[[Placement], None]
+) -> tuple[str | None, str]:
+    """The places of the ranks as a text that is equal for equal places; None and the reason if they are refused."""
+    try:
+        takes(placement)
+        if not registry.mpi(placement.mpi).mapper:  # without a mapper, the launcher's arguments identify the places
+            return " ".join(mpi.module_of(placement.mpi).arguments(placement, described.cores, described.machine)), ""
+        prediction = mapper.predict(placement, described)
+    except BadInput:
+        return None, "are refused"
+    except WorkshopError:  # a mapper that doesn't answer in time
+        return None, "could not be asked about"
+    if prediction.rank_map is None:
+        return None, "are refused by their MPI"
+    return masks(prediction.rank_map["ranks"]), ""
+
+
+def masks(reports: Iterable[Mapping[str, Any]]) -> str:
+    """The units of each rank, in the ranks' order, as a short text: `0-3|4-7`; once if all ranks have the same."""
+    each = [f"{report.get('host', '')}:{_span(report['units'])}" for report in reports]
+    return f"{len(each)}*{each[0]}" if len(set(each)) == 1 else "|".join(each)
+
+
+def _span(units: Sequence[int]) -> str:
+    ordered = sorted(units)
+    parts: list[list[int]] = []
+    for unit in ordered:
+        if parts and unit == parts[-1][1] + 1:
+            parts[-1][1] = unit
+        else:
+            parts.append([unit, unit])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
+
+
+YIELDS = ("1", "0")  # Open MPI's ranks yield their core while they wait, or poll
+Point = dict[str, Any]
+FIELDS = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank", "threads")
+
+
+def plain(workload: str, spot: Spot, threads: int, knobs: Mapping[str, Any], yields: str) -> Point | None:
+    """A point whose settings without effect have their defaults, so that equal placements are equal points; None if the
+    workload's knobs don't work with the MPI."""
+    tuning = registry.workload(workload).tuning
+    values = load(tuning.usable)(knobs, spot.mpi, spot.ranks) if tuning is not None and tuning.usable else knobs
+    if values is None:
+        return None
+    variable = registry.mpi(spot.mpi).waiting == "variable" and spot.ranks > 1
+    return {**spot.fields, "threads": threads, **values, f"env.{POLLING}": yields if variable else YIELDS[0]}
+
+
+def placed(point: Mapping[str, Any], base: Mapping[str, Any]) -> Placement:
+    """The placement at a point."""
+    environment = {**base.get("environment", {})}
+    for name, value in point.items():
+        if not name.startswith("env.") or value is None or (name == f"env.{POLLING}" and value == YIELDS[0]):
+            continue  # defaults
+        environment[name.removeprefix("env.")] = value
+    return Placement.parse({**base, **{name: point[name] for name in FIELDS}, "environment": environment})
+
+
+def chosen_params(point: Mapping[str, Any]) -> dict[str, Any]:
+    """The workload's params at a point."""
+    return {name: value for name, value in point.items() if name not in FIELDS and not name.startswith("env.")}
+
+
+def key(point: Mapping[str, Any]) -> str:
+    """A point as a key: equal keys are the same point."""
+    return json.dumps(dict(point), sort_keys=True)
+
+
+def label(point: Mapping[str, Any]) -> str:
+    """A point in a few words: its ranks, and its unusual settings."""
+    parts = [f"{words.count(point['ranks'], 'rank')} x {words.count(point['threads'], 'thread')}"]
+    cores = point["cores_per_rank"]
+    if point["bind_to"] == "none":
+        parts.append("unbound")
+    elif cores > 1:
+        parts.append(f"{cores} cores each")
+    else:
+        by = f" by {point['map_by']}" if point["map_by"] not in ("auto", point["bind_to"]) else ""
+        parts.append(f"bound to {point['bind_to']}{by}")
+    parts += [str(value) for value in chosen_params(point).values()]
+    if point["mpi"] != USUAL_MPI:
+        parts.append(point["mpi"])
+    if point.get(f"env.{POLLING}") == "0":
+        parts.append("polling")
+    variables = {name: value for name, value in point.items() if name.startswith("env.") and name != f"env.{POLLING}"}
+    parts += [f"{name.removeprefix('env.')}={value}" for name, value in variables.items() if value is not None]
+    return ", ".join(parts)
+
+
+NAME = "tune"
 THREADS_PER_CORE = 2  # more take turns twice over
 
 
 @dataclass(frozen=True)
 class Length:
-    """For how long a trial goes on: a param, its first value, and where metrics tell the seconds that it measured."""
+    """The length of a trial: a param, its first value, and the metric with the measured seconds."""
 
     param: str
     value: int
     seconds: str
-    fixed: bool = False  # somebody has said how long
+    fixed: bool = False  # set by the user
 
 
 @dataclass(frozen=True)
 class TuneStudy:
-    """What was asked for, checked: see `workshop.study.tune.plan`."""
+    """A checked plan of a tuning study, see `workshop.study.tune.plan`."""
 
+    workload: str
     rate: str  # the metric that is compared
     unit: str
     params: Mapping[str, Any]  # of a trial with one rank
-    load: Mapping[str, Any]  # those of them that a person would give, too: not what makes trials short
+    load: Mapping[str, Any]  # the params of a full-length run that the command should contain
     share: str  # the param that all ranks divide among them
     placement: Mapping[str, Any]  # fields that all placements have
     spots: Sequence[Spot]
     threads: Sequence[int]  # per rank
-    knobs: Mapping[str, Sequence[Any]]  # params of the workload
+    knobs: Mapping[str, Sequence[Any]]  # params of the workload, and env.NAME for variables of the ranks
     naive: Point
-    begin: Sequence[Point]  # what is tried first: what is known to be good, and the naive start
+    begin: Sequence[Point]  # the first points: usually good ones, and the naive start
     length: Length
     cores: int
     memory: int | None = None  # bytes that all ranks may have together
@@ -47,26 +246,38 @@ class TuneStudy:
     trial_limit: int | None = None  # placements to try; None: as many as the budget allows
     seed: int = 0
     yields: Sequence[str] = YIELDS
-    cycles: Sequence[str | None] = CYCLES
     left_out: Mapping[str, int] = field(default_factory=dict)  # reason -> ways to place ranks that weren't tried
 
+    @property
+    def kind(self) -> str:
+        return NAME
+
     def description(self) -> dict[str, Any]:
-        told = description(self)
-        told["trials"] = told.pop("trial_limit")
-        return told
+        stored = description(self, "workload")
+        stored["trials"] = stored.pop("trial_limit")
+        return stored
 
     def trials(self) -> list[Trial]:
-        return []  # all of them are decided while it goes on
+        return []  # trials are chosen while the study goes on
 
     @classmethod
-    def read(cls, told: Mapping[str, Any]) -> TuneStudy:
-        """A study from its description."""
-        spots = [Spot(**spot) for spot in told["spots"]]
-        known = {**told, "spots": spots, "length": Length(**told["length"]), "trial_limit": told["trials"]}
-        return cls(**{one.name: known[one.name] for one in fields(cls)})
+    def read(cls, study: StudyRecord) -> TuneStudy:
+        """A study from its stored form. Older studies stored the values of variables apart from the knobs."""
+        stored = study.description
+        knobs, known_workload = dict(stored["knobs"]), workloads().get(study.workload)
+        known_knobs = (
+            known_workload.tuning.knobs if known_workload is not None and known_workload.tuning is not None else {}
+        )
+        for name, value in stored["naive"].items():
+            if name.startswith("env.") and name != f"env.{POLLING}" and name not in knobs:
+                knobs[name] = stored.get("cycles", [value]) if name in known_knobs else [value]
+        spots = [Spot(**spot) for spot in stored["spots"]]
+        values = {**stored, "workload": study.workload, "knobs": knobs, "spots": spots, "trial_limit": stored["trials"]}
+        values["length"] = Length(**stored["length"])
+        return cls(**{field.name: values[field.name] for field in fields(cls)})
 
     def points(self) -> list[Point]:
-        """All points that may be tried, always in the same order. Each is possible, and no two do the same."""
+        """All points that may be tried, always in the same order. All are possible and different."""
         return list({key(point): dict(point) for point in (*self.begin, *self._all())}.values())
 
     def _all(self) -> Iterator[Point]:
@@ -74,25 +285,25 @@ class TuneStudy:
             if spot.ranks * threads > max(self.cores * THREADS_PER_CORE, spot.ranks):
                 continue
             for values in product(*self.knobs.values()):
-                chosen = dict(zip(self.knobs, values, strict=True))
-                if not fits(spot, chosen) or (spot.ranks == 1 and spot.mpi != self._first_mpi(chosen)):
-                    continue
-                for yields, cycle in product(self.yields, self.cycles):
-                    yield plain(spot, threads, chosen, yields, cycle)
+                knobs = dict(zip(self.knobs, values, strict=True))
+                for yields in self.yields:
+                    point = plain(self.workload, spot, threads, knobs, yields)
+                    if point is not None and (spot.ranks > 1 or spot.mpi == self._first_mpi(knobs)):
+                        yield point
 
-    def _first_mpi(self, chosen: Mapping[str, Any]) -> str:
+    def _first_mpi(self, knobs: Mapping[str, Any]) -> str:
         """The MPI that stands for all where a rank is alone and talks to nobody."""
-        return next(spot.mpi for spot in self.spots if fits(spot, chosen))
+        return next(spot.mpi for spot in self.spots if plain(self.workload, spot, 1, knobs, YIELDS[0]) is not None)
 
     def axes(self) -> dict[str, list[Any]]:
-        """The names in which points differ, each with its values in order of first appearance."""
-        found: dict[str, list[Any]] = {}
+        """The axes on which points differ, each with its values in order of appearance."""
+        values_by_axis: dict[str, list[Any]] = {}
         for point in self.points():
             for name, value in point.items():
-                values = found.setdefault(name, [])
+                values = values_by_axis.setdefault(name, [])
                 if value not in values:
                     values.append(value)
-        return {name: values for name, values in found.items() if len(values) > 1}
+        return {name: values for name, values in values_by_axis.items() if len(values) > 1}
 
     def cell(self, point: Mapping[str, Any], length: Mapping[str, Any] | None = None) -> Cell:
         """The run at a point; `length` are params that say how long it goes on."""

@@ -31,13 +31,13 @@ class AllReduceParams(Params):
     @field_validator("methods")
     @classmethod
     def _are_known(cls, methods: str) -> str:
-        given = [name.strip() for name in methods.split(",") if name.strip()]
-        for name in given:
+        names = [name.strip() for name in methods.split(",") if name.strip()]
+        for name in names:
             if name not in METHODS:
                 raise ValueError(f"there is no method {name!r}; there are {', '.join(METHODS)}")
-        if not given:
+        if not names:
             raise ValueError(f"it should be some of {', '.join(METHODS)}")
-        return ",".join(dict.fromkeys(given))
+        return ",".join(dict.fromkeys(names))
 
     @model_validator(mode="after")
     def _in_order(self) -> AllReduceParams:
@@ -66,6 +66,12 @@ WORKLOAD = Workload(
     params=AllReduceParams,
     function="workshop.workloads.allreduce.run:run",
     curves=(),
+    metrics={
+        "hosts": "hosts",
+        "link_bandwidth": "bandwidth between hosts [B/s]",
+        "memory_bandwidth": "copying within memory, each rank [B/s]",
+        "stopped": "stopped early",
+    },
     verdict="workshop.workloads.allreduce.verdict:VERDICT",
     panels="workshop.workloads.allreduce.panels:PANELS",
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import plotly.graph_objects as go
 
 from workshop.core.words import seconds
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
 NOTHING = "No all-reduce has been measured yet"
@@ -28,32 +28,27 @@ def latency(curves: Sequence[AllReduceCurve], height: int = HEIGHT) -> go.Figure
     return _by_size(traces, SECONDS, height)
 
 
-def bandwidth(curves: Sequence[AllReduceCurve], possible: float | None = None, height: int = HEIGHT) -> go.Figure:
-    """Bus bandwidth by size, with a line for the possible one: each rank's copies in memory, or its messages to another
-    host."""
+def bandwidth(
+    curves: Sequence[AllReduceCurve], copied: float | None = None, sent: float | None = None, height: int = HEIGHT
+) -> go.Figure:
+    """Bus bandwidth by size, with a line for what each rank `sent` to another host in a second, or else `copied` in
+    memory: both are measured by themselves, so that an all-reduce within caches may be above."""
     several = [curve for curve in curves if curve.ranks > 1]
     if not several:
         return theme.nothing_yet("One rank has nothing to exchange" if curves else NOTHING, height)
     traces = [_line(several, number, curve.bus, rate) for number, curve in enumerate(several)]
-    if possible:
+    if beside := sent or copied:
+        name = "sent to another host" if sent else "copied in memory"
         ends = [min(curve.sizes[0] for curve in several), max(curve.sizes[-1] for curve in several)]
-        traces.append(
-            go.Scatter(
-                x=ends,
-                y=[possible, possible],
-                name="possible",
-                mode="lines",
-                line={"color": theme.MUTED, "width": 2, "dash": "longdash"},
-                hovertemplate=f"possible: {rate(possible)}<extra></extra>",
-            )
-        )
+        hover, look = f"{name}: {rate(beside)}<extra></extra>", {"width": 2, "dash": "longdash"}
+        traces.append(marks.line(ends, [beside, beside], theme.MUTED, hover, line=look, name=name))
     return _by_size(traces, RATES, height)
 
 
-def page(curves: Sequence[AllReduceCurve], possible: float | None = None) -> str:
+def page(curves: Sequence[AllReduceCurve], copied: float | None = None) -> str:
     """Both figures as one web page that needs nothing else."""
     first = latency(curves).to_html(full_html=False, include_plotlyjs=True)
-    second = bandwidth(curves, possible).to_html(full_html=False, include_plotlyjs=False)
+    second = bandwidth(curves, copied).to_html(full_html=False, include_plotlyjs=False)
     return f'<!doctype html><meta charset="utf-8"><title>All-reduce by message size</title>{first}{second}'
 
 
@@ -61,16 +56,16 @@ def _line(
     curves: Sequence[AllReduceCurve], number: int, values: Sequence[float], say: Callable[[float], str]
 ) -> go.Scatter:
     curve = curves[number]
-    mpis = list(dict.fromkeys(one.mpi for one in curves))
-    known = METHODS.index(curve.method) if curve.method in METHODS else len(METHODS) + number
-    return go.Scatter(
-        x=list(curve.sizes),
-        y=list(values),
+    mpis = list(dict.fromkeys(each.mpi for each in curves))
+    place = METHODS.index(curve.method) if curve.method in METHODS else len(METHODS) + number
+    return marks.line(
+        list(curve.sizes),
+        list(values),
+        theme.rank_colour(place),
+        [f"{message(size)}: {say(value)}" for size, value in zip(curve.sizes, values, strict=True)],
+        size=7,
+        line={"dash": DASHES[mpis.index(curve.mpi) % len(DASHES)]},
         name=" ".join(filter(None, [curve.mpi, curve.method])),
-        mode="lines+markers",
-        line={"color": theme.rank_colour(known), "width": 3, "dash": DASHES[mpis.index(curve.mpi) % len(DASHES)]},
-        marker={"size": 7},
-        hovertext=[f"{message(size)}: {say(value)}" for size, value in zip(curve.sizes, values, strict=True)],
         hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
     )
 

@@ -17,7 +17,7 @@ from workshop.workloads.allreduce.ring import ring
 Method = Callable[[NDArray[Any]], Callable[[], NDArray[Any]]]
 
 
-def own(comm: Any, values: NDArray[Any]) -> None:
+def mpi_allreduce(comm: Any, values: NDArray[Any]) -> None:
     """Replace `values` by the sum over all ranks: the MPI chooses how, by the size and by what connects the ranks."""
     comm.Allreduce(MPI.IN_PLACE, values, op=MPI.SUM)
 
@@ -40,7 +40,7 @@ def parameter_server(comm: Any, values: NDArray[Any]) -> None:
         comm.Send(values, dest=worker)
 
 
-IN_PLACE = {"ring": ring, "own": own, "parameter-server": parameter_server}
+IN_PLACE = {"ring": ring, "own": mpi_allreduce, "parameter-server": parameter_server}
 
 
 @contextmanager
@@ -83,10 +83,10 @@ def _horovod(comm: Any) -> Iterator[Method]:
         exchange.close()
 
 
-def why_not(name: str, comm: Any) -> str | None:
+def obstacle(name: str, comm: Any) -> str | None:
     """Why a method can't be had on these ranks, in half a sentence; None where it can. Collective."""
     if name != "horovod":
         return None
-    from workshop.engine.training.exchange import why_not_horovod
+    from workshop.engine.training.exchange import horovod_obstacle
 
-    return next((words for words in comm.allgather(why_not_horovod()) if words is not None), None)
+    return next((words for words in comm.allgather(horovod_obstacle()) if words is not None), None)

@@ -1,8 +1,8 @@
-"""What a run that measures all-reduces shows, also while it goes on: seconds and bandwidth by message size."""
+"""Panels of a run that measures all-reduces, also while it goes on: seconds and bandwidth by message size."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.words import seconds
@@ -19,24 +19,18 @@ LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
 
 def allreduce(snapshot: Snapshot) -> list[Card]:
     """Both figures, and a table of what each method takes at both ends."""
-    curves = told(snapshot)
+    curves = measured_curves(snapshot)
     if not curves:
         return []
     link, memory = snapshot.metric("link_bandwidth", int | float), snapshot.metric("memory_bandwidth", int | float)
     about = "What each rank has to send in a second, at least"
-    about += "." if not (link or memory) else f"; possible is what it {'sends to another' if link else 'copies'}."
+    beside = "sends to another host" if link else "copies in memory"
+    about += f"; the dashed line is what it {beside}, measured by itself." if link or memory else "."
     figures = (
         Card("latency", "Time of an all-reduce", (_about(LEVEL), figure(latency(curves))), half=True),
-        Card("bandwidth", "Bus bandwidth", (_about(about), figure(bandwidth(curves, link or memory))), half=True),
+        Card("bandwidth", "Bus bandwidth", (_about(about), figure(bandwidth(curves, memory, link))), half=True),
     )
     return [*figures, Card("all-reduces", "By method", (_summary(curves), *_left_out(snapshot)))]
-
-
-def drawn(names: Set[str]) -> set[str]:
-    """Which of the told names are drawn here, so that they need no curve of their own."""
-    if MESSAGE not in names:
-        return set()
-    return {name for name in names if name == MESSAGE or name.startswith((LATENCY, BANDWIDTH))}
 
 
 def _about(text: str) -> Part:
@@ -63,8 +57,8 @@ def _left_out(snapshot: Snapshot) -> list[Part]:
     return [words(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))] if left_out else []
 
 
-def told(snapshot: Snapshot) -> list[AllReduceCurve]:
-    """What rank 0 has told so far, a curve for each method, in the order in which they were measured."""
+def measured_curves(snapshot: Snapshot) -> list[AllReduceCurve]:
+    """The measurements of rank 0 so far, a curve for each method, in the order of measurement."""
     if MESSAGE not in snapshot.totals:
         return []
     (messages, *_) = snapshot.series(MESSAGE)
@@ -85,4 +79,4 @@ def _made_of(snapshot: Snapshot) -> Any:
     return snapshot.events, snapshot.run.status, snapshot.run.metrics
 
 
-PANELS = (Panel("allreduce", allreduce, _made_of, beside=allreduce),)
+PANELS = (Panel("allreduce", allreduce, _made_of, comparison=allreduce),)

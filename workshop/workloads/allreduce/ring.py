@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 def ring(comm: Any, values: NDArray[Any]) -> None:
     """Replace `values` (one-dimensional, of any length) by the sum over all ranks' values. Collective."""
     rank, ranks = comm.Get_rank(), comm.Get_size()
-    right, left = (rank + 1) % ranks, (rank - 1) % ranks
+    right_rank, left_rank = (rank + 1) % ranks, (rank - 1) % ranks
 
     # Views of the array, not copies. Chunks differ by one element at most; of fewer elements than ranks some are empty.
     ends = [len(values) * number // ranks for number in range(ranks + 1)]
@@ -43,13 +43,13 @@ def ring(comm: Any, values: NDArray[Any]) -> None:
     # Reduce-scatter: what arrives in one step is what is passed on in the next.
     for step in range(ranks - 1):
         passed_on = chunks[(rank - step) % ranks]
-        mine = chunks[(rank - step - 1) % ranks]
-        theirs = arrived[: len(mine)]
-        comm.Sendrecv(passed_on, dest=right, recvbuf=theirs, source=left)
-        mine += theirs
+        own_chunk = chunks[(rank - step - 1) % ranks]
+        arrived_chunk = arrived[: len(own_chunk)]
+        comm.Sendrecv(passed_on, dest=right_rank, recvbuf=arrived_chunk, source=left_rank)
+        own_chunk += arrived_chunk
 
     # All-gather: the chunk that is finished here is the one after our own.
     for step in range(ranks - 1):
         passed_on = chunks[(rank - step + 1) % ranks]
         replaced = chunks[(rank - step) % ranks]
-        comm.Sendrecv(passed_on, dest=right, recvbuf=replaced, source=left)
+        comm.Sendrecv(passed_on, dest=right_rank, recvbuf=replaced, source=left_rank)

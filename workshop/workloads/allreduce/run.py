@@ -14,7 +14,7 @@ from mpi4py import MPI
 
 from workshop.engine.context import RankContext
 from workshop.workloads.allreduce import NUMBER, AllReduceParams
-from workshop.workloads.allreduce.methods import Method, method, why_not
+from workshop.workloads.allreduce.methods import Method, method, obstacle
 
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
 MOST = 1000  # repeats
@@ -33,7 +33,7 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     in bytes per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on
     several hosts `link_bandwidth`, what each sends to its neighbour while all do.
     """
-    told: dict[str, Any] = {name: {} for name in ("seconds", "algorithm_bandwidth", "bus_bandwidth", "left_out")}
+    metrics: dict[str, Any] = {name: {} for name in ("seconds", "algorithm_bandwidth", "bus_bandwidth", "left_out")}
     sizes, stopped = params.sizes, False
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
     links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
@@ -43,11 +43,11 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
             ctx.emit("message", size, number)
     all_of_them = len(params.chosen) * len(sizes)
     for done, name in enumerate(params.chosen):
-        if (reason := why_not(name, ctx.comm)) is not None:
-            told["left_out"][name] = reason
+        if (reason := obstacle(name, ctx.comm)) is not None:
+            metrics["left_out"][name] = reason
             ctx.progress((done + 1) * len(sizes), all_of_them)
             continue
-        seconds = told["seconds"][name] = []
+        seconds = metrics["seconds"][name] = []
         with method(name, ctx.comm) as prepare:
             for number, size in enumerate(sizes):
                 with ctx.phase("communicate"):
@@ -59,13 +59,13 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
                 ctx.progress(done * len(sizes) + number + 1, all_of_them)
                 if stopped := ctx.stop_requested():
                     break
-        told["algorithm_bandwidth"][name] = [size / took for size, took in zip(sizes, seconds, strict=False)]
-        told["bus_bandwidth"][name] = [
+        metrics["algorithm_bandwidth"][name] = [size / took for size, took in zip(sizes, seconds, strict=False)]
+        metrics["bus_bandwidth"][name] = [
             bus_bandwidth(size, took, ctx.size) for size, took in zip(sizes, seconds, strict=False)
         ]
         if stopped:
             break
-    return {"sizes": sizes, **told, "memory_bandwidth": memory, **links, "hosts": hosts, "stopped": stopped}
+    return {"sizes": sizes, **metrics, "memory_bandwidth": memory, **links, "hosts": hosts, "stopped": stopped}
 
 
 def measure(comm: Any, prepare: Method, size: int, repeats: int) -> list[float]:

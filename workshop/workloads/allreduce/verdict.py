@@ -1,14 +1,16 @@
-"""What measured all-reduces say: below which size latency counts, above which bandwidth does, how methods differ."""
+"""The verdict on measured all-reduces: below which size latency counts, above which size bandwidth counts, and how
+methods differ."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from workshop.core import words
 from workshop.extension import Verdict
+from workshop.report import verdict
 from workshop.report.analysis import placement
 from workshop.report.analysis.findings import Facts, Finding
 
@@ -19,7 +21,7 @@ NAMES = {
     "parameter-server": "the parameter server",
 }
 # What else can be wrong with a run that measures nothing but all-reduces.
-LOOKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
+CHECKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
 SAME = 1.1  # times from which one method counts as slower than another
 
 
@@ -66,11 +68,11 @@ def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllRed
 
 
 def measured(facts: Facts) -> Finding | None:
-    """What a run that measured all-reduces came to; None for any other."""
-    found = {curve.method: curve for curve in curves(facts.metrics, facts.ranks)}
-    if not found:
+    """The result of a run that measured all-reduces; None for any other run."""
+    curve_of = {curve.method: curve for curve in curves(facts.metrics, facts.ranks)}
+    if not curve_of:
         return None
-    chosen = found.get("own") or next(iter(found.values()))
+    chosen = curve_of.get("own") or next(iter(curve_of.values()))
     small, large = words.seconds(chosen.seconds[0]), words.seconds(chosen.seconds[-1])
     least, most = message(chosen.sizes[0]), message(chosen.sizes[-1])
     name = NAMES.get(chosen.method, chosen.method)
@@ -87,9 +89,9 @@ def measured(facts: Facts) -> Finding | None:
         bound = f"Latency-bound below {half}, bandwidth-bound above"
     why = [
         f"{words.capital(name)} takes {small} for {least}; {most} take {large}, {rate(chosen.bus[-1])} of bus bandwidth"
-        f"{_of_what_is_possible(facts, chosen)}.",
+        f"{_beside_a_copy(facts, chosen)}.",
         f"From {half} on it reaches half of its best bandwidth.",
-        *_compared(found, chosen),
+        *_compared(curve_of, chosen),
         *_left_out(facts),
     ]
     return Finding(
@@ -100,25 +102,25 @@ def measured(facts: Facts) -> Finding | None:
     )
 
 
-def _of_what_is_possible(facts: Facts, curve: AllReduceCurve) -> str:
+def _beside_a_copy(facts: Facts, curve: AllReduceCurve) -> str:
     link, memory = facts.metrics.get("link_bandwidth"), facts.metrics.get("memory_bandwidth")
     if _positive(link):
-        return f", {words.percent(curve.bus[-1] / link)} of what a rank can send to another at the same time"
+        return f", {words.percent(curve.bus[-1] / link)} of what a rank sends to another meanwhile, measured by itself"
     if _positive(memory):
-        return f", {words.percent(curve.bus[-1] / memory)} of what a rank can copy in memory"
+        return f", {words.percent(curve.bus[-1] / memory)} of what a rank copies in memory, measured by itself"
     return ""
 
 
-def _compared(found: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) -> list[str]:
+def _compared(curve_of: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) -> list[str]:
     """How the other methods do against one, at both ends."""
-    told = []
-    for method, curve in found.items():
+    sentences = []
+    for method, curve in curve_of.items():
         if method == chosen.method or curve.sizes != chosen.sizes:
             continue
         ends = [_times(curve.seconds[end] / chosen.seconds[end]) for end in (0, -1)]
-        said = f"{ends[0]} for the smallest message and {ends[1]} for the largest"
-        told.append(f"{words.capital(NAMES.get(method, method))}: {said}.")
-    return told
+        ratios = f"{ends[0]} for the smallest message and {ends[1]} for the largest"
+        sentences.append(f"{words.capital(NAMES.get(method, method))}: {ratios}.")
+    return sentences
 
 
 def _times(ratio: float) -> str:
@@ -130,7 +132,7 @@ def _times(ratio: float) -> str:
 def _left_out(facts: Facts) -> list[str]:
     left_out = facts.metrics.get("left_out")
     reasons = left_out if isinstance(left_out, Mapping) else {}
-    return [f"{words.capital(NAMES.get(name, name))} was left out: {why}." for name, why in reasons.items()]
+    return [f"{words.capital(NAMES.get(name) or name)} was left out: {why}." for name, why in reasons.items()]
 
 
 def message(count: int) -> str:
@@ -146,8 +148,8 @@ def rate(bytes_per_second: float) -> str:
     return f"{words.size(bytes_per_second)}/s"
 
 
-def _positive(value: Any) -> bool:
+def _positive(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and math.isfinite(value) and value > 0
 
 
-VERDICT = Verdict(measured, looks=LOOKS)
+VERDICT = Verdict(measured, checks=lambda facts: CHECKS if curves(facts.metrics, facts.ranks) else verdict.CHECKS)

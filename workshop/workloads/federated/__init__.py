@@ -1,5 +1,5 @@
-"""Federated learning on handwritten digits: institutions learn one model together, and nobody's images leave their
-rank. This file only describes it."""
+"""Federated learning on handwritten digits: institutions learn one model together, and images stay on their ranks.
+This file only describes the workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data
 from workshop.extension import Artifacts, Command, Extension, Page, Scaling, Study, Workload
-from workshop.workloads.federated.params import PRIVATE, FiniteParams, Learning, Together, setting
+from workshop.workloads.federated.params import METRICS, PRIVATE, FiniteParams, Learning, Together, setting
 
 
 class DataParams(FiniteParams):
@@ -20,12 +20,12 @@ class DataParams(FiniteParams):
 
 
 class PartitionParams(FiniteParams):
-    """Who has which of them."""
+    """How images are dealt to institutions."""
 
     partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
         "dirichlet",
-        "how images are dealt: alike, digits in other shares, few digits each, each with a scanner of its own, or many "
-        "to some and few to others",
+        "how images are dealt: equally, digits in different shares, few digits each, each institution with its own "
+        "scanner, or many images to some and few to others",
         PRIVATE,
     )
     alpha: float = setting(
@@ -45,21 +45,21 @@ class PartitionParams(FiniteParams):
 
 
 class FederatedParams(Learning, PartitionParams, Together, DataParams):
-    """Who has which images, and how they learn from them."""
+    """The partition of the images, and how institutions learn."""
 
     model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
 
 
 def _inputs(params: FederatedParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
 
     return images.find(params.data)
 
 
 def _fits(params: FederatedParams, inputs: Mapping[str, bytes], ranks: int) -> None:
-    """Any number of ranks will do; but there have to be images for all institutions."""
-    from workshop.engine.data import images
+    """Raise BadInput where there are too few images for all institutions. Any number of ranks will do."""
     from workshop.workloads.federated.mathematics.partition import partition
+    from workshop.workloads.mnist.data import images
 
     partition(params, images.read(inputs).train_labels)
 
@@ -75,6 +75,7 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("accuracy", "loss", "total images/s", "drift"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "images_per_second"),
+    metrics=METRICS,
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
@@ -87,13 +88,9 @@ EXTENSION = Extension(
     workloads=(WORKLOAD,),
     studies=(
         Study(
-            name="ways",
+            "ways",
             kind="workshop.workloads.federated.study.kind:KIND",
-            cards="workshop.workloads.federated.study.cards:cards",
-            show="workshop.workloads.federated.study.terminal:show_ways",
             plan="workshop.workloads.federated.study.notebook:plan",
-            visible="workshop.workloads.federated.study.guesses:visible",
-            hidden="The page Federated asks what you expect; what came out is shown to those who have guessed.",
             workload="federated",
         ),
     ),

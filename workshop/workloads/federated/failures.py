@@ -1,7 +1,7 @@
-"""Federations that go wrong in instructive ways, ready to run, each with the one that mends it.
+"""Federations that go wrong in instructive ways, ready to run, each with its fix.
 
-What the guided failures of placements are for ranks, these are for federated learning: here it isn't the placement that
-is wrong, but what institutions send, or what is made of it. `failures.yaml` describes them.
+Guided failures of placements are mistakes in a placement. These are mistakes in what institutions send, or in how the
+aggregator uses it. `failures.yaml` describes them.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ SIDES: tuple[Which, ...] = ("broken", "fixed")
 
 @dataclass(frozen=True)
 class FederatedFailure:
-    """A federation that fails, and its fix. Both runs have `params`; `broken` and `fixed` are what they differ in."""
+    """A federation that fails, and its fix. Both runs have `params`; they differ in `broken` and `fixed`."""
 
     name: str
     title: str
-    mistake: str  # what is done wrong, in one sentence
+    mistake: str  # the mistake, in one sentence
     fix: str  # what mends it
     look_for: str
-    verdict: str  # words by which the verdict of the broken run names it
-    mended: str  # words by which the verdict of the fixed run tells that it is well
+    verdict: str  # words in the verdict of the broken run that name the mistake
+    mended: str  # words in the verdict of the fixed run that say that it is healthy
     workload: str
     params: Mapping[str, Any]
     broken: Mapping[str, Any]
@@ -43,41 +43,41 @@ class FederatedFailure:
         return self.workload == OPENFL
 
     def params_of(self, which: Which) -> dict[str, Any]:
-        """All params of one of the two runs."""
+        """Return all params of one of the two runs."""
         return {**self.params, **(self.broken if which == "broken" else self.fixed)}
 
     def command(self, which: Which) -> str:
-        """What to type for one of the two runs."""
+        """Return the command line of one of the two runs."""
         first = ["workshop", "federation", "start"] if self.needs_openfl else ["workshop", "run", self.workload]
-        given = self.params_of(which).items()
-        return shlex.join([*first, *(word for name, value in given for word in (_option(name), str(value)))])
+
+        options = ((f"--{name.replace('_', '-')}", str(value)) for name, value in self.params_of(which).items())
+        return shlex.join([*first, *(word for option in options for word in option)])
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, with the commands of both runs."""
-        told = {name: value for name, value in asdict(self).items() if isinstance(value, str)}
+        """Return all fields, with the commands of both runs."""
+        texts = {name: value for name, value in asdict(self).items() if isinstance(value, str)}
         both = {which: {"params": self.params_of(which), "command": self.command(which)} for which in SIDES}
-        return {**told, "needs_openfl": self.needs_openfl, **both}
-
-
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
+        return {**texts, "needs_openfl": self.needs_openfl} | both
 
 
 @cache
 def federated_failures() -> tuple[FederatedFailure, ...]:
-    """All of them: those of our own ranks first, which take seconds, then those of OpenFL, which take minutes."""
+    """Return all failures: first those on our own ranks, which take seconds, then those over OpenFL, which take
+    minutes."""
     file = Path(__file__).with_suffix(".yaml")
-    return tuple(FederatedFailure(**one) for one in yaml.safe_load(file.read_text(encoding="utf-8")))
+    return tuple(FederatedFailure(**entry) for entry in yaml.safe_load(file.read_text(encoding="utf-8")))
 
 
 def federated_failure(name: str) -> FederatedFailure:
-    """One of them. Raises BadInput for another name."""
-    known = {one.name: one for one in federated_failures()}
-    if name not in known:
-        raise BadInput(f"There is no failure {name!r}; there are {', '.join(known)}.")
-    return known[name]
+    """Return the failure of that name. Raises BadInput for an unknown name."""
+    failures = {failure.name: failure for failure in federated_failures()}
+    if name not in failures:
+        raise BadInput(f"There is no failure {name!r}; there are {', '.join(failures)}.")
+    return failures[name]
 
 
 def openfl_failure(fault: object) -> FederatedFailure | None:
-    """The one that a run over OpenFL with this `fault` shows; None where nothing is broken on purpose."""
-    return next((one for one in federated_failures() if one.needs_openfl and one.broken["fault"] == fault), None)
+    """Return the failure that a run over OpenFL with this `fault` shows; None where nothing is broken on purpose."""
+    return next(
+        (failure for failure in federated_failures() if failure.needs_openfl and failure.broken["fault"] == fault), None
+    )

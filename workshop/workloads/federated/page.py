@@ -1,18 +1,28 @@
-"""Federated: three ways to learn side by side, then what attacks, leaks and protects. `?study=3` is a link to one."""
+"""The page Federated: three ways to learn side by side, then attacks, leaks and protection. `?study=3` links to a
+study."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, get_args
 
 import streamlit as st
 
-from workshop.pages import cards, frame, links
-from workshop.pages.studies import chosen, follow, live
+from workshop.core import words
+from workshop.extension import Workload
+from workshop.pages import blocks, cards, frame, links, predictions, studies
+from workshop.pages.studies import chosen, download, follow, left_words, live
+from workshop.pages.study_report import EVERY, read_report
 from workshop.registry import workloads
 from workshop.report.snapshot import Snapshot
-from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.workloads.federated import page_failures, page_prediction, page_study
-from workshop.workloads.federated.study.plan import KIND
+from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
+from workshop.study import runner
+from workshop.study.estimate import remaining_work, seconds_each
+from workshop.study.kinds import Sofar
+from workshop.workloads.federated import page_failures
+from workshop.workloads.federated.study import plan
+from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
+from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS, SETTINGS
 
 WORDS = (
     "Hospitals may not pool their patients' images, and none of them has enough alone. Here several institutions learn "
@@ -30,12 +40,12 @@ PROTECTED = (
     ("A tenth of the values, and the bytes saved", "workshop run federated --compression topk --keep 0.1"),
 )
 INVERSION = (
-    "Nobody sends images, only updates. Is a digit safe in one? A curious aggregator tries to make the image again "
-    "that an update was made of."
+    "Institutions send updates, not images. Does an update hide its image? A curious aggregator tries to reconstruct "
+    "the image from an update."
 )
 SEGMENTATION = (
     "The same three ways with a U-Net that outlines tumours in synthetic scans of two channels, CT-like and PET-like; "
-    "every institution has a scanner of its own. Its runs' pages lay what was found over the images."
+    "every institution has a scanner of its own. Its runs' pages draw the outlines over the images."
 )
 OPENFL = (
     "The same images, model and rounds as a federation of separate processes: an authority signs certificates, "
@@ -48,22 +58,21 @@ def page() -> None:
     """Draw the page Federated."""
     identity = frame.heading("Federated", WORDS)
     session = frame.choose_session()
-    studies = frame.store().studies(kind=KIND, limit=RECENT)
-    study = chosen(studies, KIND, "three ways", "one of three ways")
+    study = chosen(frame.store().studies(kind=KIND, limit=RECENT), KIND, "three ways", "one of three ways")
     if study is None or st.query_params.get("new"):
-        page_study.form(session, identity)
+        form(session, identity)
     else:
-        page_study.head(study, session, identity)
-        if page_prediction.asked(study, identity):
-            page_study.see(study, identity)
-            page_study.explain()
+        head(study, session, identity)
+        if ask(study, identity):
+            see(study, identity)
+            explain()
         if not live(study):
             follow(study)
     _further(session, identity)
 
 
 def _further(session: SessionRecord | None, identity: Identity) -> None:
-    """All parts of the lab that follow."""
+    """Draw the parts of the lab that follow the three ways."""
     st.markdown("### Further")
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
@@ -72,12 +81,12 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
             for title, command in PROTECTED:
                 st.markdown(title)
                 st.code(command, language="bash", wrap_lines=True)
-    left, right = st.columns(2, gap="medium")
-    with left, st.container(border=True, key="federated-inversion"):
+    left_column, right_column = st.columns(2, gap="medium")
+    with left_column, st.container(border=True, key="federated-inversion"):
         st.markdown("#### :material/image_search: What an update gives away")
         st.markdown(INVERSION)
         _commands("inversion", "workshop run inversion", "workshop run inversion --protect clip-noise")
-    with right, st.container(border=True, key="federated-segmentation"):
+    with right_column, st.container(border=True, key="federated-segmentation"):
         st.markdown("#### :material/radiology: Tumours in scans")
         st.markdown(SEGMENTATION)
         _commands(
@@ -94,7 +103,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
 
 
 def _commands(workload: str, *commands: str, form: bool = True) -> None:
-    """Commands to type, the newest run of a workload, and the way to its form."""
+    """Draw commands to type, the newest run of a workload, and a link to its form."""
     st.code("\n".join(commands), language="bash", wrap_lines=True)
     latest = frame.store().runs(workload=workload, limit=1)
     with st.container(horizontal=True):
@@ -111,9 +120,168 @@ def _commands(workload: str, *commands: str, form: bool = True) -> None:
 
 
 def _pictures(run: RunRecord) -> None:
-    """What a run has kept to look at: the recovered digits, the outlined tumours."""
+    """Draw the pictures of a run's result: recovered digits or outlined tumours."""
     snapshot = Snapshot(frame.store(), run)
-    made = [card for panel in snapshot.own_panels if panel.section == "result" for card in panel.show(snapshot)]
-    for card in made:
-        if shown := tuple(part for part in card.parts if part["kind"] == "pictures"):
-            cards.show(replace(card, title="", parts=shown), f"federated-{run.id}")
+    result_cards = [card for panel in snapshot.own_panels if panel.section == "result" for card in panel.show(snapshot)]
+    for card in result_cards:
+        if pictures := tuple(part for part in card.parts if part["kind"] == "pictures"):
+            cards.show(replace(card, title="", parts=pictures), f"federated-{run.id}")
+
+
+TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
+PARTITIONS = {
+    "dirichlet": "in very different shares",
+    "label": "few digits each",
+    "iid": "all alike",
+    "unequal": "many to some, few to others",
+    "shift": "each with a scanner of its own",
+}
+AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
+MOST_SEEDS = 20  # that the page offers
+WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
+EXPLAIN = (
+    "**Why federated learning comes close.** An update says in which direction the weights should go for an "
+    "institution's images. Averaged over institutions, weighted by their images, that is nearly the direction for all "
+    "images together, as long as nobody goes far before the next average.",
+    "**Why alone looks good at home.** An institution that has few kinds of image has an easy task there, and its own "
+    "validation images are as one-sided as those it learns from. Held-out images have all kinds.",
+    "**What this doesn't show.** Updates are not images, but they are made of them: the parts below recover a digit "
+    "from one, and then protect it.",
+)
+
+
+def form(session: SessionRecord | None, identity: Identity) -> None:
+    """Draw the instructor's form, or a note for learners that they have to wait."""
+    if identity.role != "instructor":
+        st.info("The instructor has not prepared the three ways yet.", icon=":material/hourglass_empty:")
+        return
+    tasks = {name: workloads()[name] for name in MEASURES if name in workloads()}
+    with st.container(border=True, key="federated-begin"), blocks.errors():
+        st.markdown("#### Prepare the three ways")
+        st.markdown("Nothing is run before you say so: first the class predicts what will come out.")
+        name = st.segmented_control(
+            "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: TASKS[task]
+        )
+        chosen = tasks[name]
+        params, seeds = _form_values(chosen)
+        planned = plan.checked(frame.store(), chosen, params, seeds, session)
+        each, why = seconds_each(frame.store(), chosen.name, planned.params)
+        runs, in_all = len(planned.cells), words.long(len(planned.cells) * each)
+        st.markdown(f"**{runs} runs**, about **{in_all}** in all ({frame.plain(why)}).")
+        if st.button("Prepare it", type="primary", icon=":material/diversity_3:"):
+            studies.begin(lambda: runner.begin(frame.store(), planned, identity.nickname), identity)
+
+
+def _form_values(chosen: Workload) -> tuple[dict[str, Any], int]:
+    """Draw the fields; return the params of all runs and the number of seeds."""
+    preset, fields = SETTINGS[chosen.name], chosen.params.model_fields
+    values: dict[str, Any] = {}
+    if "partition" in fields:
+        options = [option for option in get_args(fields["partition"].annotation) if option in PARTITIONS]
+        begin = preset.get("partition", fields["partition"].default)
+        values["partition"] = st.selectbox(
+            "How images are dealt", options, index=options.index(begin), format_func=lambda option: PARTITIONS[option]
+        )
+    columns = st.columns(3)
+    for column, (name, most) in zip(columns, (("institutions", 16), ("rounds", 200)), strict=False):
+        if name in fields:
+            with column:
+                start = preset.get(name, fields[name].default)
+                values[name] = st.number_input(
+                    name.capitalize(), 1, max(most, start), start, help=fields[name].description
+                )
+    with columns[2]:
+        seeds = st.number_input("Seeds", 1, MOST_SEEDS, SEEDS, help="runs of all three ways, each with luck of its own")
+    return values, int(seeds)
+
+
+def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
+    """Draw the progress of a study, and refresh it while the study goes on."""
+    going = live(study)
+    st.fragment(run_every=EVERY if going else None)(_head)(study.id, session, identity, going)
+
+
+def _head(study_id: int, session: SessionRecord | None, identity: Identity, going: bool) -> None:
+    with blocks.errors():
+        report, _, _ = read_report(frame.store().study(study_id))
+        study = report.study
+        share = _done(report) / max(study.trials, 1)
+        label = "" if study.finished_at is not None else "Run what is missing" if study.done else "Run all seeds"
+        text, waits = _far(report, going), WHERE if study.finished_at is None else ""
+        studies.head(study, "federated", text, share, session, identity, going, label, waits)
+
+
+def _far(report: WaysReport, going: bool) -> str:
+    """Return the study's progress and settings in two lines."""
+    study, workload = report.study, workloads().get(report.study.workload)
+    task = workload.title if workload is not None else study.workload
+    far = [f"**Study {study.id}**, {frame.plain(task)}: {study.done} of {words.count(study.trials, 'seed')}"]
+    if going:
+        if report.now is not None:
+            round_ = max((max(curve) for curve in report.now.curves.values() if curve), default=0)
+            far.append(f"seed {report.now.seed} in round {round_ or 1} of {report.rounds}")
+        far.append(left_words(Sofar(study, report.trials, report.runs)))
+        far[0] = f":blue[:material/sync:] {far[0]}"
+    elif study.finished_at is not None:
+        far[0] = f":green[:material/check_circle:] {far[0]}"
+    else:
+        ahead = remaining_work(frame.store(), Sofar(study, report.trials, report.runs))
+        far.append(f"what is missing takes about {words.long(ahead.seconds)} ({frame.plain(ahead.why)})")
+    return f"{' · '.join(far)}\n\n{frame.plain(setting(report))}"
+
+
+def setting(report: WaysReport) -> str:
+    """Return the study's settings in one line."""
+    params = report.params
+    partition = params.get("partition")
+    more = {"dirichlet": f" (alpha {params.get('alpha')})", "label": f" ({params.get('classes')} of ten)"}
+    how = [words.count(params["institutions"], "institution"), words.count(params["rounds"], "round")]
+    how += [f"{words.thousands(params['images'])} images"] if params.get("images") else []
+    how += [f"images dealt {PARTITIONS.get(partition, partition)}{more.get(partition, '')}"] if partition else []
+    return f"{', '.join(how)}; {words.count(report.study.description['seeds'], 'seed')} from {params['seed']} on."
+
+
+def _done(report: WaysReport) -> float:
+    """Return the number of seeds that are over, plus the finished part of the one that goes on."""
+    now = report.runs.get(report.now.run) if report.now is not None else None
+    part = now.progress[0] / now.progress[1] if now is not None and now.progress and now.progress[1] else 0.0
+    return report.study.done + min(part, 1.0)
+
+
+def ask(study: StudyRecord, identity: Identity) -> bool:
+    """Draw the questions; return whether this person may see the results: has guessed, or has chosen to look."""
+    with st.container(border=True, key="federated-predict"):
+        guesses = predictions.ask(study.id, ASKS, identity, measured=study.done > 0)
+    if not guesses:
+        st.info("What comes out stays hidden until you have guessed.", icon=":material/visibility_off:")
+    return bool(guesses)
+
+
+def see(study: StudyRecord, identity: Identity) -> None:
+    """Draw the results so far, and refresh them while the study goes on."""
+    st.markdown("#### :material/visibility: See")
+    going = live(study)
+    st.fragment(run_every=EVERY if going else None)(_see)(study.id, identity)
+
+
+def _see(study_id: int, identity: Identity) -> None:
+    with blocks.errors():
+        report, page_cards, _ = read_report(frame.store().study(study_id))
+        if not report.seeds and report.now is None:
+            st.caption("Nothing has been learned yet.")
+            return
+        answers = {other: answer(report, other) for other in ASKS}
+        if report.study.finished_at is not None:
+            predictions.score(ASKS, predictions.guesses_of(study_id, ASKS, identity), answers, AGAINST)
+        cards.show_page(page_cards, f"federated-{study_id}")
+        if report.study.finished_at is None:
+            return
+        if identity.role == "instructor":
+            predictions.everybody(study_id, ASKS, answers)
+        download(report, page_cards)
+
+
+def explain() -> None:
+    """Draw the explanation of the results."""
+    st.markdown("#### :material/lightbulb: Explain")
+    st.markdown("\n\n".join(EXPLAIN))

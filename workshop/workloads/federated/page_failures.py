@@ -1,8 +1,9 @@
-"""Guided failures of federations: run the mistake, run the fix, compare the two; those of OpenFL as commands."""
+"""Guided failures of federations: run the mistake, run the fix, compare the two. Failures over OpenFL are commands."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Literal
 
 import streamlit as st
 
@@ -13,12 +14,12 @@ from workshop.workloads.federated.failures import SIDES, FederatedFailure, Which
 
 Newest = Mapping[Which, RunRecord | None]  # of a failure and of its fix
 EVERY = 3.0  # seconds between looks while one of these runs goes on
-RECENT = 300  # runs among which those of these federations are looked for
+RECENT = 300  # newest runs that are searched for those of these failures
 BUTTONS: Mapping[Which, str] = {"broken": "Run it", "fixed": "Run the fix"}
 
 
 def guided(session: SessionRecord | None, identity: Identity) -> None:
-    """All of them; looked at again while a run of theirs goes on."""
+    """Draw all failures, and refresh them while one of their runs goes on."""
     st.markdown("Each of these goes wrong in its own way. Predict what happens, run it, run the fix, compare the two.")
     live = any(run is not None and not run.ended for pair in _newest().values() for run in pair.values())
     st.fragment(run_every=EVERY if live else None)(_all)(session.id if session else None, identity, live)
@@ -27,46 +28,53 @@ def guided(session: SessionRecord | None, identity: Identity) -> None:
 def _all(session_id: int | None, identity: Identity, live: bool) -> None:
     newest = _newest()
     if live and all(run is None or run.ended for pair in newest.values() for run in pair.values()):
-        st.rerun()  # the whole page once more, which no longer asks
+        st.rerun()  # draws the page without further refreshes
     session = frame.store().session(session_id) if session_id is not None else None
     for failure in federated_failures():
         where = " · OpenFL" if failure.needs_openfl else ""
         with st.expander(f"{frame.plain(failure.title)}{where}", icon=":material/report:"):
-            _one(failure, newest[failure.name], session, identity)
+            _draw_failure(failure, newest[failure.name], session, identity)
 
 
 def _newest() -> dict[str, Newest]:
-    """The newest run of each failure and of its fix."""
-    return _found(tuple((run.id, run.queued_at, run.status) for run in frame.store().runs(limit=1)))
+    """Return the newest run of each failure and of its fix."""
+    return _newest_cached(tuple((run.id, run.queued_at, run.status) for run in frame.store().runs(limit=1)))
 
 
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
-def _found(newest: tuple[object, ...]) -> dict[str, Newest]:
-    """Looked for once for all visitors; `newest` is the newest run of all, so that one that was just begun is there."""
+def _newest_cached(newest: tuple[object, ...]) -> dict[str, Newest]:
+    """Search once for all visitors. `newest` describes the newest run of all: a new run makes a new search."""
     runs = frame.store().runs(limit=RECENT)
     return {
         failure.name: {
-            which: next((run for run in runs if _is(run, failure, failure.params_of(which))), None) for which in SIDES
+            which: next(
+                (
+                    run
+                    for run in runs
+                    if run.workload == failure.workload and failure.params_of(which).items() <= run.params.items()
+                ),
+                None,
+            )
+            for which in SIDES
         }
         for failure in federated_failures()
     }
 
 
-def _is(run: RunRecord, failure: FederatedFailure, params: dict[str, object]) -> bool:
-    return run.workload == failure.workload and all(run.params.get(name) == value for name, value in params.items())
-
-
-def _one(failure: FederatedFailure, newest: Newest, session: SessionRecord | None, identity: Identity) -> None:
+def _draw_failure(failure: FederatedFailure, newest: Newest, session: SessionRecord | None, identity: Identity) -> None:
     up = session is not None and session.up
-    said = {"broken": failure.mistake, "fixed": failure.fix}
+    descriptions = {"broken": failure.mistake, "fixed": failure.fix}
     for column, (which, label) in zip(st.columns(2), BUTTONS.items(), strict=True):
         with column:
-            st.markdown(frame.plain(said[which]))
+            st.markdown(frame.plain(descriptions[which]))
             st.code(failure.command(which), language="bash", wrap_lines=True)
             if not failure.needs_openfl:
-                kind = "primary" if which == "broken" else "secondary"
+                kind: Literal["primary", "secondary"] = "primary" if which == "broken" else "secondary"
                 if st.button(label, key=f"{failure.name}-{which}", disabled=not up, type=kind) and session is not None:
-                    _submit(failure, which, session, identity)
+                    with blocks.errors():
+                        params = failure.params_of(which)
+                        actions.submit(frame.store(), identity, session, failure.workload, params, session.placement)
+                        st.rerun()
             _outcome(newest[which])
     st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
     pair = [run for which in SIDES if (run := newest[which]) is not None and run.ended]
@@ -74,14 +82,8 @@ def _one(failure: FederatedFailure, newest: Newest, session: SessionRecord | Non
         links.compare_link(run.id for run in pair)
 
 
-def _submit(failure: FederatedFailure, which: Which, session: SessionRecord, identity: Identity) -> None:
-    with blocks.errors():
-        actions.submit(frame.store(), identity, session, failure.workload, failure.params_of(which), session.placement)
-        st.rerun()
-
-
 def _outcome(run: RunRecord | None) -> None:
-    """How the newest run went, and the way to its page."""
+    """Draw the verdict of the newest run, and a link to its page."""
     if run is None:
         return
     links.run_link(run.id, f"Run {run.id} · {run.status}")

@@ -1,48 +1,93 @@
-"""The params that all federations have in common, whatever institutions learn, and which of them exclude each other."""
+"""The params of all federations, whatever institutions learn, and the combinations that are refused."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
 from workshop.engine.fields import ADVANCED
+from workshop.engine.training import METRICS as TRAINING
 from workshop.extension import Params
 
 MOST = 256  # institutions
-PAIRS = 3  # institutions below which a sum gives one of them away
+PAIRS = 3  # the fewest institutions in a sum: in a sum of two, each can compute the other's update
 ROBUST = ("median", "trimmed")  # rules that compare updates, where the mean only adds them up
-PRIVATE = {"part": "Who has which images"}
-LEARNING = {"part": "How institutions learn together"}
-TRANSMISSION = {"part": "What leaves an institution"}
-PROTECTION = {"part": "Attack and defence"}
+PRIVATE: dict[str, Any] = {"part": "Who has which images"}
+LEARNING: dict[str, Any] = {"part": "How institutions learn together"}
+TRANSMISSION: dict[str, Any] = {"part": "What leaves an institution"}
+PROTECTION: dict[str, Any] = {"part": "Attack and defence"}
+# Names of the metrics of any federation, see `workshop.extension.Workload`.
+METRICS = {
+    **TRAINING,
+    "algorithm": "algorithm",
+    "bytes_down": "sent to institutions",
+    "bytes_model": "size of the model",
+    "bytes_of_images": "size of all images",
+    "bytes_up": "sent by institutions",
+    "clipped": "share of updates that were clipped",
+    "drift": "difference of updates from their mean",
+    "epsilon": "privacy budget epsilon (the largest)",
+    "measure": "quality measure",
+    "model": "network",
+    "own_accuracy": "accuracy on the institutions' own images",
+    "participants": "institutions in a round",
+    "rounds": "rounds",
+    "rule": "rule of aggregation",
+    "seconds.aggregate": "time of aggregating",
+    "seconds.broadcast": "time of sending models",
+    "seconds.encode": "time of encoding updates",
+    "seconds.gather": "time of collecting updates",
+    "seconds.wait": "time of waiting for institutions",
+    "seconds_per_round": "time of a round [s]",
+    "sending.bytes_plain": "size of all updates without compression",
+    "sending.bytes_updates": "size of all updates as they were sent",
+    "sending.compression": "compression of updates",
+    "sending.rounds": "rounds with updates",
+    "sending.seconds_encoding": "time of encoding all updates [s]",
+    "sending.secure": "secure aggregation",
+    "sending.seeds": "seeds that were revealed",
+    "sending.too_few": "rounds with too few institutions for a secure sum",
+    "sending.uncancelled": "masks that were not removed",
+    "sending.updates": "updates",
+}
 
 
 def setting(default: Any, description: str, part: Mapping[str, Any], when: Any = None, **limits: Any) -> Any:
-    """A field in a part of the form, which is shown `when` other fields have these values."""
+    """Return a field in a part of the form. It is shown only `when` other fields have these values."""
     extra = {**part, **({"when": when} if when else {})}
     return Field(default, description=description, json_schema_extra=extra, **limits)
 
 
 def _annotated(kind: Any, description: str, part: Any, **limits: Any) -> Any:
-    """A field that several workloads have, each with its own default."""
+    """Return the type of a field that several workloads have, each with its own default."""
     return Annotated[kind, Field(description=description, json_schema_extra=part, **limits)]
 
 
-Rounds = _annotated(int, "times that models are brought together", None, ge=1, le=10_000)
-Epochs = _annotated(int, "times that an institution reads its images in a round", LEARNING, ge=1, le=1000)
-Rate = _annotated(float, "learning rate of the institutions", LEARNING, gt=0, le=100)
-Optimizer = _annotated(
-    Literal["sgd", "adam"],
-    "of the institutions: plain gradient descent, or Adam, which begins anew in every round",
-    LEARNING,
-)
-Validation = _annotated(float, "share of its images that each institution keeps to validate with", ADVANCED, gt=0, lt=1)
-EvaluateImages = _annotated(
-    Annotated[int, Field(ge=1, le=60_000)] | None, "held-out images that models are tested on; empty: all", ADVANCED
-)
+if TYPE_CHECKING:
+    Rounds = int
+    Epochs = int
+    Rate = float
+    Validation = float
+    Optimizer = Literal["sgd", "adam"]
+    EvaluateImages = int | None
+else:
+    Rounds = _annotated(int, "how often models are combined", None, ge=1, le=10_000)
+    Epochs = _annotated(int, "times that an institution reads its images in a round", LEARNING, ge=1, le=1000)
+    Rate = _annotated(float, "learning rate of the institutions", LEARNING, gt=0, le=100)
+    Optimizer = _annotated(
+        Literal["sgd", "adam"],
+        "optimizer of the institutions: plain gradient descent, or Adam, which is reset in every round",
+        LEARNING,
+    )
+    Validation = _annotated(
+        float, "share of its images that each institution keeps to validate with", ADVANCED, gt=0, lt=1
+    )
+    EvaluateImages = _annotated(
+        Annotated[int, Field(ge=1, le=60_000)] | None, "held-out images that models are tested on; empty: all", ADVANCED
+    )
 
 
 class FiniteParams(Params):
@@ -52,7 +97,7 @@ class FiniteParams(Params):
 
 
 class Together(FiniteParams):
-    """Who learns, in which way, for how long."""
+    """The way of learning, the number of institutions and the number of rounds."""
 
     way: Literal["federated", "centralised", "alone", "all"] = setting(
         "federated",
@@ -66,7 +111,7 @@ class Together(FiniteParams):
 
 
 class TrainingParams(Together):
-    """How institutions learn, and what the aggregator makes of it."""
+    """How institutions train, and how the aggregator combines their updates."""
 
     algorithm: Literal["fedavg", "fedprox", "fedadam"] = setting(
         "fedavg", "average updates, hold local models near the shared one as well, or let Adam take the step", LEARNING
@@ -96,12 +141,12 @@ class TrainingParams(Together):
 
     @property
     def taking_part(self) -> int:
-        """How many institutions learn in a round: max(C K, 1) of K (McMahan et al. 2017, arXiv:1602.05629)."""
+        """Institutions that learn in a round: max(C K, 1) of K (McMahan et al. 2017, arXiv:1602.05629)."""
         return max(math.floor(self.participation * self.institutions + 0.5), 1)
 
 
 class TransmissionParams(FiniteParams):
-    """How updates are hidden from the aggregator, or made smaller, and who falls silent before sending one."""
+    """How updates are masked or compressed, and how many institutions fall silent before they send one."""
 
     secure: Literal["off", "masks", "unequal"] = setting(
         "off",
@@ -125,11 +170,11 @@ _NOISY = {"privacy": ["institutions", "images"]}
 
 
 class ProtectionParams(FiniteParams):
-    """What a poisoned institution does, how the aggregator brings updates together, and what noise hides."""
+    """Attack, rule of aggregation, and differential privacy."""
 
     attack: Literal["none", "flip", "scale", "nan"] = setting(
         "none",
-        "what poisoned institutions do: learn from wrong labels, multiply their update, or send what is no number",
+        "what poisoned institutions do: learn from wrong labels, multiply their update, or send NaN",
         PROTECTION,
     )
     attackers: int = setting(
@@ -145,8 +190,8 @@ class ProtectionParams(FiniteParams):
     )
     rule: Literal["mean", "median", "trimmed"] = setting(
         "mean",
-        "how updates become one: their mean by images, or of each value the median, or the mean without the largest "
-        "and the smallest, in which institutions count alike",
+        "how updates are combined: the mean weighted by images; or the median of each value, or its mean without the "
+        "largest and the smallest, both with equal weights",
         PROTECTION,
     )
     trim: int = setting(
@@ -159,8 +204,8 @@ class ProtectionParams(FiniteParams):
     )
     privacy: Literal["none", "institutions", "images"] = setting(
         "none",
-        "differential privacy by clipping and noise: hides whether an institution took part, or whether an image was "
-        "among an institution's",
+        "differential privacy by clipping and noise: hides whether an institution took part, or whether an institution "
+        "has an image",
         PROTECTION,
     )
     clip: float = setting(
@@ -181,7 +226,8 @@ class ProtectionParams(FiniteParams):
     )
     delta: float = setting(
         1e-5,
-        "for privacy: epsilon is told for this delta; well below one over what is hidden among",
+        "for privacy: epsilon is computed for this delta; it should be far below 1 / the number of institutions or "
+        "images",
         PROTECTION,
         _NOISY,
         gt=0,
@@ -189,8 +235,7 @@ class ProtectionParams(FiniteParams):
     )
     beside: bool = setting(
         True,
-        "with an attack, a rule, privacy or compression: train the same federation without beside it, to see what they "
-        "change",
+        "with an attack, a rule, privacy or compression: also train the same federation without them, to compare",
         PROTECTION,
     )
 
@@ -200,12 +245,12 @@ class ProtectionParams(FiniteParams):
 
     @property
     def guarded(self) -> bool:
-        """Whether anything here makes the federation another one than it would be."""
+        """Whether an attack, a robust rule or privacy changes the federation."""
         return self.attacked or self.rule != "mean" or self.privacy != "none"
 
 
 class Learning(ProtectionParams, TransmissionParams, TrainingParams):
-    """What a federation knows of any run's params. Refuses what can't be asked for at once."""
+    """All params that any federation has. Refuses combinations that can't work."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -215,10 +260,10 @@ class Learning(ProtectionParams, TransmissionParams, TrainingParams):
 
 
 def impossible(params: Learning) -> str | None:
-    """Why these params can't be a run together, in one sentence; None where they can."""
+    """Return why these params can't be combined, in one sentence; None where they can."""
     hidden, part, robust = params.secure != "off", params.taking_part, params.rule in ROBUST
     sends = params.way not in ("centralised", "alone")
-    left, word = (PAIRS, "three have") if hidden else (1, "one has")
+    senders, word = (PAIRS, "three have") if hidden else (1, "one has")
     institutions = params.privacy == "institutions"
     rules = (
         (
@@ -242,9 +287,9 @@ def impossible(params: Learning) -> str | None:
             f"{params.participation:g} of {params.institutions} institutions is {part}.",
         ),
         (
-            params.silent and params.silent > part - left,
+            params.silent and params.silent > part - senders,
             f"silent is {params.silent}: of {part} institutions in a round at least {word} to send; take at most "
-            f"{max(part - left, 0)}.",
+            f"{max(part - senders, 0)}.",
         ),
         (
             not sends and params.guarded,

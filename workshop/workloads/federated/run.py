@@ -1,8 +1,8 @@
 """The workload: what a rank does in a run, from the images to the metrics.
 
-All ranks are given the same files, as with any run; each keeps the images of the institutions that live on it, and
-forgets the others before the first round. From then on everything that leaves an institution is a message of
-`messages`. Only where images are pooled for comparison the aggregator keeps all of them.
+All ranks get the same files. Each rank keeps the images of the institutions that live on it, and forgets the others
+before the first round. From then on, everything that leaves an institution is a message of `messages`. The aggregator
+keeps all images only where the run also trains on pooled images, for comparison.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from workshop.workloads.federated.training.ways import THREE, AloneWay, Centrali
 
 
 def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
-    """Learn from images of several institutions and tell what came out. Collective. Rank 0 tells the events of
-    `RoundResults`; every rank tells `time.*`: train, wait, encode, gather, aggregate, broadcast, evaluate."""
+    """Run a federation on handwritten digits and return its metrics. Collective. Rank 0 emits the events of
+    `RoundResults`. Every rank emits `time.*`: train, wait, encode, gather, aggregate, broadcast, evaluate."""
     return learn(ctx, params, digits)
 
 
 def learn(ctx: RankContext, params: Learning, task: Maker) -> dict[str, Any]:
-    """A whole run, whatever institutions learn. Collective."""
+    """Run a federation on any learning task and return its metrics. Collective."""
     began = time.perf_counter()
     federation = Federation(ctx, params, task)
     federation.seconds["prepare"] = time.perf_counter() - began
-    ctx.known(**federation.conditions())
+    ctx.publish(**federation.conditions())
     federation.rounds()
     return federation.finish()
 
@@ -56,92 +56,101 @@ class Federation:
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
         self.ctx, self.params = ctx, params
-        self.task = task(ctx, params, self._kept())
-        self.about = [{"rank": home(one, ctx.size), **dict(known)} for one, known in enumerate(self.task.about)]
-        # Of one network, by whether images are hidden and by mu: ways put their models into it in turn.
+        self.task = task(ctx, params, self._needed())
+        self.about = [
+            {"rank": home(institution, ctx.size), **dict(described)}
+            for institution, described in enumerate(self.task.about)
+        ]
+        # Learners share one network. Keys: whether images are private, and mu. Ways load their models in turn.
         self._learners: dict[tuple[bool, float | None], LocalLearner] = {}
         learner = self._learner(params)
-        # Of one start for all: what ranks have drawn from the same seed may differ where their TensorFlow does.
+        # All ranks start with the aggregator's weights: another version of TensorFlow may draw others from the seed.
         channel = InstitutionChannel(ctx.comm, params.institutions, learner.parameters)
         start = channel.model(learner.vector() if ctx.rank == AGGREGATOR else None)
-        going = ways_of(params)
-        self.channels = {name: InstitutionChannel(ctx.comm, params.institutions, learner.parameters) for name in going}
-        self.channels[next(iter(going))] = channel
-        self.ways = [self._way(name, one, start) for name, one in going.items()]
+        ways = ways_of(params)
+        self.channels = {name: InstitutionChannel(ctx.comm, params.institutions, learner.parameters) for name in ways}
+        self.channels[next(iter(ways))] = channel
+        self.ways = [self._way(name, way_params, start) for name, way_params in ways.items()]
         self.parameters = learner.parameters
-        self.results = RoundResults(ctx, params, list(going), self.task.measure)
+        self.results = RoundResults(ctx, params, list(ways), self.task.measure)
         self.seconds: dict[str, float] = {}
-        self.round_seconds: list[float] = []  # of those that are over
+        self.round_seconds: list[float] = []  # of the rounds that are over
         self.round_images: list[int] = []
-        self._reached()
+        self._remember_model()
         self.stopped = False
 
-    def _kept(self) -> Sequence[int]:
-        """The institutions whose images this rank needs."""
+    def _needed(self) -> Sequence[int]:
+        """Return the institutions whose images this rank needs."""
         everybody = range(self.params.institutions)
         if self.params.way in ("centralised", "all") and self.ctx.rank == AGGREGATOR:
             return everybody
-        return [one for one in everybody if home(one, self.ctx.size) == self.ctx.rank]
+        return [institution for institution in everybody if home(institution, self.ctx.size) == self.ctx.rank]
 
     def _learner(self, params: Learning) -> LocalLearner:
-        """What trains in a way with these params."""
+        """Return the learner for these params."""
         task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
         kind = params.privacy == "images", mu
         if kind not in self._learners:
-            given = task.model, task.loss, task.score, params.rate, mu
-            named: dict[str, Any] = {"optimizer": params.optimizer, "at_once": task.at_once}
+            arguments = task.model, task.loss, task.score, params.rate, mu
+            options: dict[str, Any] = {"optimizer": params.optimizer, "at_once": task.at_once}
             if params.privacy == "images":
-                self._learners[kind] = PrivateLearner(*given, clip=params.clip, noise=params.noise, **named)
+                self._learners[kind] = PrivateLearner(*arguments, clip=params.clip, noise=params.noise, **options)
             else:
-                self._learners[kind] = LocalLearner(*given, **named)
+                self._learners[kind] = LocalLearner(*arguments, **options)
         return self._learners[kind]
 
     def _way(self, name: str, params: Learning, start: Vector) -> Way:
-        """A way of learning with params of its own. Attack, defence and FedProx are for updates only."""
+        """Return a way of learning. Attack, defence and FedProx change updates, so only federated ways have them."""
         ctx, silos = self.ctx, self.task.silos
-        mine = {one: silo for one, silo in silos.items() if home(one, ctx.size) == ctx.rank}
+        local_silos = {
+            institution: silo for institution, silo in silos.items() if home(institution, ctx.size) == ctx.rank
+        }
         federated = name not in ("centralised", "alone")
         if federated and params.attack == "flip":
             classes = int(self.task.model.output_shape[-1])
-            wrong = {one: poisoned_silo(mine[one], classes) for one in attackers(params) if one in mine}
-            mine |= wrong
+            wrong = {
+                institution: poisoned_silo(local_silos[institution], classes)
+                for institution in attackers(params)
+                if institution in local_silos
+            }
+            local_silos |= wrong
         without = params.model_copy(update={"privacy": "none", "algorithm": "fedavg"})
         learner = self._learner(params if federated else without)
-        rank = Rank(ctx, params, learner, self.channels[name], mine, self.task.held_out)
+        rank = Rank(ctx, params, learner, self.channels[name], local_silos, self.task.held_out)
         if name == "alone":
             return AloneWay(rank, start)
         if name == "centralised":
             return CentralisedWay(rank, start, silos if rank.here else {})
-        return FederatedWay(rank, start, name, [one["images"] for one in self.about])
+        return FederatedWay(rank, start, name, [institution["images"] for institution in self.about])
 
     @property
     def images_read(self) -> int:
-        """By this rank, in all ways."""
+        """The images that this rank has read, in all ways."""
         return sum(way.rank.images_read for way in self.ways)
 
     def rounds(self) -> None:
-        """Learn until all rounds are done or a stop is asked for."""
+        """Learn until all rounds are done or a stop is requested."""
         ctx, params = self.ctx, self.params
         for number in range(1, params.rounds + 1):
             began, before = time.perf_counter(), self.images_read
             chosen = participants(params, number)
             try:
-                came = [way.round(number, chosen) for way in self.ways]
-            except RoundStopped:  # what there is of this round is forgotten, in all ways
+                outcomes = [way.round(number, chosen) for way in self.ways]
+            except RoundStopped:  # the results of this round are dropped, in all ways
                 self.stopped = True
                 break
-            for way, one in zip(self.ways, came, strict=True):
-                if one is not None:
-                    self.results.round(number, way.name, one, self.channels[way.name], chosen)
+            for way, outcome in zip(self.ways, outcomes, strict=True):
+                if outcome is not None:
+                    self.results.round(number, way.name, outcome, self.channels[way.name], chosen)
             if isinstance(self.ways[0], FederatedWay):
                 self.ways[0].uplink.sent.tell()
-            self._reached()
-            told = self.ways[-1].rank.channel.from_ranks(messages.REPORT, self._report(before))
-            took = time.perf_counter() - began
-            self.round_seconds.append(took)
-            self.round_images.append(int(sum(one[0] for one in told)))
+            self._remember_model()
+            reports = self.ways[-1].rank.channel.from_ranks(messages.REPORT, self._report(before))
+            seconds = time.perf_counter() - began
+            self.round_seconds.append(seconds)
+            self.round_images.append(int(sum(report[0] for report in reports)))
             if ctx.rank == AGGREGATOR:
-                self.results.speed(number, sum(one[0] for one in told) / took)
+                self.results.speed(number, sum(report[0] for report in reports) / seconds)
             if self.task.look is not None and number % self.task.look.every == 0 and number < params.rounds:
                 self._look(number, last=False)
             ctx.end_step(number)
@@ -150,22 +159,22 @@ class Federation:
             if self.stopped:
                 break
 
-    def _reached(self) -> None:
-        """Remember the model of the first way in which all share one: of this round, should the next one be left."""
+    def _remember_model(self) -> None:
+        """Remember the first shared model among the ways: a stop in the next round falls back on it."""
         self.reached = next((way.model for way in self.ways if not isinstance(way, AloneWay)), None)
 
     def _look(self, number: int, *, last: bool) -> Mapping[str, Any]:
-        """Let the task look at what the models make of images, on the aggregator's rank."""
+        """Let the task inspect the models' outputs, on the aggregator's rank."""
         look, ctx = self.task.look, self.ctx
         if look is None or ctx.rank != AGGREGATOR:
             return {}
         with ctx.phase("evaluate"):
-            return look.keep(number, self._seen, last)
+            return look.keep(number, self._outputs, last)
 
-    def _seen(self, images: NDArray[np.float32], labels: Labels) -> dict[str, NDArray[np.float32]]:
-        """What the model of each way makes of some images; of models of their own, the first institution's."""
+    def _outputs(self, images: NDArray[np.float32], labels: Labels) -> dict[str, NDArray[np.float32]]:
+        """Return each way's outputs for some images. The way `alone` uses the first institution's model."""
         outputs = {}
-        for way in (one for one in self.ways if one.name in THREE):
+        for way in (candidate for candidate in self.ways if candidate.name in THREE):
             learner = way.rank.learner
             learner.load(way.models[0] if isinstance(way, AloneWay) else way.model)
             outputs[way.name] = learner.outputs(images, labels)
@@ -176,9 +185,9 @@ class Federation:
         return np.array([self.images_read - before, self.ctx.phase_seconds.get("train", 0.0), memory])
 
     def conditions(self) -> dict[str, Any]:
-        """What is known before the first round."""
+        """Return the metrics that are known before the first round."""
         return {
-            **self.task.known,
+            **self.task.facts,
             "measure": self.task.measure,
             "held_out_images": len(self.task.held_out[1]),
             "train_images": self.train_images,
@@ -191,32 +200,32 @@ class Federation:
 
     @property
     def train_images(self) -> int:
-        """Of all institutions together."""
-        return sum(one["images"] for one in self.about)
+        """The number of images of all institutions together."""
+        return sum(institution["images"] for institution in self.about)
 
     def finish(self) -> dict[str, Any]:
-        """What the run came to, on the aggregator's rank; others have nothing to tell."""
+        """Return the run's metrics on the aggregator's rank, and nothing on others."""
         ctx, channel = self.ctx, self.ways[-1].rank.channel
         reports = channel.from_ranks(messages.REPORT, self._report())
         if ctx.rank != AGGREGATOR:
             return {}
-        looked = self._look(len(self.round_seconds), last=True)
-        read = [int(one[0]) for one in reports]
+        inspected = self._look(len(self.round_seconds), last=True)
+        read = [int(report[0]) for report in reports]
         steady, steady_images = self.round_seconds[1:], self.round_images[1:]  # the first round compiles
         if not steady:
             steady, steady_images = self.round_seconds, self.round_images
-        busy = [float(one[1]) for one in reports]
+        busy = [float(report[1]) for report in reports]
         metrics = {
             **self.conditions(),
             **self.results.results(self.about),
-            **looked,
+            **inspected,
             "rounds": len(self.round_seconds),
             "stopped": self.stopped,
             "images_read": sum(read),
             "seconds_per_round": float(np.mean(steady)) if steady else None,
             "images_per_second": sum(steady_images) / sum(steady) if steady else 0.0,
             "images_per_second_ranks": [count / took if took else 0.0 for count, took in zip(read, busy, strict=True)],
-            "memory": [int(one[2]) for one in reports],
+            "memory": [int(report[2]) for report in reports],
             "bytes_down": self.channels[self.ways[0].name].bytes_down,
             "bytes_up": self.channels[self.ways[0].name].bytes_up,
             "bytes_of_images": self.train_images * self.task.bytes_image,
@@ -225,7 +234,7 @@ class Federation:
         if self.reached is not None:
             metrics["model_digest"] = hashlib.sha256(self.reached.tobytes()).hexdigest()
         if isinstance(self.ways[0], FederatedWay):
-            metrics["sending"] = self.ways[0].uplink.sent.told()
+            metrics["sending"] = self.ways[0].uplink.sent.summary()
         if self.task.notices:
             metrics["notices"] = list(self.task.notices)
         return metrics

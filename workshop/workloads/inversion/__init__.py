@@ -4,7 +4,7 @@ describes it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -14,7 +14,7 @@ from workshop.extension import Artifacts, Extension, Params, Workload
 
 CLASSES = 10
 MOST = 64  # images behind what is attacked, at most
-PROTECTION = {"part": "How the update is protected"}
+PROTECTION: dict[str, Any] = {"part": "How the update is protected"}
 
 
 class InversionParams(Params):
@@ -110,20 +110,20 @@ class InversionParams(Params):
 
     @property
     def behind(self) -> int:
-        """Images behind what the aggregator sees: of a sum, those of all institutions."""
+        """The images behind the update that the aggregator sees; for a sum, the images of all institutions."""
         return self.images * (self.institutions if self.protect == "sum" else 1)
 
 
 def _inputs(params: InversionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The images that params name. Raises BadInput."""
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
 
     return images.find(params.data)
 
 
 def _fits(params: InversionParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse what the images are too few for. Raises BadInput."""
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
 
     labels = images.read(inputs).train_labels
     if params.behind > len(labels):
@@ -140,7 +140,7 @@ def _fits(params: InversionParams, inputs: Mapping[str, bytes], ranks: int) -> N
 
 
 def first_digits(params: InversionParams, ranks: int) -> list[int]:
-    """What the first image of each rank's institution shows."""
+    """The digit of the first image of each rank's institution."""
     return [(params.digit + rank) % CLASSES for rank in range(ranks)]
 
 
@@ -155,6 +155,22 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("likeness", "distance", "correlation"),
     results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),
+    metrics={
+        "correlation": "correlation of pictures and images",
+        "data": "images from",
+        "images": "attacked images",
+        "images_behind": "images behind each update",
+        "iterations": "steps of the search",
+        "labels_right": "digits read correctly from the update",
+        "likeness": "likeness of pictures and images [dB]",
+        "model": "network",
+        "parameters": "weights of the network",
+        "seconds.attack": "time of the attack",
+        "seconds.prepare": "time of preparing images and update",
+        "signal_to_noise": "update against its noise [dB]",
+        "stopped": "stopped early",
+        "train_images": "images to train on",
+    },
     notes={
         "likeness": "The peak signal-to-noise ratio of the attacker's pictures to the true images, in dB; a mean.",
         "distance": "1 - the cosine of two gradients: the one that a rank's pictures would make, and the one seen.",

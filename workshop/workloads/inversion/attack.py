@@ -1,5 +1,5 @@
-"""What the attacker has to begin with, and the digits that the last layer gives away. Nothing here or in `exact` and
-`search` knows an image or a label of anybody."""
+"""The attacker's input, and the digits that the last layer gives away. No function here or in `exact` and `search` sees
+a true image or label."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ class AttackInput:
     rate: float
     steps: int = 1
 
-    def gradients(self) -> list[NDArray[np.float32]]:
+    def gradients(self) -> list[NDArray[Any]]:
         """The update as the gradient that it seems to be, in the shapes of the model's weights."""
-        found, at = [], 0
+        arrays, at = [], 0
         for weight in self.model.weights:
             size = int(np.prod(weight.shape))
-            found.append(self.update[at : at + size].reshape(weight.shape) / np.float32(-self.rate * self.steps))
+            arrays.append(self.update[at : at + size].reshape(weight.shape) / np.float32(-self.rate * self.steps))
             at += size
-        return found
+        return arrays
 
 
-def digits(seen: AttackInput) -> Digits:
-    """What the images show, from the gradient of the last layer's bias, in rising order.
+def digits(attack_input: AttackInput) -> Digits:
+    """The digits of the images, from the gradient of the last layer's bias, in rising order.
 
     For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label
     (iDLG: Zhao, Mopuri and Bilen 2020, arXiv:2001.02610, section 3). For several it is the mean of these: each image
@@ -47,17 +47,17 @@ def digits(seen: AttackInput) -> Digits:
     of which nothing is known is subtracted before, the mean of its answers to paper, grey and ink; but not where it has
     learned other answers on the way.
     """
-    rest = seen.gradients()[-1].astype(np.float64)
-    if seen.images == 1:
+    rest = attack_input.gradients()[-1].astype(np.float64)
+    if attack_input.images == 1:
         return np.array([rest.argmin()], np.int32)
-    if seen.steps == 1:
-        rest -= _expected(seen.model)
-    each = -rest[rest < 0].sum() / seen.images
-    found = []
-    for _ in range(seen.images):
-        found.append(int(rest.argmin()))
-        rest[found[-1]] += each
-    return np.sort(np.array(found, np.int32))
+    if attack_input.steps == 1:
+        rest -= _expected(attack_input.model)
+    each = -rest[rest < 0].sum() / attack_input.images
+    labels = []
+    for _ in range(attack_input.images):
+        labels.append(int(rest.argmin()))
+        rest[labels[-1]] += each
+    return np.sort(np.array(labels, np.int32))
 
 
 def _expected(model: Any) -> NDArray[np.float64]:

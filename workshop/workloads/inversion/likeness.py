@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ def correlation(image: NDArray[np.float32], picture: NDArray[np.float32]) -> flo
     return float(_standard(image.reshape(1, -1))[0] @ _standard(picture.reshape(1, -1))[0])
 
 
-def _standard(rows: NDArray) -> NDArray[np.float64]:
+def _standard(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Rows with mean zero and length one; zeros where a row is constant."""
     centred = rows.astype(np.float64) - rows.mean(axis=1, dtype=np.float64, keepdims=True)
     lengths = np.linalg.norm(centred, axis=1, keepdims=True)
@@ -37,14 +38,14 @@ def _standard(rows: NDArray) -> NDArray[np.float64]:
 def matched(images: NDArray[np.float32], pictures: NDArray[np.float32]) -> list[int]:
     """The picture of each image: pairs with the least squared difference first, each picture once. An attacker recovers
     pictures in no order."""
-    flat, others = (one.reshape(len(one), -1).astype(np.float64) for one in (images, pictures))
-    apart = ((flat[:, None] - others[None]) ** 2).sum(axis=2)
-    found = [-1] * len(images)
+    flat, others = (array.reshape(len(array), -1).astype(np.float64) for array in (images, pictures))
+    distances = ((flat[:, None] - others[None]) ** 2).sum(axis=2)
+    matches = [-1] * len(images)
     for _ in images:
-        image, picture = np.unravel_index(apart.argmin(), apart.shape)
-        found[image] = int(picture)
-        apart[image], apart[:, picture] = np.inf, np.inf
-    return found
+        image, picture = np.unravel_index(distances.argmin(), distances.shape)
+        matches[image] = int(picture)
+        distances[image], distances[:, picture] = np.inf, np.inf
+    return matches
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,17 @@ class Nearest:
 def nearest(pictures: NDArray[np.float32], positions: Sequence[int], among: NDArray[np.uint8]) -> list[Nearest]:
     """For each picture, where the true image is at a position among images [n, 28, 28] of bytes."""
     rows = _standard(pictures.reshape(len(pictures), -1))
-    alike = np.concatenate(
+    correlations = np.concatenate(
         [
             rows @ _standard(among[at : at + AT_ONCE].reshape(len(among[at : at + AT_ONCE]), -1)).T
             for at in range(0, len(among), AT_ONCE)
         ],
         axis=1,
     )
-    found = []
-    for row, position in zip(alike, positions, strict=True):
+    nearest_images = []
+    for row, position in zip(correlations, positions, strict=True):
         others = np.delete(row, position)
         best = int(row.argmax())
         same = bool(best == position or (among[best] == among[position]).all())
-        found.append(Nearest(best, same, float(row[position]), float(others.max(initial=-1.0))))
-    return found
+        nearest_images.append(Nearest(best, same, float(row[position]), float(others.max(initial=-1.0))))
+    return nearest_images

@@ -1,4 +1,4 @@
-"""What an institution does to its update before anybody else sees it, and what that costs the aggregator."""
+"""Protection of an institution's update before the aggregator sees it, and its cost for the aggregator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProtectedUpdate:
 
 
 def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> ProtectedUpdate:
-    """What is sent of the update of one institution, or of the updates of all whose sum the aggregator sees.
+    """The protected update of one institution, or the sum of the updates of all institutions.
 
     The sum is that of a secure aggregation, whose masks cancel (Bonawitz et al. 2017, Practical secure aggregation for
     privacy-preserving machine learning, CCS), divided by the number of institutions, since all have as many images. The
@@ -34,12 +34,12 @@ def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> 
     """
     first = updates[0]
     if params.protect == "sum":
-        return ProtectedUpdate(np.mean(updates, axis=0, dtype=np.float64).astype(np.float32))
+        return ProtectedUpdate(np.asarray(np.mean(updates, axis=0, dtype=np.float64), np.float32))
     if params.protect == "clip-noise":
-        kept, _ = clipped(first, params.clip)
-        noise = params.noise * params.clip * stream([params.seed, NOISE, rank]).standard_normal(len(kept))
-        sent = (kept + noise).astype(np.float32)
-        return ProtectedUpdate(sent, signal_to_noise(kept, sent))
+        clipped_update, _ = clipped(first, params.clip)
+        noise = params.noise * params.clip * stream([params.seed, NOISE, rank]).standard_normal(len(clipped_update))
+        sent = (clipped_update + noise).astype(np.float32)
+        return ProtectedUpdate(sent, signal_to_noise(clipped_update, sent))
     if params.protect in ("topk", "8bit"):
         codec = TopK(len(first), params.keep) if params.protect == "topk" else EightBit(len(first))
         sent = codec.decode(codec.encode(first, np.random.RandomState([ROUNDING, params.seed, rank])))
@@ -47,8 +47,8 @@ def protected(params: InversionParams, updates: Sequence[Vector], rank: int) -> 
     return ProtectedUpdate(first)
 
 
-def signal_to_noise(meant: Vector, sent: Vector) -> float | None:
+def signal_to_noise(original: Vector, sent: Vector) -> float | None:
     """20 log10 (|u| / |sent - u|), in dB: 0 where the error is as long as the update, less where it is longer. None
     where there is no error, or no update."""
-    length, error = (float(np.linalg.norm(one.astype(np.float64))) for one in (meant, sent - meant))
+    length, error = (float(np.linalg.norm(vector.astype(np.float64))) for vector in (original, sent - original))
     return 20 * math.log10(length / error) if error > 0 and length > 0 else None

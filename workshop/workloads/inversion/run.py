@@ -15,7 +15,6 @@ import numpy as np
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
-from workshop.engine.data import images as data
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.mathematics.aggregation import usable
 from workshop.workloads.federated.training.learner import LocalLearner
@@ -26,79 +25,83 @@ from workshop.workloads.inversion.protect import ProtectedUpdate, protected
 from workshop.workloads.inversion.victim import Private, build_model, private, updates
 from workshop.workloads.inversion.watch import SearchMonitor
 from workshop.workloads.mnist import models
+from workshop.workloads.mnist.data import images as data
 
 START = 94  # stream of a seed: where searches begin
 SMOOTH, NOISY = 1e-4, 1e-2  # weights of the total variation; the larger one where the attacker knows of noise
 
 
 def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
-    """Attack an update on every rank and tell what came of it. Collective.
+    """Attack an update on every rank and return the metrics. Collective.
 
     Events by every rank (step: iterations of its search so far): `distance` of the gradients, `likeness` (PSNR in dB)
     and `correlation`, means over the rank's images; `time.compute`, `time.wait`. Artifact by rank 0: recovered.png.
     """
     began = time.perf_counter()
     tensorflow().keras.utils.clear_session()  # what an earlier run of this process has left
-    found = data.read(ctx.inputs)
-    true = private(params, found, ctx.rank, ctx.size)
-    seen, sent = _seen(params, true, ctx.rank)
-    known = {
-        "data": found.words,
-        "data_digest": found.digest,
-        "train_images": len(found.train_labels),
+    images = data.read(ctx.inputs)
+    true = private(params, images, ctx.rank, ctx.size)
+    attack_input, sent = _attacked_update(params, true, ctx.rank)
+    metrics_before = {
+        "data": images.words,
+        "data_digest": images.digest,
+        "train_images": len(images.train_labels),
         "model": params.model,
-        "parameters": len(seen.update),
+        "parameters": len(attack_input.update),
         "images_behind": params.behind,
     }
-    ctx.known(**known)
+    ctx.publish(**metrics_before)
     watch = SearchMonitor(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
-    there = time.perf_counter()
-    pictures, read = _attack(params, seen, watch, ctx.rank)
+    prepared = time.perf_counter()
+    pictures, read = _attack(params, attack_input, watch, ctx.rank)
     watch.end(pictures)
-    seconds = {"prepare": there - began, "attack": time.perf_counter() - there}
-    among = nearest(pictures[matched(true.images, pictures)], true.positions, found.train_images)
-    mine = {
+    seconds = {"prepare": prepared - began, "attack": time.perf_counter() - prepared}
+    among = nearest(pictures[matched(true.images, pictures)], true.positions.tolist(), images.train_images)
+    own_results = {
         "pictures": _of_each(params, ctx.rank, true, pictures, read, among),
         "labels_right": (Counter(true.labels.tolist()) & Counter(read.tolist())).total(),
         "signal_to_noise": sent.signal_to_noise,
         "iterations": watch.iterations,
         "distance": watch.distance,
     }
-    told = known | _of_all(ctx.comm.allgather(mine)) | {"stopped": watch.stopped, "seconds": seconds}
-    return told | ({"notices": [found.notice]} if found.notice else {})
+    metrics = metrics_before | _of_all(ctx.comm.allgather(own_results)) | {"stopped": watch.stopped, "seconds": seconds}
+    return metrics | ({"notices": [images.notice]} if images.notice else {})
 
 
-def _seen(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
-    """What the aggregator has, and what protecting it cost. Nothing of the images but the update goes on from here."""
+def _attacked_update(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
+    """The aggregator's update, and the cost of its protection. Only the update leaves this function, never the
+    images."""
     model = build_model(params.model, params.seed)
     learner = LocalLearner(model, models.loss_of(model), models.correct, params.rate)
     start = learner.vector()
     steps = params.steps if params.protect == "epochs" else 1
-    made = updates(params, learner, start, true)
-    if not all(usable(update) for update in made):
+    updates_made = updates(params, learner, start, true)
+    if not all(usable(update) for update in updates_made):
         raise BadInput(
             f"The institution's update is no number any more after {steps} steps of the rate {params.rate:g}; take a "
             "smaller rate or fewer steps."
         )
-    sent = protected(params, made, rank)
+    sent = protected(params, updates_made, rank)
     learner.load(start)  # the model as it was sent around
     return AttackInput(model, sent.update, params.behind, params.rate, steps), sent
 
 
-def _attack(params: InversionParams, seen: AttackInput, watch: SearchMonitor, rank: int) -> tuple[Pictures, Digits]:
+def _attack(
+    params: InversionParams, attack_input: AttackInput, watch: SearchMonitor, rank: int
+) -> tuple[Pictures, Digits]:
     """The aggregator's best result: pictures, and their digits."""
     if params.model == "dense":
-        pictures, read = exact.recover(seen)
-        matching = search.GradientMatch(seen, read)
-        matching(pictures.ravel())
+        pictures, read = exact.recover(attack_input)
+        matching = search.GradientMatch(attack_input, read)
+        matching(pictures.ravel().astype(np.float64))
         watch.knows(read)
         watch.look(1, matching.distance, pictures)
         return pictures, read
-    read = digits(seen)
+    read = digits(attack_input)
     watch.knows(read)
     usual = NOISY if params.protect == "clip-noise" else SMOOTH
     pictures = search.recover(
-        seen,
+        attack_input,
         read,
         watch.look,
         iterations=params.iterations,
@@ -120,25 +123,25 @@ def _of_each(
             "label": int(true.labels[number]),
             "read": int(read[at]),
             "likeness": psnr(true.images[number], pictures[at]),
-            "correlation": one.true,
-            "other": one.other,
-            "nearest": one.is_true,
+            "correlation": nearest_image.true,
+            "other": nearest_image.other,
+            "nearest": nearest_image.is_true,
         }
-        for number, (at, one) in enumerate(zip(matched(true.images, pictures), among, strict=True))
+        for number, (at, nearest_image) in enumerate(zip(matched(true.images, pictures), among, strict=True))
     ]
 
 
 def _of_all(ranks: list[dict[str, Any]]) -> dict[str, Any]:
     """Metrics, the same on all ranks."""
-    pictures = [picture for one in ranks for picture in one["pictures"]]
-    noise = [one["signal_to_noise"] for one in ranks if one["signal_to_noise"] is not None]
+    pictures = [picture for rank_results in ranks for picture in rank_results["pictures"]]
+    noise = [rank_results["signal_to_noise"] for rank_results in ranks if rank_results["signal_to_noise"] is not None]
     return {
         "pictures": pictures,
         "images": len(pictures),
         "likeness": float(np.mean([picture["likeness"] for picture in pictures])),
         "correlation": float(np.mean([picture["correlation"] for picture in pictures])),
-        "labels_right": sum(one["labels_right"] for one in ranks),
+        "labels_right": sum(rank_results["labels_right"] for rank_results in ranks),
         "signal_to_noise": float(np.mean(noise)) if noise else None,
-        "distances": [one["distance"] for one in ranks],
-        "iterations": max(one["iterations"] for one in ranks),
+        "distances": [rank_results["distance"] for rank_results in ranks],
+        "iterations": max(rank_results["iterations"] for rank_results in ranks),
     }

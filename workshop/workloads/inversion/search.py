@@ -21,7 +21,14 @@ SOFT = 1e-3  # difference of pixels below which total variation is smooth
 
 
 def recover(
-    seen: AttackInput, digits: Digits, look: Look, *, iterations: int, starts: int, smooth: float, seed: Sequence[int]
+    attack_input: AttackInput,
+    digits: Digits,
+    look: Look,
+    *,
+    iterations: int,
+    starts: int,
+    smooth: float,
+    seed: Sequence[int],
 ) -> Pictures:
     """Pictures [images, 28, 28, 1] from 0 to 1 that show these digits, after at most so many iterations in all.
 
@@ -29,7 +36,7 @@ def recover(
     al. 1995, SIAM Journal on Scientific Computing 16(5)). It finds the nearest minimum, so that several random
     beginnings are tried for a few iterations each; the one that came farthest goes on.
     """
-    matching = GradientMatch(seen, digits, smooth)
+    matching = GradientMatch(attack_input, digits, smooth)
     random = np.random.default_rng(seed)
     search = _Search(matching, look)
     begun = [random.uniform(0, 1, matching.size) for _ in range(starts)]
@@ -48,38 +55,50 @@ class GradientMatch:
     that were not sent, exactly zero, are left out of both.
     """
 
-    def __init__(self, seen: AttackInput, digits: Digits, smooth: float = 0.0) -> None:
+    def __init__(self, attack_input: AttackInput, digits: Digits, smooth: float = 0.0) -> None:
         tf = tensorflow()
-        self.shape = (seen.images, *seen.model.input_shape[1:])
+        self.shape = (attack_input.images, *attack_input.model.input_shape[1:])
         self.size = int(np.prod(self.shape))
         self.distance = np.inf  # at the pixels of the last call, without their variation
-        variables = [variable.value for variable in seen.model.trainable_variables]
-        masks = [tf.constant(one != 0, tf.float32) for one in seen.gradients()]
-        wanted = [tf.constant(one) for one in seen.gradients()]
+        variables = [variable.value for variable in attack_input.model.trainable_variables]
+        masks = [tf.constant(gradient != 0, tf.float32) for gradient in attack_input.gradients()]
+        target = [tf.constant(gradient) for gradient in attack_input.gradients()]
         labels = tf.constant(digits, tf.int32)
 
         def unit(parts: Sequence[Any]) -> list[Any]:
             length = tf.linalg.global_norm(parts)
             return [tf.math.divide_no_nan(part, length) for part in parts]
 
-        wanted = unit(wanted)
+        target = unit(target)
 
-        def told(pictures: Any) -> Any:
+        def distance_of(pictures: Any) -> Any:
             with tf.GradientTape() as outer:
                 outer.watch(pictures)
                 with tf.GradientTape() as inner:
                     inner.watch(variables)
-                    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, seen.model(pictures, training=True))
+                    losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
+                        labels, attack_input.model(pictures, training=True)
+                    )
                     loss = tf.reduce_mean(losses)
-                made = unit([one * mask for one, mask in zip(inner.gradient(loss, variables), masks, strict=True)])
-                distance = sum(tf.reduce_sum((one - other) ** 2) for one, other in zip(made, wanted, strict=True)) / 2
+                gradients = unit(
+                    [gradient * mask for gradient, mask in zip(inner.gradient(loss, variables), masks, strict=True)]
+                )
+                distance = (
+                    sum(
+                        tf.reduce_sum((gradient - other) ** 2)
+                        for gradient, other in zip(gradients, target, strict=True)
+                    )
+                    / 2
+                )
                 value = distance + smooth * _variation(tf, pictures)
             return distance, value, outer.gradient(value, pictures)
 
-        self._told = tf.function(told, input_signature=[tf.TensorSpec(self.shape, tf.float32)], autograph=False)
+        self._distance_of = tf.function(
+            distance_of, input_signature=[tf.TensorSpec(self.shape, tf.float32)], autograph=False
+        )
 
     def __call__(self, pixels: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        distance, value, slope = self._told(self.pictures(pixels))
+        distance, value, slope = self._distance_of(self.pictures(pixels))
         self.distance = float(distance)
         return float(value), slope.numpy().ravel().astype(np.float64)
 
@@ -107,15 +126,15 @@ class _Search:
 
         def after(intermediate_result: OptimizeResult) -> None:
             self.done += 1
-            found = intermediate_result.x
-            self.matching(found)  # the last call may have been a trial of the line search
-            if not self.look(self.done, self.matching.distance, self.matching.pictures(found)):
+            pixels_now = intermediate_result.x
+            self.matching(pixels_now)  # the last call may have been a trial of the line search
+            if not self.look(self.done, self.matching.distance, self.matching.pictures(pixels_now)):
                 self.over = True
                 raise StopIteration
 
         options = {"maxiter": iterations, "maxfun": 20 * iterations, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
         bounds = [(0.0, 1.0)] * self.matching.size
-        found = minimize(
+        result = minimize(
             self.matching, pixels, jac=True, method="L-BFGS-B", bounds=bounds, callback=after, options=options
         )
-        return found.x
+        return result.x

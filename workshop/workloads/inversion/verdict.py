@@ -1,4 +1,4 @@
-"""What an attack on updates came to: which digits were recovered, by what, and what kept the others hidden."""
+"""The verdict on an attack on updates: which digits were recovered, how, and what kept the others hidden."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def outcome(picture: Picture) -> str:
 
 
 def measured(facts: Facts) -> Finding | None:
-    """What the attacks of all ranks came to; None for any other run, and for one that has not ended."""
+    """The result of the attacks of all ranks; None for any other run, and for one that has not ended."""
     pictures = facts.metrics.get("pictures")
     if not isinstance(pictures, list) or not pictures or "nearest" not in pictures[0]:
         return None
@@ -36,15 +36,15 @@ def measured(facts: Facts) -> Finding | None:
 
 
 def _verdict(came: Sequence[str]) -> str:
-    recovered, apart, count = came.count(RECOVERED), came.count(TOLD_APART), len(came)
+    recovered, told_apart, count = came.count(RECOVERED), came.count(TOLD_APART), len(came)
     if recovered == count:
         everyone = {1: "The digit was", 2: "Both digits were"}.get(count, f"All {count} digits were")
         return f"{everyone} recovered."
     if recovered:
         return f"{recovered} of {count} digits {'was' if recovered == 1 else 'were'} recovered."
     none = "The digit was not recovered" if count == 1 else f"None of {count} digits was recovered"
-    if apart:
-        still = "it" if count == 1 else f"{apart} of them"
+    if told_apart:
+        still = "it" if count == 1 else f"{told_apart} of them"
         return f"{none}, but {still} can still be told from all other images."
     return f"{none}."
 
@@ -53,15 +53,15 @@ def _likeness(facts: Facts, pictures: Sequence[Picture]) -> str:
     """How like the images the pictures are, and whether any other image is more like them."""
     among = words.thousands(facts.metrics.get("train_images") or 0)
     if len(pictures) == 1:
-        (one,) = pictures
-        most = "the true one" if one["nearest"] else "another one"
+        (picture,) = pictures
+        most = "the true one" if picture["nearest"] else "another one"
         return (
-            f"The picture has a PSNR of {_decibels(one['likeness'])}, and {_decibels(GOOD)} count as recovered; of "
-            f"{among} images it is most like {most} (correlation {one['correlation']:.2f} with the true image, "
-            f"{one['other']:.2f} with the best other one)."
+            f"The picture has a PSNR of {_decibels(picture['likeness'])}, and {_decibels(GOOD)} count as recovered; of "
+            f"{among} images it is most like {most} (correlation {picture['correlation']:.2f} with the true image, "
+            f"{picture['other']:.2f} with the best other one)."
         )
-    values = [one["likeness"] for one in pictures]
-    true = sum(bool(one["nearest"]) for one in pictures)
+    values = [picture["likeness"] for picture in pictures]
+    true = sum(bool(picture["nearest"]) for picture in pictures)
     return (
         f"Pictures have a PSNR of {_decibels(min(values))} to {_decibels(max(values))}, and {_decibels(GOOD)} count as "
         f"recovered; {true} of {len(pictures)} are more like the true image than like any other of {among}."
@@ -86,15 +86,15 @@ def _how(facts: Facts, came: Sequence[str]) -> str:
             "A dense first layer gives its input away: the gradient of a neuron's weights, divided by that of its "
             "bias, is the image, if no other image excites this neuron."
         )
-    distances = [one for one in facts.metrics.get("distances") or [] if number(one)]
+    distances = [distance for distance in facts.metrics.get("distances") or [] if number(distance)]
     near = f" to a cosine distance of {words.short(max(distances))}" if distances else ""
     return f"The search found pictures whose gradients point where the updates do{near}."
 
 
 def _protection(facts: Facts, came: Sequence[str]) -> str:
-    """What the protection did, and at what cost."""
+    """The effect of the protection, and its cost."""
     params, ratio = facts.run.params, facts.metrics.get("signal_to_noise")
-    protect, seen = params.get("protect"), RECOVERED in came
+    protect, recovered = params.get("protect"), RECOVERED in came
     if protect == "clip-noise" and number(ratio):
         return (
             f"The noise is {10 ** (-ratio / 20):.2g} times as long as the update, for the attacker and for the "
@@ -102,16 +102,16 @@ def _protection(facts: Facts, came: Sequence[str]) -> str:
         )
     if protect in ("topk", "8bit") and number(ratio):
         what = f"{100 * params['keep']:.3g} % of the values" if protect == "topk" else "Eight bits for each value"
-        so = ": compression is no protection" if seen else ""
-        return f"{what} tell the update with a signal-to-noise ratio of {_decibels(ratio)}{so}."
+        remark = ": compression is no protection" if recovered else ""
+        return f"{what} tell the update with a signal-to-noise ratio of {_decibels(ratio)}{remark}."
     if protect == "sum":
         many = params.get("institutions")
-        if seen:
+        if recovered:
             return f"A sum over {many} institutions hides whose a digit is, but not what was drawn."
         return f"What is seen is a mixture of what {many} institutions have sent."
     if protect == "epochs":
         steps = params.get("steps")
-        if seen:
+        if recovered:
             return f"After {steps} steps on the same images the update still points where the first gradient did."
         return (
             f"After {steps} steps the update is no single gradient any more, as this attacker takes it to be; one who "
@@ -124,36 +124,36 @@ def _protection(facts: Facts, came: Sequence[str]) -> str:
 
 
 def _following(facts: Facts, came: Sequence[str]) -> str:
-    params, seen = facts.run.params, RECOVERED in came
+    params, recovered = facts.run.params, RECOVERED in came
     protect = params.get("protect")
     if facts.metrics.get("stopped"):
         return "Let the search come to its end: does it find more?"
     if protect == "clip-noise":
-        if seen or TOLD_APART in came:
+        if recovered or TOLD_APART in came:
             return f"Take more noise (--noise {words.short(3 * params['noise'] or 0.01)}): when is the digit gone?"
         return (
             f"Take less noise (--noise {words.short(params['noise'] / 10)}): when does the digit come back? And see "
             "what noise costs a federation (workshop run federated --privacy institutions)."
         )
     if protect == "topk":
-        share = params["keep"] / 10 if seen else min(10 * params["keep"], 1)
-        return f"Send {'fewer' if seen else 'more'} values (--keep {share:.3g}): how many give the digit away?"
-    if protect == "sum" and seen:
+        share = params["keep"] / 10 if recovered else min(10 * params["keep"], 1)
+        return f"Send {'fewer' if recovered else 'more'} values (--keep {share:.3g}): how many give the digit away?"
+    if protect == "sum" and recovered:
         more = min(4 * params["institutions"], MOST // params["images"])
         first = f"Add up more institutions (--institutions {more}), or add" if more > params["institutions"] else "Add"
         return f"{first} noise (--protect clip-noise): a sum alone hides only who sent what."
-    if protect == "epochs" and seen:
+    if protect == "epochs" and recovered:
         return "Let several images be behind these steps (--images 4 --steps 20): is the digit still found?"
     if protect in ("sum", "epochs"):
         return "Compare with the update of one institution after one step (--protect none)."
-    if protect == "none" and params.get("images") == 1 and seen:
+    if protect == "none" and params.get("images") == 1 and recovered:
         return (
             "Put more images behind the update (--images 8), or protect it: with noise (--protect clip-noise), in a "
             "sum over institutions (--protect sum), by sending less (--protect topk)."
         )
-    if protect == "none" and not seen and params.get("model") == "dense" and params.get("images", 1) > 1:
+    if protect == "none" and not recovered and params.get("model") == "dense" and params.get("images", 1) > 1:
         return f"Put fewer images behind the update (--images {params['images'] // 2}): how many can be taken apart?"
-    if protect == "none" and not seen and params.get("model") != "dense":
+    if protect == "none" and not recovered and params.get("model") != "dense":
         return f"Search for longer (--iterations {2 * params['iterations']}), or from more beginnings (--starts 16)."
     return "Protect the update with noise (--protect clip-noise): how much hides the digits, and what does it cost?"
 

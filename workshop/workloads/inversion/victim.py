@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.images import Images
 from workshop.engine.data.shards import order
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.training.learner import LocalLearner, Vector
 from workshop.workloads.inversion import InversionParams, first_digits
 from workshop.workloads.mnist import models
+from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.mnist.heldout import as_inputs
 
 DRAW = 91  # stream of a seed
@@ -31,28 +31,31 @@ class Private:
         return Private(self.images[begin:end], self.labels[begin:end], self.positions[begin:end])
 
 
-def private(params: InversionParams, found: Images, rank: int, ranks: int) -> Private:
+def private(params: InversionParams, images: Images, rank: int, ranks: int) -> Private:
     """All images behind the update that a rank's aggregator sees, the first institution's first. The very first one
     shows the rank's own digit, the others are random; no image occurs twice."""
-    shuffled = order(len(found.train_labels), [params.seed, DRAW, rank])
+    shuffled = order(len(images.train_labels), [params.seed, DRAW, rank])
     digit = first_digits(params, ranks)[rank]
-    first = shuffled[np.flatnonzero(found.train_labels[shuffled] == digit)[0]]
+    first = shuffled[np.flatnonzero(images.train_labels[shuffled] == digit)[0]]
     others = shuffled[shuffled != first][: params.behind - 1]
     positions = np.concatenate([[first], others]).astype(np.int64)
-    return Private(as_inputs(found.train_images[positions]), found.train_labels[positions].astype(np.int32), positions)
+    return Private(
+        as_inputs(images.train_images[positions]), images.train_labels[positions].astype(np.int32), positions
+    )
 
 
 def updates(params: InversionParams, learner: LocalLearner, start: Vector, all_of_them: Private) -> list[Vector]:
-    """What each institution's training adds to the shared model: one step of gradient descent on all of its images at
-    once, several only where that is what protects it. An institution that learned for real would send the same."""
+    """The change that each institution's training makes to the shared model: one step of gradient descent on all of its
+    images at once, several only where these are the protection. An institution that learned for real would send the
+    same."""
     steps = params.steps if params.protect == "epochs" else 1
-    made = []
+    updates_made = []
     for begin in range(0, params.behind, params.images):
-        own = all_of_them.part(begin, begin + params.images)
+        own_images = all_of_them.part(begin, begin + params.images)
         learner.load(start)
-        learner.train(own.images, own.labels, [np.arange(params.images)] * steps)
-        made.append(learner.vector() - start)
-    return made
+        learner.train(own_images.images, own_images.labels, [np.arange(params.images)] * steps)
+        updates_made.append(learner.vector() - start)
+    return updates_made
 
 
 FILTERS, STRIDES = 12, (2, 2, 1)  # of three convolutions

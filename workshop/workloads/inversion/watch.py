@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.digits import SIDE
 from workshop.workloads.inversion.attack import Digits, Pictures
 from workshop.workloads.inversion.likeness import correlation, matched, psnr
 from workshop.workloads.inversion.victim import Private
+from workshop.workloads.mnist.data.digits import SIDE
 
 SCALE = 3  # by which pixels are enlarged
 COLUMNS, MOST = 8, 32  # digits beside each other, and in all
@@ -35,24 +35,24 @@ class ImagePair:
     words: str
 
 
-def drawn(shown: Sequence[ImagePair]) -> bytes:
+def draw_pairs(pairs: Sequence[ImagePair]) -> bytes:
     """A PNG of the first pairs: rows of true digits, each with the recovered ones and labels below."""
-    shown = shown[:MOST]
+    pairs = pairs[:MOST]
     side = SIDE * SCALE
-    rows = [shown[at : at + COLUMNS] for at in range(0, len(shown), COLUMNS)]
+    rows = [pairs[at : at + COLUMNS] for at in range(0, len(pairs), COLUMNS)]
     height = 2 * (side + GAP) + TEXT + GAP
-    width = NAMES + min(len(shown), COLUMNS) * (side + GAP)
+    width = NAMES + min(len(pairs), COLUMNS) * (side + GAP)
     canvas = Image.new("L", (width, max(len(rows), 1) * height), PAPER)
     pen, font = ImageDraw.Draw(canvas), ImageFont.load_default(14)
     for number, row in enumerate(rows):
         top = number * height + GAP // 2
         for below, word in enumerate(WORDS):
             pen.text((GAP, top + below * (side + GAP) + side // 2), word, INK, font, anchor="lm")
-        for column, one in enumerate(row):
-            left = NAMES + column * (side + GAP)
-            for below, pixels in enumerate((one.image, one.recovered)):
-                canvas.paste(_enlarged(pixels), (left, top + below * (side + GAP)))
-            pen.text((left + side // 2, top + 2 * (side + GAP)), one.words, INK, font, anchor="ma")
+        for column, pair in enumerate(row):
+            x = NAMES + column * (side + GAP)
+            for below, pixels in enumerate((pair.image, pair.recovered)):
+                canvas.paste(_enlarged(pixels), (x, top + below * (side + GAP)))
+            pen.text((x + side // 2, top + 2 * (side + GAP)), pair.words, INK, font, anchor="ma")
     file = io.BytesIO()
     canvas.save(file, "PNG")
     return file.getvalue()
@@ -138,12 +138,12 @@ class SearchMonitor:
         self._drawn = time.perf_counter()
         if gathered is None:
             return
-        shown = []
-        for true, (found, read) in zip(self._everybody, gathered, strict=True):
-            for number, at in enumerate(matched(true.images, found)):
+        pairs = []
+        for true, (recovered, read) in zip(self._everybody, gathered, strict=True):
+            for number, at in enumerate(matched(true.images, recovered)):
                 words = f"{true.labels[number]}, read {read[at]}"
-                shown.append(ImagePair(_flat(true.images[number]), _flat(found[at]), words))
-        self.ctx.artifact(RECOVERED, drawn(shown), "image/png")
+                pairs.append(ImagePair(_flat(true.images[number]), _flat(recovered[at]), words))
+        self.ctx.artifact(RECOVERED, draw_pairs(pairs), "image/png")
 
 
 def _flat(image: NDArray[Any]) -> NDArray[Any]:

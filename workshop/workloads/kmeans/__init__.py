@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Software, Tuning, Workload
 
-PHOTO = {"when": {"data": "photo"}}
-BLOBS = {"when": {"data": "blobs"}}
-ONLINE = {"when": {"mode": "online"}}
+PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
+BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
+ONLINE: dict[str, Any] = {"when": {"mode": "online"}}
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there.
-ADVANCED = {"advanced": True}
-FILE = {"file": {"choices": ["china", "flower"], "types": ["jpg", "jpeg", "png", "webp", "bmp", "tiff"]}}
+ADVANCED: dict[str, Any] = {"advanced": True}
+PICTURES = ["jpg", "jpeg", "png", "webp", "bmp", "tiff"]
+FILE: dict[str, Any] = {"file": {"choices": ["china", "flower"], "types": PICTURES}}
 
 
 class KMeansParams(Params):
-    """What to cluster, and how."""
+    """The params of k-means: the data and the algorithm."""
 
     data: Literal["photo", "blobs"] = Field("photo", description="the pixels of a photo, or made-up blobs of points")
     image: str = Field(
@@ -94,7 +95,30 @@ WORKLOAD = Workload(
     params=KMeansParams,
     function="workshop.workloads.kmeans.run:run",
     inputs=_inputs,
-    results=("inertia", "points_per_second", "iterations", "converged"),
+    results=(
+        *("inertia", "iterations", "converged", "points_per_second", "clusters", "points"),
+        *("bytes_before", "bytes_after"),
+    ),
+    metrics={
+        "points_per_second": "throughput [points/s]",
+        "inertia": "inertia",
+        "iterations": "iterations",
+        "converged": "converged",
+        "points": "points",
+        "clusters": "clusters",
+        "stopped": "stopped early",
+        "features": "values of each point",
+        "backend": "kernel",
+        "seconds.prepare": "time of preparing the data",
+        "seconds.initialise": "time of choosing the first centroids",
+        "seconds.fit": "time of all iterations",
+        "seconds.predict": "time of the final assignment",
+        "width": "width of the photo [pixels]",
+        "height": "height of the photo [pixels]",
+        "bytes_file": "size of the photo's file",
+        "bytes_before": "size as PNG with all colours",
+        "bytes_after": "size as PNG with few colours",
+    },
     scaling=Scaling(rate="points_per_second", unit="points/s", total="points", live="total points/s"),
     tuning=Tuning(
         short={"iterations": 200, "tolerance": 0.0, "init": "random"},
@@ -103,10 +127,12 @@ WORKLOAD = Workload(
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
         missing="workshop.workloads.kmeans.daal:missing",
+        usable="workshop.workloads.kmeans.daal:usable",
     ),
     compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
     panels="workshop.workloads.kmeans.panels:PANELS",
+    threads=lambda params: 1 if params.get("backend") == "numba" else None,  # its kernel computes in one thread
     failures="workshop.workloads.kmeans.failures:failures",
 )
 

@@ -42,29 +42,26 @@ def install_peers() -> None:
 def run(
     repeats: int = 9, clusters: Sequence[int] = CLUSTERS, progress: bench.Progress = lambda done, total: None
 ) -> dict[str, Any]:
-    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+    """Measure, while the caller holds the machine for measuring; returns the bench as JSON. Raises WorkshopError.
 
     Ratios are a peer's median seconds divided by ours.
     """
-    from workshop.runtime.measurement_lock import measuring_lock
-
-    with measuring_lock():
-        where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
-        contenders = _contenders()
-        results = _measure({name: it for name, it in contenders.items() if not it.note}, repeats, clusters, progress)
+    where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
+    contenders = _contenders()
+    results = _measure({name: it for name, it in contenders.items() if not it.note}, repeats, clusters, progress)
     rows: list[dict[str, Any]] = []
     ratios: dict[str, float] = {}
     for k in clusters:
         answers = {name: results[f"{name}_k{k}"] for name in contenders if f"{name}_k{k}" in results}
-        inertia = agreed_inertia(k, {name: given[-1] for name, given in answers.items()})
+        inertia = agreed_inertia(k, {name: answers_of_contender[-1] for name, answers_of_contender in answers.items()})
         values = {}
         for name in ("ours", *PEERS):
             if name not in answers:
                 rows.append(bench.missing(f"{name}_k{k}", "s", contenders[name].note))
                 continue
-            given = answers[name]
-            facts = {"inertia": inertia[name], "iterations": given[-1]["iterations"]}
-            rows.append(bench.row(f"{name}_k{k}", [one["seconds"] for one in given], "s", **facts))
+            answers_of_contender = answers[name]
+            facts = {"inertia": inertia[name], "iterations": answers_of_contender[-1]["iterations"]}
+            rows.append(bench.row(f"{name}_k{k}", [answer["seconds"] for answer in answers_of_contender], "s", **facts))
             values[name] = rows[-1]["value"]
         ratios |= {f"{name}_k{k}": values[name] / values["ours"] for name in PEERS if name in values}
     return bench.document("kmeans", where, rows, ratios)
@@ -90,34 +87,34 @@ def _contenders() -> dict[str, Contender]:
     """Ours and the peers: two ranks of one thread, or one process of two threads."""
     cores = topology.allowed_cores(topology.machine())
     rank = [sys.executable, "-m", "workshop.workloads.kmeans.bench_rank"]
-    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     two = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     mpirun = [openmpi.launcher(), "-n", "2", *openmpi.arguments(Placement(ranks=2), cores)]
-    found = {
+    contenders = {
         "ours": Contender(
             [*mpirun, *rank, "ours"],
             ranks=2,
-            environment=one | openmpi.environment() | {"NUMBA_CACHE_DIR": str(config.cache_folder("numba"))},
+            environment=one_thread | openmpi.environment() | {"NUMBA_CACHE_DIR": str(config.cache_folder("numba"))},
         ),
         "sklearn": Contender([*rank, "sklearn"], environment=two),
     }
     daal4py = daal.path()
     if daal4py is None:
         absent = Contender(note=f"daal4py is not installed; `{INSTALL}` does.")
-        return found | {"daal4py_distributed": absent, "daal4py_threads": absent}
+        return contenders | {"daal4py_distributed": absent, "daal4py_threads": absent}
     path = {"PYTHONPATH": os.pathsep.join(filter(None, [daal4py, os.environ.get("PYTHONPATH")]))}
-    found["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
+    contenders["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
     mpich = prefix.installed().get("mpich")
     if mpich is None:
-        found["daal4py_distributed"] = Contender(note="MPICH is not installed; `workshop mpi install mpich` does.")
+        contenders["daal4py_distributed"] = Contender(note="MPICH is not installed; `workshop mpi install mpich` does.")
     else:
         binding = ["-bind-to", "core"] if cores >= 2 else []
-        found["daal4py_distributed"] = Contender(
+        contenders["daal4py_distributed"] = Contender(
             [prefix.launcher(mpich), "-n", "2", *binding, *rank, "daal4py_distributed"],
             ranks=2,
-            environment=one | path | prefix.environment(mpich),
+            environment=one_thread | path | prefix.environment(mpich),
         )
-    return found
+    return contenders
 
 
 def agreed_inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
@@ -127,7 +124,7 @@ def agreed_inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> d
     from workshop.workloads.kmeans.bench_rank import points
 
     data = points(clusters, 1, 0)
-    found = {}
+    inertias = {}
     for name, answer in answers.items():
         centroids = np.array(answer["centroids"])
         half = np.square(centroids).sum(axis=1) / 2
@@ -135,12 +132,12 @@ def agreed_inertia(clusters: int, answers: Mapping[str, Mapping[str, Any]]) -> d
         for first in range(0, len(data), 16_384):
             some = data[first : first + 16_384].astype(np.float64)
             total += np.square(some).sum() + 2 * np.min(half - some @ centroids.T, axis=1).sum()
-        found[name] = float(total)
-    apart = {name: abs(value / found["ours"] - 1) for name, value in found.items()}
-    worst = max(apart, key=apart.__getitem__)
-    if apart[worst] > AGREE:
+        inertias[name] = float(total)
+    differences = {name: abs(value / inertias["ours"] - 1) for name, value in inertias.items()}
+    worst = max(differences, key=differences.__getitem__)
+    if differences[worst] > AGREE:
         raise WorkshopError(
-            f"The contenders don't agree on the result for k = {clusters}: inertia is {found['ours']:.6g} for ours and "
-            f"{found[worst]:.6g} for {worst}, so their times can't be compared."
+            f"The contenders don't agree on the result for k = {clusters}: inertia is {inertias['ours']:.6g} for ours "
+            f"and {inertias[worst]:.6g} for {worst}, so their times can't be compared."
         )
-    return found
+    return inertias

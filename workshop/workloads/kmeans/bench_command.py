@@ -11,12 +11,13 @@ from workshop.cli import bench_output, common
 
 def kmeans(
     repeats: Annotated[int, typer.Option(min=3, help="Interleaved repeats of which medians are taken.")] = 9,
+    no_wait: common.NoWait = False,
     as_json: common.JSON = False,
 ) -> None:
     """Distributed k-means against daal4py and scikit-learn: 1M x 10 float32, k = 10 and 100, 20 iterations."""
     from workshop.workloads.kmeans import bench
 
-    document = bench_output.with_bar(lambda progress: bench.run(repeats=repeats, progress=progress))
+    document = bench_output.alone(lambda progress, _: bench.run(repeats=repeats, progress=progress), no_wait)
     bench_output.show(document, as_json)
 
 

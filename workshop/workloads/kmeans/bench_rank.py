@@ -1,6 +1,6 @@
 """One rank of a contender of the k-means bench: `python -m workshop.workloads.kmeans.bench_rank CONTENDER FOLDER`.
 
-Makes its points, then fits whenever it is told to: from the row-major points and the start to the centroids.
+Makes its points, then fits at every order: from the row-major points and the start to the centroids.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def ours(comm: Any) -> Fit:
 
     ctx = RankContext(comm)
 
-    def run(mine: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        centroids, _, iterations, _ = fit(ctx, kernel("numba"), mine, begin, ITERATIONS, 0.0)
+    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+        centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, begin, ITERATIONS, 0.0)
         return centroids, iterations
 
     return run
@@ -59,12 +59,12 @@ def daal4py(threads: int, distributed: bool) -> Fit:
 
     d4p.daalinit(threads)
 
-    def run(mine: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
         algorithm = d4p.kmeans(
             len(begin), ITERATIONS, fptype="float", accuracyThreshold=0, assignFlag=False, distributed=distributed
         )
-        found = algorithm.compute(mine, begin)
-        return found.centroids, int(np.ravel(found.nIterations)[0])
+        result = algorithm.compute(own_points, begin)
+        return result.centroids, int(np.ravel(result.nIterations)[0])
 
     return run
 
@@ -73,8 +73,8 @@ def sklearn() -> Fit:
     """scikit-learn on as many threads as OMP_NUM_THREADS says."""
     from sklearn.cluster import KMeans
 
-    def run(mine: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        model = KMeans(len(begin), init=begin, n_init=1, max_iter=ITERATIONS, tol=0, algorithm="lloyd").fit(mine)
+    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+        model = KMeans(len(begin), init=begin, n_init=1, max_iter=ITERATIONS, tol=0, algorithm="lloyd").fit(own_points)
         return model.cluster_centers_, model.n_iter_
 
     return run
@@ -101,10 +101,10 @@ def main() -> None:
         fit = daal4py(2, distributed=False) if contender == "daal4py_threads" else sklearn()
 
     for order in orders(folder, rank):
-        mine, begin = points(order["clusters"], size, rank), start(order["clusters"])
+        own_points, begin = points(order["clusters"], size, rank), start(order["clusters"])
         barrier()
         began = time.perf_counter()
-        centroids, iterations = fit(mine, begin.copy())
+        centroids, iterations = fit(own_points, begin.copy())
         barrier()
         seconds = time.perf_counter() - began
         if rank == 0:

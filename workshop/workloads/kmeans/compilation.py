@@ -1,4 +1,4 @@
-"""What the installation compiles ahead, so that a first run doesn't wait for it."""
+"""Code that the installation compiles ahead, so that a first run doesn't wait for it."""
 
 from __future__ import annotations
 

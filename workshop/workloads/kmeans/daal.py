@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +52,15 @@ def missing(mpis: Collection[str]) -> dict[str, str]:
     return {}
 
 
+def usable(values: Mapping[str, Any], mpi: str, ranks: int) -> dict[str, Any] | None:
+    """Return the tuner's values as they are; None where they don't go with the MPI: daal4py is for MPICH's kind."""
+    return None if values.get("backend") == "daal4py" and mpi == "openmpi" else dict(values)
+
+
 def path() -> str | None:
     """The folder that Python finds daal4py in, where it is installed."""
-    found = [package.parent for package in folder().glob("lib*/python*/site-packages/daal4py")]
-    return str(found[0]) if found else None
+    packages = [package.parent for package in folder().glob("lib*/python*/site-packages/daal4py")]
+    return str(packages[0]) if packages else None
 
 
 def check_here() -> None:
@@ -110,8 +115,8 @@ def lloyd(
         number += 1
         ctx.synchronise()
         with ctx.phase("compute"):
-            found = daal4py.kmeans(len(centroids), 1, **settings).compute(points, centroids)
-            before, centroids = centroids, np.asarray(found.centroids)
+            result = daal4py.kmeans(len(centroids), 1, **settings).compute(points, centroids)
+            before, centroids = centroids, np.asarray(result.centroids)
             shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
-        inertia, moved = float(np.ravel(found.objectiveFunction)[0]), int(np.count_nonzero(shift))
+        inertia, moved = float(np.ravel(result.objectiveFunction)[0]), int(np.count_nonzero(shift))
         yield LloydStep(number, centroids, inertia, moved, None, float(shift.sum()) <= tolerance)

@@ -12,10 +12,11 @@ SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has vari
 
 
 class Source(Protocol):
-    """Numbered points, which can be read in parts: `size` points with `features` each."""
+    """Numbered points, which can be read in parts: `size` points with `features` each, in multiples of `unit`."""
 
     size: int
     features: int
+    unit: float
 
     def read(self, first: int, end: int) -> NDArray[np.floating]:
         """Points `first` to `end`, (end - first, features)."""
@@ -24,6 +25,8 @@ class Source(Protocol):
 
 class Blobs:
     """Normal blobs around `clusters` random centres, made when they are read and never kept."""
+
+    unit = 1.0
 
     def __init__(self, size: int, features: int, clusters: int, seed: int, dtype: DTypeLike) -> None:
         self.size, self.features = size, features
@@ -45,9 +48,12 @@ class Blobs:
 
 
 class Pixels:
-    """A photo's pixels (height, width, 3) as points in colour space, 0 to 1, row by row or in a random order."""
+    """A photo's pixels (height, width, 3) as points in colour space, row by row or in a random order.
 
-    features = 3
+    Colours are 0 to 1, in multiples of 1/255: float32 holds the multiples exactly, so both precisions have the same
+    points and the same ties."""
+
+    features, unit = 3, 1 / 255
 
     def __init__(self, photo: NDArray[np.uint8], dtype: DTypeLike, shuffle: int | None = None) -> None:
         self._flat = photo.reshape(-1, 3)
@@ -57,4 +63,4 @@ class Pixels:
 
     def read(self, first: int, end: int) -> NDArray[np.floating]:
         some = self._flat[first:end] if self._order is None else self._flat[self._order[first:end]]
-        return some.astype(self._dtype) / self._dtype.type(255)
+        return some.astype(self._dtype)

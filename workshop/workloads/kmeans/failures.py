@@ -9,7 +9,7 @@ from workshop.core.placement import POLLING, Host, Placement
 from workshop.extension import Failure
 
 BLOBS: Mapping[str, Any] = {"data": "blobs", "points": 2_000_000, "clusters": 32, "iterations": 30, "tolerance": 0}
-LEFT = "node-that-left"
+MISSING_HOST = "node-that-left"
 
 
 def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequence[Failure]:
@@ -73,7 +73,7 @@ def _polling(cores: int, mpich: bool) -> Failure:
 
 def _stale_hosts(hosts: Sequence[Host]) -> Failure:
     ranks = sum(host.slots for host in hosts)
-    stale = (*hosts, Host(name=LEFT, slots=2))
+    stale = (*hosts, Host(name=MISSING_HOST, slots=2))
     return Failure(
         "stale-hosts",
         "A hosts file that is out of date",
@@ -82,7 +82,7 @@ def _stale_hosts(hosts: Sequence[Host]) -> Failure:
         BLOBS,
         Placement(ranks=ranks + 2, hosts=stale, threads=1),
         Placement(ranks=ranks, hosts=tuple(hosts), threads=1),
-        f"The check before the start names {LEFT}; nothing has been started anywhere.",
+        f"The check before the start names {MISSING_HOST}; nothing has been started anywhere.",
         "",
         needs_hosts=True,
         order=600,

@@ -23,7 +23,7 @@ AT_ONCE = 65_536  # points whose distances are looked at together
 
 @dataclass(frozen=True)
 class LloydStep:
-    """What all ranks know after an iteration; the same on each."""
+    """The state after an iteration, the same on all ranks."""
 
     number: int  # from 1
     centroids: NDArray[np.floating]  # (k, features), moved
@@ -34,12 +34,14 @@ class LloydStep:
 
 
 def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[LloydStep]:
-    """Iterations from the given centroids (k, features), for as long as they are asked for.
+    """Iterations from the given centroids (k, features), for as long as they are asked for. Centroids are kept in
+    float64, so that they don't depend on the points' precision.
 
-    `converged` is told when no label changed, or when the squared moves of all centroids add up to at most
+    `converged` is true when no label changed, or when the squared moves of all centroids add up to at most
     `tolerance` (in the square of the data's unit).
     """
     number = 0
+    centroids = centroids.astype(np.float64)
     while True:
         number += 1
         sums, counts, inertia, changed = assign(ctx, shard, centroids)
@@ -51,8 +53,8 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
         with ctx.phase("compute"):
             means = sums / np.maximum(counts, 1)[:, None]
             means[counts == 0] = means[np.argmax(counts)]  # fewer different points than clusters
-            before, centroids = centroids, means.astype(centroids.dtype)
-            shift = np.square(centroids.astype(np.float64) - before).sum(axis=1)
+            before, centroids = centroids, means
+            shift = np.square(centroids - before).sum(axis=1)
         converged = changed == 0 or float(shift.sum()) <= tolerance
         yield LloydStep(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
 
@@ -132,13 +134,13 @@ def _farthest(shard: Shard, centroids: NDArray[np.floating], count: int) -> NDAr
     """The `count` points of this rank that lie farthest from their centroids, in order of their number."""
     if shard.size <= count:
         return np.arange(shard.size)
-    found = np.concatenate(
+    distances = np.concatenate(
         [
             _distances(shard, centroids, np.arange(first, min(first + AT_ONCE, shard.size)))
             for first in range(0, shard.size, AT_ONCE)
         ]
     )
-    return np.sort(np.argsort(-found, kind="stable")[:count])
+    return np.sort(np.argsort(-distances, kind="stable")[:count])
 
 
 def _distances(shard: Shard, centroids: NDArray[np.floating], index: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -159,7 +161,7 @@ def online(
     Every centroid is the mean of the points that it has been given so far: the more it has seen, the less it moves.
     `centroids` (k, features) are relative to `centre`; a step's inertia is that of its batch before they move.
     """
-    seen = np.zeros(len(centroids))
+    points_seen = np.zeros(len(centroids))
     exact = centroids.astype(np.float64)
     for number, first in enumerate(range(0, stream.size, batch), 1):
         begin, end = shard(min(batch, stream.size - first), ctx.size, ctx.rank)
@@ -167,9 +169,9 @@ def online(
             arrived = stream.read(first + begin, first + end)
         with ctx.phase("compute"):
             points = kernel(arrived, centre)
-        sums, counts, inertia, changed = assign(ctx, points, exact.astype(centroids.dtype))
+        sums, counts, inertia, changed = assign(ctx, points, exact)
         with ctx.phase("compute"):
-            seen += counts
-            move = (sums - counts[:, None] * exact) / np.maximum(seen, 1)[:, None]
+            points_seen += counts
+            move = (sums - counts[:, None] * exact) / np.maximum(points_seen, 1)[:, None]
             exact += move
-        yield LloydStep(number, exact.astype(centroids.dtype), inertia, int(move.any(axis=1).sum()), changed, False)
+        yield LloydStep(number, exact.copy(), inertia, int(move.any(axis=1).sum()), changed, False)

@@ -1,13 +1,15 @@
 """The fast kernel: labels and sums in one pass over the points, compiled by Numba for one core.
 
 Points are kept in blocks, features first (`blocks[block, feature, point]`), so that one vector register holds one
-feature of many points and the nearest centroids of all of them are found at once, without horizontal operations.
+feature of many points and the nearest centroids of all these points are found at once, without horizontal operations.
 A block stays in the first-level cache while every centroid passes over it. What else makes it fast:
 
 - |x - c|² is smallest where |c|²/2 - x·c is smallest: one multiply-add per feature and no subtraction.
 - The number of features is a constant of the compiled code, so a group of centroids lies in registers for a block.
 - Sums are kept from one iteration to the next and corrected by the points that changed their label, which are few
   after the first iterations. They are float64, so nothing is lost that way.
+- Rounding can't change a label: a point whose two nearest centroids are as close as rounding is looked at again in
+  float64 (`numpy_kernel.margin`). Few points are.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from workshop.workloads.kmeans.numpy_kernel import TIE, margin
 
 BLOCK = 512  # points: 20 KB of ten float32 features
 GROUP = 2  # centroids that share each load of a point; twice ten features stay in AVX-512's 32 registers
@@ -34,9 +38,11 @@ class NumbaShard:
         rows = self.features if self.features <= NARROW else -(-self.features // CHUNK) * CHUNK
         self.blocks = np.empty((-(-self.size // BLOCK), rows, BLOCK), points.dtype)
         self.total = np.zeros(self.features)
-        # One layout and one kind of array: every other would be compiled anew.
+        # One layout and one kind of array: every other one would be compiled again.
         points = np.require(points, requirements=["C_CONTIGUOUS", "WRITEABLE"])
-        self.squares: float = _fill(points, centre.astype(points.dtype), self.blocks, self.total)
+        extent = np.zeros(self.features)
+        self.squares: float = _fill(points, centre.astype(points.dtype), self.blocks, self.total, extent)
+        self.reach = float(np.sqrt(np.square(extent).sum()))
         self._labels = np.full(len(self.blocks) * BLOCK, -1, np.int32)
         self.sums = np.zeros((0, self.features))
         self.counts = np.zeros(0)
@@ -51,18 +57,22 @@ class NumbaShard:
         if len(self.counts) != clusters:
             self.sums, self.counts = np.zeros((clusters, self.features)), np.zeros(clusters)
             self._labels[:] = -1
+        exact = np.zeros((clusters, self.blocks.shape[1]))
+        exact[:, : self.features] = centroids
         padded = np.zeros((-(-clusters // GROUP) * GROUP, self.blocks.shape[1]), self.blocks.dtype)
-        padded[:clusters, : self.features] = centroids
+        padded[:clusters] = exact
         half = np.full(len(padded), np.inf, padded.dtype)
         half[:clusters] = (padded[:clusters] ** 2).sum(axis=1) / 2
         narrow = (0,) * self.features if self.features <= NARROW else ()
-        return _update(self.blocks, self.size, padded, half, self._labels, self.sums, self.counts, narrow)
+        close = margin(self.reach, exact, self.dtype)
+        labels, sums, counts = self._labels, self.sums, self.counts
+        return _update(self.blocks, self.size, padded, half, exact, close, labels, sums, counts, narrow)
 
     def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
         """The squared distances of every point from each centroid (k, features), as (k, n)."""
-        found = np.empty((len(centroids), len(self.blocks) * BLOCK), self.blocks.dtype)
-        _distances(self.blocks, np.ascontiguousarray(centroids, self.blocks.dtype), found)
-        return found[:, : self.size]
+        squared = np.empty((len(centroids), len(self.blocks) * BLOCK), self.blocks.dtype)
+        _distances(self.blocks, np.ascontiguousarray(centroids, self.blocks.dtype), squared)
+        return squared[:, : self.size]
 
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
         """Points by their number in this shard, (m, features), relative to the centre."""
@@ -70,9 +80,10 @@ class NumbaShard:
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _fill(points, centre, blocks, total):
-    """Write points (n, features) minus the centre into blocks; returns the sum of |x|², adds up x in `total`.
-    Points that only fill the last block, and features that only fill a chunk, are zero."""
+def _fill(points, centre, blocks, total, extent):
+    """Write points (n, features) minus the centre into blocks; returns the sum of |x|², adds up x in `total`, and keeps
+    the largest |x| of each feature in `extent`. Points that only fill the last block, and features that only fill a
+    chunk, are zero."""
     size, features = points.shape
     squares = 0.0
     for b in range(blocks.shape[0]):
@@ -87,6 +98,7 @@ def _fill(points, centre, blocks, total):
         for f in range(features):
             _add_up(block[f], total[f : f + 1])
             squares += _square(block[f])
+            extent[f] = max(extent[f], _largest(block[f]))
     return squares
 
 
@@ -106,13 +118,22 @@ def _square(values):
     return summed
 
 
+@njit(nogil=True, cache=True, fastmath={"nsz"}, error_model="numpy")
+def _largest(values):
+    largest = np.abs(values[0])
+    for p in range(BLOCK):
+        size = np.abs(values[p])
+        largest = size if size > largest else largest
+    return largest
+
+
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _distances(blocks, centroids, found):
+def _distances(blocks, centroids, distances):
     """(x - c)² added up, for every centroid (k, features) and point: `found` (k, points)."""
     for b in range(blocks.shape[0]):
         block = blocks[b]
         for j in range(centroids.shape[0]):
-            row = found[j, b * BLOCK : (b + 1) * BLOCK]
+            row = distances[j, b * BLOCK : (b + 1) * BLOCK]
             for p in range(BLOCK):
                 row[p] = 0
             for f in range(centroids.shape[1]):
@@ -122,18 +143,27 @@ def _distances(blocks, centroids, found):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def _update(blocks, size, centroids, half, labels, sums, counts, narrow):
-    """Label all points, correct sums and counts by the changed labels, and return the number of changes."""
+def _update(blocks, size, centroids, half, exact, close, labels, sums, counts, narrow):
+    """Label all points, correct sums and counts by the changed labels, and return the number of changes. The float64
+    centroids `exact` (k, features) decide where the two best scores of a point differ by at most `close`."""
     best = np.empty(BLOCK, blocks.dtype)
+    second = np.empty(BLOCK, blocks.dtype)
     label = np.empty(BLOCK, np.int32)
     total = 0
     for b in range(blocks.shape[0]):
         block = blocks[b]
         old = labels[b * BLOCK : (b + 1) * BLOCK]
         if len(narrow) > 0:
-            _nearest_narrow(block, centroids, half, best, label, narrow)
+            _nearest_narrow(block, centroids, half, best, second, label, narrow)
         else:
-            _nearest_wide(block, centroids, half, best, label)
+            _nearest_wide(block, centroids, half, best, second, label)
+        unsure = 0
+        for p in range(BLOCK):
+            unsure += second[p] - best[p] <= close
+        if unsure > 0:
+            for p in range(BLOCK):
+                if second[p] - best[p] <= close:
+                    label[p] = _nearest_exactly(block, p, exact)
         changed = 0
         for p in range(BLOCK):
             changed += label[p] != old[p]
@@ -156,15 +186,16 @@ def _update(blocks, size, centroids, half, labels, sums, counts, narrow):
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _nearest_narrow(points, centroids, half, best, label, narrow):
-    """`label` (BLOCK,) becomes the nearest centroid of each point of a block.
+def _nearest_narrow(points, centroids, half, best, second, label, narrow):
+    """`label` (BLOCK,) becomes the nearest centroid of each point of a block; `best` and `second` (BLOCK,) become its
+    two lowest scores |c|²/2 - x·c.
 
     `points` (features, BLOCK); `centroids` (k, features) and `half` (k,), |c|²/2, where k is a multiple of GROUP,
-    filled up by centroids with an infinite `half`; `best` (BLOCK,) is for scratch. `narrow` is a tuple with as many
-    items as there are features: its length is part of its type, so the compiler unrolls the loop over features.
+    filled up by centroids with an infinite `half`. `narrow` is a tuple with as many items as there are features: its
+    length is part of its type, so the compiler unrolls the loop over features.
     """
     for p in range(BLOCK):
-        best[p] = np.inf
+        best[p] = second[p] = np.inf
         label[p] = 0
     for j in range(0, half.shape[0], GROUP):
         half0, half1 = half[j], half[j + 1]
@@ -175,19 +206,23 @@ def _nearest_narrow(points, centroids, half, best, label, narrow):
                 x = points[f, p]
                 score0 -= centroids[j, f] * x
                 score1 -= centroids[j + 1, f] * x
-            least, found = best[p], label[p]
+            least, nearest, runner_up = best[p], label[p], second[p]
             nearer = score0 < least
-            least, found = score0 if nearer else least, j0 if nearer else found
+            farther = least if nearer else score0
+            least, nearest = score0 if nearer else least, j0 if nearer else nearest
+            runner_up = farther if farther < runner_up else runner_up
             nearer = score1 < least
-            best[p], label[p] = score1 if nearer else least, j1 if nearer else found
+            farther = least if nearer else score1
+            best[p], label[p] = score1 if nearer else least, j1 if nearer else nearest
+            second[p] = farther if farther < runner_up else runner_up
 
 
 @njit(nogil=True, cache=True, fastmath=FAST, error_model="numpy")
-def _nearest_wide(points, centroids, half, best, label):
+def _nearest_wide(points, centroids, half, best, second, label):
     """The same for any number of features, CHUNK at a time (more are zero); partial scores go through the cache."""
     score = np.empty((GROUP, BLOCK), points.dtype)
     for p in range(BLOCK):
-        best[p] = np.inf
+        best[p] = second[p] = np.inf
         label[p] = 0
     for j in range(0, half.shape[0], GROUP):
         half0, half1 = half[j], half[j + 1]
@@ -203,8 +238,26 @@ def _nearest_wide(points, centroids, half, best, label):
                     score1 -= centroids[j + 1, f] * x
                 score[0, p], score[1, p] = score0, score1
         for p in range(BLOCK):
-            least, found = best[p], label[p]
-            nearer = score[0, p] < least
-            least, found = score[0, p] if nearer else least, j0 if nearer else found
-            nearer = score[1, p] < least
-            best[p], label[p] = score[1, p] if nearer else least, j1 if nearer else found
+            score0, score1 = score[0, p], score[1, p]
+            least, nearest, runner_up = best[p], label[p], second[p]
+            nearer = score0 < least
+            farther = least if nearer else score0
+            least, nearest = score0 if nearer else least, j0 if nearer else nearest
+            runner_up = farther if farther < runner_up else runner_up
+            nearer = score1 < least
+            farther = least if nearer else score1
+            best[p], label[p] = score1 if nearer else least, j1 if nearer else nearest
+            second[p] = farther if farther < runner_up else runner_up
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _nearest_exactly(points, p, centroids):
+    """The nearest of the float64 centroids (k, features) to point `p` of a block; of equally near ones the first."""
+    nearest, least = 0, np.inf
+    for j in range(centroids.shape[0]):
+        distance = 0.0
+        for f in range(centroids.shape[1]):
+            distance += (np.float64(points[f, p]) - centroids[j, f]) ** 2
+        if distance < least * (1 - TIE):
+            nearest, least = j, distance
+    return nearest

@@ -6,19 +6,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 AT_ONCE = 8192  # points: their distances from all centroids stay in the cache
+TIE = 1e-12  # squared distances that differ by less than this part of them are equal
+
+
+def margin(reach: float, centroids: NDArray[np.floating], dtype: np.dtype) -> float:
+    """How far apart the scores |c|²/2 - x·c of two equally near centroids (k, features) can be in `dtype`, for points
+    with |x| up to `reach`: features + 3 roundings each, relative to |x||c| + |c|²/2 (Higham, 2002, section 3.1)."""
+    longest = float(np.sqrt(np.square(centroids, dtype=np.float64).sum(axis=1).max(initial=0)))
+    rounding = (centroids.shape[1] + 3) * np.finfo(dtype).eps
+    return float(rounding * longest * (reach + longest / 2) + TIE * (reach + longest) ** 2)
 
 
 def nearest(points: NDArray[np.floating], centroids: NDArray[np.floating]) -> NDArray[np.int32]:
-    """The number of the nearest centroid (k, features) of each point (n, features), as (n,).
+    """The number of the nearest centroid (k, features) of each point (n, features), as (n,); of equally near ones the
+    first.
 
-    |x - c|² = |x|² - 2 x·c + |c|², and |x|² is the same for all centroids: |c|²/2 - x·c decides.
+    |x - c|² = |x|² - 2 x·c + |c|², and |x|² is the same for all centroids: |c|²/2 - x·c decides. Where rounding could
+    decide, distances in float64 do.
     """
-    half = (centroids**2).sum(axis=1) / 2
+    centroids = centroids.astype(np.float64)
+    rounded = centroids.astype(points.dtype)
+    half = (rounded**2).sum(axis=1) / 2
+    close = margin(float(np.sqrt(np.square(points).sum(axis=1).max(initial=0))), centroids, points.dtype)
     labels = np.empty(len(points), np.int32)
     for first in range(0, len(points), AT_ONCE):
         some = slice(first, first + AT_ONCE)
-        labels[some] = np.argmin(half - points[some] @ centroids.T, axis=1)
+        scores = half - points[some] @ rounded.T
+        labels[some] = np.argmin(scores, axis=1)
+        limits = scores.min(axis=1, keepdims=True) + points.dtype.type(close)
+        unsure = first + np.flatnonzero((scores <= limits).sum(axis=1) > 1)
+        if len(unsure):
+            distances = squared_distances(points[unsure], centroids)
+            labels[unsure] = np.argmax(distances <= distances.min(axis=0) * (1 + TIE), axis=0)
     return labels
+
+
+def squared_distances(points: NDArray[np.floating], centroids: NDArray[np.floating]) -> NDArray[np.floating]:
+    """|x - c|² of every point (n, features) and centroid (k, features), as (k, n)."""
+    return np.stack([np.square(points - centroid).sum(axis=1) for centroid in centroids])
 
 
 def totals(
@@ -26,7 +51,9 @@ def totals(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sum (k, features) and the count (k,) of the points of each label, in float64."""
     counts = np.bincount(labels, minlength=clusters).astype(np.float64)
-    sums = np.stack([np.bincount(labels, weights=feature, minlength=clusters) for feature in points.T], axis=1)
+    sums: NDArray[np.float64] = np.stack(
+        [np.bincount(labels, weights=feature, minlength=clusters) for feature in points.T], axis=1
+    )
     return sums, counts
 
 
@@ -50,15 +77,13 @@ class NumpyShard:
     def update(self, centroids: NDArray[np.floating]) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
         before = self.labels
-        self.labels = nearest(self.points, centroids.astype(self.points.dtype))
+        self.labels = nearest(self.points, centroids)
         self.sums, self.counts = totals(self.points, self.labels, len(centroids))
         return int(np.count_nonzero(self.labels != before))
 
     def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
         """The squared distances of every point from each centroid (k, features), as (k, n)."""
-        centroids = centroids.astype(self.dtype)
-        squares = (centroids**2).sum(axis=1)[:, None] - 2 * centroids @ self.points.T + (self.points**2).sum(axis=1)
-        return np.maximum(squares, 0)  # rounding can leave less than nothing where they meet
+        return squared_distances(self.points, centroids.astype(self.dtype))
 
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
         """Points by their number in this shard, (m, features), relative to the centre."""

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from workshop.core.words import size
 from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, picture, pictures
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
 
 PREVIEW = "preview.png"  # of a run that goes on
@@ -20,31 +20,31 @@ AFTER = ("quantised.png", PREVIEW)
 
 def photo(snapshot: Snapshot) -> list[Card]:
     """The photo's pictures that exist already."""
-    shown = [
+    images = [
         *_picture(snapshot, BEFORE, "Before", "bytes_before"),
         *_picture(snapshot, AFTER, "After", "bytes_after"),
     ]
-    parts = [pictures(shown)] if shown else []
+    parts = [pictures(images)] if images else []
     if palette := snapshot.metric("palette", list):
         parts.append(figure(palette_strip(palette, snapshot.metric("sizes", list))))
     return [Card("photo", "Photo", tuple(parts))] if parts else []
 
 
 def _picture(snapshot: Snapshot, names: tuple[str, ...], label: str, count: str) -> list[Part]:
-    found = next((name for name in names if name in snapshot.artifacts), None)
-    if found is None:
+    artifact = next((name for name in names if name in snapshot.artifacts), None)
+    if artifact is None:
         return []
-    going_on = found == PREVIEW and not snapshot.run.ended
-    told = snapshot.metric(count, int | float) if found != PREVIEW else None
-    note = size(told) + " as PNG" if told else ""
-    return [picture(snapshot.url(found), "So far" if going_on else label, note)]
+    going_on = artifact == PREVIEW and not snapshot.run.ended
+    count_value = snapshot.metric(count, int | float) if artifact != PREVIEW else None
+    note = size(count_value) + " as PNG" if count_value else ""
+    return [picture(snapshot.url(artifact), "So far" if going_on else label, note)]
 
 
 def _made_of(snapshot: Snapshot) -> Any:
     return list(snapshot.artifacts.values()), snapshot.run.status, snapshot.run.metrics
 
 
-PANELS = (Panel("photo", photo, _made_of, beside=photo),)
+PANELS = (Panel("photo", photo, _made_of, comparison=photo),)
 
 
 def palette_strip(palette: Sequence[str], sizes: Sequence[int] | None = None) -> go.Figure:
@@ -55,13 +55,7 @@ def palette_strip(palette: Sequence[str], sizes: Sequence[int] | None = None) ->
     weights = list(sizes) if sizes and len(sizes) == len(palette) else [1] * len(palette)
     total = sum(weights) or 1
     traces = [
-        go.Bar(
-            x=[weight / total],
-            y=[""],
-            orientation="h",
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"{colour}<br>{weight / total:.1%} of the pixels<extra></extra>",
-        )
+        marks.bars([weight / total], [""], colour, f"{colour}<br>{weight / total:.1%} of the pixels<extra></extra>")
         for weight, colour in sorted(zip(weights, palette, strict=True), reverse=True)
     ]
     hidden = {"visible": False}

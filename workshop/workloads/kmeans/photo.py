@@ -50,10 +50,10 @@ def read(image: str, clusters: int) -> bytes:
 
 def _bundled() -> Path:
     """The folder of scikit-learn's photos, found without importing it, which takes seconds."""
-    found = find_spec("sklearn")
-    if found is None or found.origin is None:
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
         raise BadInput("scikit-learn, whose photos china and flower are, is not installed; give a photo of your own.")
-    return Path(found.origin).parent / "datasets" / "images"
+    return Path(spec.origin).parent / "datasets" / "images"
 
 
 def _bytes(path: Path, where: str) -> bytes:
@@ -110,7 +110,8 @@ def _transparent(image: Image.Image) -> bool:
         return False
     if image.mode[0] == "I":
         return bool(np.any(np.asarray(image) == image.info["transparency"]))
-    return image.convert("RGBA").getchannel("A").getextrema()[0] < 255
+    lowest: Any = image.convert("RGBA").getchannel("A").getextrema()[0]
+    return bool(lowest < 255)
 
 
 def _grey(image: Image.Image, opened: Image.Image) -> NDArray[np.uint8]:
@@ -131,18 +132,18 @@ def _bare(data: bytes, decoded: NDArray[np.uint8]) -> bytes:
         return encode(decoded)
     with Image.open(io.BytesIO(data), formats=["JPEG"]) as opened:
         orientation = opened.getexif().get(ORIENTATION, 1)
-    found = b"\xff\xd8"
+    content = b"\xff\xd8"
     if orientation != 1:
         exif = Image.Exif()
         exif[ORIENTATION] = orientation
-        told = exif.tobytes()
-        found += b"\xff\xe1" + (len(told) + 2).to_bytes(2, "big") + told
-    found += b"".join(_segments(data))
+        metadata = exif.tobytes()
+        content += b"\xff\xe1" + (len(metadata) + 2).to_bytes(2, "big") + metadata
+    content += b"".join(_segments(data))
     try:
-        same = np.array_equal(pixels(found), decoded)
+        same = np.array_equal(pixels(content), decoded)
     except BadInput:
         same = False
-    return found if same else encode(decoded)  # a file of which Pillow makes more than the standard says
+    return content if same else encode(decoded)  # a file of which Pillow makes more than the standard says
 
 
 def _segments(data: bytes) -> Iterator[bytes]:
@@ -168,8 +169,8 @@ def _segments(data: bytes) -> Iterator[bytes]:
 
 def _end_of_scan(data: bytes, start: int) -> int:
     """The end of a scan's pixels that begin at `start`: the first marker that isn't part of them."""
-    found = _MARKER.search(data, start)
-    return found.start() if found else len(data)
+    match = _MARKER.search(data, start)
+    return match.start() if match else len(data)
 
 
 def smaller(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online
 from workshop.workloads.kmeans.numpy_kernel import nearest
 from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
-TOLD = 4096  # numbers of centroids that metrics carry
+MOST_NUMBERS = 4096  # numbers of centroids that metrics carry
 AT_ONCE = 262_144  # points that a rank labels at once where it doesn't keep them
 NAP = 0.2  # seconds of a pause without asking whether to stop
 
@@ -37,47 +38,49 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     source = _source(params, picture)
     shards = kernel(params.backend)
     batch = params.mode == "batch"
-    known = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
+    first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
     with _timed(ctx, "prepare", seconds):
         _compile(ctx, shards, np.zeros((1, source.features), params.dtype))
-        begin, end = shard(known, ctx.size, ctx.rank)
+        begin, end = shard(first_points, ctx.size, ctx.rank)
         points = source.read(begin, end)
         library = daal.load(ctx, len(points), params.clusters) if params.backend == "daal4py" else None
     with _timed(ctx, "initialise", seconds):
         middle = centre(ctx.comm, points)
-        mine = shards(points, middle)
+        own_shard = shards(points, middle)
         relative = points - middle if library else None
         del points  # the kernel has its own copy
         if params.init == "k-means++":
-            centroids = start.plus_plus(ctx.comm, mine, params.clusters, params.seed, ctx.stop_requested)
+            centroids = start.plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
         else:
-            centroids = start.random_points(ctx.comm, mine, params.clusters, params.seed)
-        tolerance = params.tolerance * mean_variance(ctx.comm, mine)
+            centroids = start.random_points(ctx.comm, own_shard, params.clusters, params.seed)
+        tolerance = params.tolerance * mean_variance(ctx.comm, own_shard)
     ctx.end_step(0)
 
     if relative is not None:
         steps, most = daal.lloyd(library, ctx, relative, centroids, tolerance), params.iterations
     elif batch:
-        steps, most = lloyd(ctx, mine, centroids, tolerance), params.iterations
+        steps, most = lloyd(ctx, own_shard, centroids, tolerance), params.iterations
     else:
         steps = online(ctx, shards, source, params.batch, middle, centroids)
         most = -(-source.size // params.batch)
     preview = _preview(ctx, picture, middle) if params.pace and picture is not None else None
     visited = source.size if batch else min(params.batch, source.size)  # points of an iteration
+    unit = source.unit
+    steps = (replace(step, inertia=step.inertia * unit**2) for step in steps)
     step, stopped, seconds["fit"] = _iterate(ctx, steps, most, visited, params.pace, preview)
 
     inertia, sizes, labels = step.inertia, None, None
     if not stopped:
         if batch:
-            pieces: Iterator[Shard] = iter([mine])
+            pieces: Iterator[Shard] = iter([own_shard])
         else:
             source = _source(params, picture, shuffled=False)
             pieces = _pieces(ctx, shards, source, middle)
         with _timed(ctx, "predict", seconds):
-            inertia, sizes, labels = _predict(ctx, pieces, step.centroids, keep=picture is not None)
+            inertia, sizes, labels = _predict(ctx, pieces, step.centroids, unit, keep=picture is not None)
         ctx.end_step(step.number + 1)
-    found = (step.centroids + middle).astype(np.float64)
+    centroids_in_units = ((step.centroids + middle) * unit).astype(np.float64)
     visits = source.size * step.number if batch else min(params.batch * step.number, source.size)
     metrics = {
         "inertia": inertia,
@@ -90,12 +93,12 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         "points_per_rank": [end - begin for begin, end in (shard(source.size, ctx.size, r) for r in range(ctx.size))],
         "clusters": params.clusters,
         "sizes": sizes,
-        "centroids": found.tolist() if found.size <= TOLD else None,
+        "centroids": centroids_in_units.tolist() if centroids_in_units.size <= MOST_NUMBERS else None,
         "backend": params.backend,
         "seconds": {name: round(value, 6) for name, value in seconds.items()},
     }
     if picture is not None and labels is not None:
-        metrics |= _picture(ctx, picture, labels, _colours(found))
+        metrics |= _picture(ctx, picture, labels, _colours(centroids_in_units))
     return metrics
 
 
@@ -172,9 +175,10 @@ def _pieces(ctx: RankContext, shards: type[Shard], source: Source, middle: NDArr
 
 
 def _predict(
-    ctx: RankContext, pieces: Iterator[Shard], centroids: NDArray[np.floating], keep: bool
+    ctx: RankContext, pieces: Iterator[Shard], centroids: NDArray[np.floating], unit: float, keep: bool
 ) -> tuple[float, list[int], NDArray[np.int32] | None]:
-    """Assign all points to fixed centroids: inertia, points of each cluster, and all labels on rank 0 if kept."""
+    """Assign all points to fixed centroids: inertia, points of each cluster, and all labels on rank 0 if kept.
+    Centroids are in multiples of `unit`, inertia is not."""
     buffer = np.zeros(len(centroids) + 1)
     labels = [np.empty(0, np.int32)]
     for piece in pieces:
@@ -185,7 +189,11 @@ def _predict(
             labels.append(piece.labels)
     ctx.comm.Allreduce(MPI.IN_PLACE, buffer)
     gathered = ctx.comm.gather(np.concatenate(labels)) if keep else None
-    return max(float(buffer[0]), 0.0), buffer[1:].astype(int).tolist(), np.concatenate(gathered) if gathered else None
+    return (
+        max(float(buffer[0]) * unit**2, 0.0),
+        buffer[1:].astype(int).tolist(),
+        np.concatenate(gathered) if gathered else None,
+    )
 
 
 def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
@@ -194,14 +202,14 @@ def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
 
 
 def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]) -> Callable[[LloydStep], None]:
-    """What shows a step of a paced run: rank 0 paints a small copy of the photo with the present palette."""
+    """The picture of a step in a paced run: rank 0 paints a small copy of the photo with the present palette."""
     small = photo.smaller(picture)
-    points = small.reshape(-1, 3) / np.float32(255) - middle
+    points = small.reshape(-1, 3) - middle
 
     def show(step: LloydStep) -> None:
         if ctx.rank == 0:
             labels = nearest(points, step.centroids).reshape(small.shape[:2])
-            image = photo.encode_quantised(labels, _colours(step.centroids + middle))
+            image = photo.encode_quantised(labels, _colours((step.centroids + middle) * Pixels.unit))
             ctx.artifact("preview.png", image, "image/png")
 
     return show

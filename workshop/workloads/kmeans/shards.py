@@ -1,4 +1,4 @@
-"""What the distributed algorithm asks of a kernel, and the two kernels there are."""
+"""The interface of a kernel for the distributed algorithm, and the two kernels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from numpy.typing import NDArray
 from workshop.workloads.kmeans.numpy_kernel import NumpyShard
 
 SAMPLE = 10_000  # points whose mean is the centre
+CENTRE_BITS = 12
 
 
 class Shard(Protocol):
     """One rank's points, relative to a centre; see NumpyShard for the shapes."""
 
+    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None: ...
+
     size: int
     features: int
-    dtype: np.dtype
+    dtype: np.dtype[Any]
     total: NDArray[np.float64]
     squares: float
     sums: NDArray[np.float64]
@@ -51,19 +54,21 @@ def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
 def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
     """A place in the middle of all ranks' points, (features,), the same on all: the mean of some thousands will do.
 
-    Which points are taken depends on their number among all alone, not on the number of ranks.
+    Which points are taken depends on their number among all alone, not on the number of ranks. The mean is rounded to
+    CENTRE_BITS binary digits: whole numbers up to 255 lose nothing when it is subtracted from them in float32.
     """
-    before = comm.exscan(len(points)) or 0  # rank 0 is told None
+    before = comm.exscan(len(points)) or 0  # None on rank 0
     stride = max(comm.allreduce(len(points)) // SAMPLE, 1)
     some = points[-before % stride :: stride]
-    found = np.append(some.sum(axis=0, dtype=np.float64), len(some))
-    comm.Allreduce(MPI.IN_PLACE, found)
-    return (found[:-1] / max(found[-1], 1)).astype(points.dtype)
+    sums = np.append(some.sum(axis=0, dtype=np.float64), len(some))
+    comm.Allreduce(MPI.IN_PLACE, sums)
+    digits, exponents = np.frexp(sums[:-1] / max(sums[-1], 1))
+    return np.ldexp(np.rint(np.ldexp(digits, CENTRE_BITS)), exponents - CENTRE_BITS).astype(points.dtype)
 
 
 def mean_variance(comm: Any, shard: Shard) -> float:
     """The variance of all ranks' points, averaged over features."""
-    found = np.concatenate([shard.total, [shard.squares, shard.size]])
-    comm.Allreduce(MPI.IN_PLACE, found)
-    total, squares, size = found[:-2], found[-2], found[-1]
+    sums = np.concatenate([shard.total, [shard.squares, shard.size]])
+    comm.Allreduce(MPI.IN_PLACE, sums)
+    total, squares, size = sums[:-2], sums[-2], sums[-1]
     return float(squares / size - np.square(total / size).sum()) / shard.features

@@ -64,8 +64,8 @@ def _edges(comm: Any, amount: float) -> NDArray[Any]:
 
 def _collect(comm: Any, shard: Shard, local: NDArray[np.integer], count: int) -> NDArray[np.floating]:
     """On all ranks the points (count, features) that one rank each owns: there `local` is within the shard."""
-    found = np.zeros((count, shard.features), shard.dtype)
-    mine = (local >= 0) & (local < shard.size)
-    found[mine] = shard.rows(local[mine])
-    comm.Allreduce(MPI.IN_PLACE, found)
-    return found
+    points = np.zeros((count, shard.features), shard.dtype)
+    owned = (local >= 0) & (local < shard.size)
+    points[owned] = shard.rows(local[owned])
+    comm.Allreduce(MPI.IN_PLACE, points)
+    return points

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace
+from workshop.engine.training import METRICS
+from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
-RECIPE = {"part": "The recipe, step by step"}
+RECIPE: dict[str, Any] = {"part": "The recipe, step by step"}
 
 
 class MnistParams(Params):
-    """What to train, on what, and which steps of the recipe to take."""
+    """The params of training: the network, the images, and the steps of the recipe."""
 
     data: Data = "auto"
     exchange: Exchange = "auto"
@@ -87,7 +89,7 @@ def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 
 def _fits(params: MnistParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse a batch that is larger than a rank's share. Raises BadInput."""
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
     from workshop.workloads.mnist.epochs import batches
 
     batches(params, len(images.read(inputs).train_labels), ranks)
@@ -104,6 +106,17 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("loss", "accuracy", "total images/s", "spread"),
     results=("held_out_accuracy", "images_per_second", "time_to_target", "epochs_to_target", "spread"),
+    metrics={
+        **METRICS,
+        "checkpoints.bytes": "size of all checkpoints",
+        "checkpoints.differ": "checkpoints of the ranks differ",
+        "checkpoints.kept": "checkpoints kept",
+        "checkpoints.written": "checkpoints written",
+        "epochs": "epochs",
+        "epochs_to_target": "epochs until the target",
+        "misclassified": "held-out images read wrongly",
+        "model": "network",
+    },
     # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
     scaling=Scaling(
         rate="images_per_second",
@@ -117,9 +130,13 @@ WORKLOAD = Workload(
         short={"epochs": 1000, "steps": 250, "checkpoint": "off", "trace": 0},
         length="steps",
         seconds="train",
-        knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
+        knobs=KNOBS,
+        missing="workshop.engine.training.knobs:missing",
+        usable="workshop.engine.training.knobs:usable",
     ),
     order=200,
+    verdict="workshop.training.verdict:VERDICT",
+    panels="workshop.training.panels:PANELS",
     failures="workshop.workloads.mnist.failures:failures",
 )
 

@@ -7,10 +7,11 @@ them alike: images of all ranks / seconds, the first two steps not counted.
 from __future__ import annotations
 
 import os
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,15 +39,17 @@ SECONDS = 180.0  # for one turn; it takes about ten
 REPORTER = "reporter"  # how a rank's thread that sends events is called
 
 # In this order and back, so that neighbours are measured back to back.
-CONTENDERS = ("naive", "unobserved", "apart", "session", "script", "single")
+CONTENDERS = ("naive", "unobserved", "apart", "session", "mpi", "script", "single")
 NEED_HOROVOD = ("naive", "script")
 PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel")
 MOST = "the most that exchanges reach here"
-# ratio -> whose images/s are divided by whose. The last two are the most that any exchange could reach on this machine.
+# Each ratio divides the images/s of the first contender by those of the second. The last two are the most that any
+# exchange could reach on this machine.
 RATIOS = {
     "session_vs_script": ("session", "script"),
     "session_vs_unobserved": ("session", "unobserved"),
     "session_vs_apart": ("session", "apart"),
+    "default_vs_mpi": ("unobserved", "mpi"),
     "default_vs_naive": ("session", "naive"),
     "default_vs_single": ("session", "single"),
     "most_vs_naive": ("apart", "naive"),
@@ -62,19 +65,18 @@ def run(
     progress: bench.Progress = lambda done, total: None,
     warm_up: int = 1,
 ) -> dict[str, Any]:
-    """Measure while no other run that measures does; returns the bench as JSON. Raises WorkshopError.
+    """Measure, while the caller holds the machine for measuring; returns the bench as JSON. Raises WorkshopError.
 
     Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
-    mpirun alone, its events told to nobody; `apart`, that without any exchange, each rank for itself: what the cores
-    can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the same placement; `naive`, the
-    script under `mpirun -np 1`, which binds it to one core, with as many threads as the machine has cores; `single`,
-    the script in one process with all cores and without Horovod. Ratios are medians of one's images/s divided by
-    another's of the same round.
+    mpirun alone, its events told to nobody; `mpi`, that with the exchange mpi; `apart`, that without any exchange, each
+    rank for itself: what the cores can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the
+    same placement; `naive`, the script under `mpirun -np 1`, which binds it to one core, with as many threads as the
+    machine has cores; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
+    one's images/s divided by another's of the same round. `beside` is the processor time of all other processes of
+    this machine during each turn, those of its session included, in cores.
     """
-    from workshop.runtime.measurement_lock import measuring_lock
-
     # Runs of our own session are unmeasured ones: a measured run waits for the lock that we hold.
-    with measuring_lock(), own_state() as folder, Store.open() as store:
+    with own_state() as folder, Store.open() as store:
         version = horovod.built()
         where = bench.machine((*PACKAGES, *(["horovod"] if version else [])))
         placement = default_for(topology.allowed_cores(where))
@@ -82,7 +84,7 @@ def run(
         work = BenchWork(folder, placement, steps)
         with private_session(store, placement) as session:
             ours = SessionContender(store, session, work)
-            turns = {name: ours.turn if name == "session" else ours.idle_during(work.turn(name)) for name in chosen}
+            turns = {name: ours.turn if name == "session" else work.turn(name) for name in chosen}
             results = bench.interleaved(turns, repeats, progress, mirrored=True, warm_up=warm_up)
     return _document(where, placement, results, [name for name in names if name not in chosen])
 
@@ -90,24 +92,24 @@ def run(
 def _document(
     where: Mapping[str, Any], placement: Placement, results: Mapping[str, Sequence[Answer]], absent: Sequence[str]
 ) -> dict[str, Any]:
-    speeds = {name: [answer["images_per_second"] for answer in given] for name, given in results.items()}
+    speeds = {name: [answer["images_per_second"] for answer in answers] for name, answers in results.items()}
     rows = []
-    for name, given in results.items():
-        facts = {"ranks": given[-1]["ranks"], "threads": given[-1]["threads"]}
-        facts |= {"exchange": given[-1]["exchange"]} if "exchange" in given[-1] else {}
+    for name, answers_of_contender in results.items():
+        facts = {"ranks": answers_of_contender[-1]["ranks"], "threads": answers_of_contender[-1]["threads"]}
+        facts |= {"exchange": answers_of_contender[-1]["exchange"]} if "exchange" in answers_of_contender[-1] else {}
         rows.append(bench.row(name, speeds[name], "images/s", **facts))
     note = "Horovod is not built here; `workshop horovod install` builds it."
     rows += [bench.missing(name, "images/s", note) for name in absent]
     if "session" in results:
-        told = results["session"]
-        own = "of the training time"
-        rows.append(bench.row("telling_share", [answer["telling_share"] for answer in told], own))
-        rows.append(bench.row("reporter_share", [answer["reporter_share"] for answer in told], own))
-        both = [answer["telling_share"] + answer["reporter_share"] for answer in told]
-        rows.append(bench.row("events_share", both, own))
-        idle = [answer["idle"] for name, given in results.items() if name != "session" for answer in given]
-        if idle:
-            rows.append(bench.row("session_idle", idle, "of one core, while others had their turn"))
+        session_answers = results["session"]
+        unit = "of the training time"
+        rows.append(bench.row("telling_share", [answer["telling_share"] for answer in session_answers], unit))
+        rows.append(bench.row("reporter_share", [answer["reporter_share"] for answer in session_answers], unit))
+        both = [answer["telling_share"] + answer["reporter_share"] for answer in session_answers]
+        rows.append(bench.row("events_share", both, unit))
+    for name, answers in results.items():
+        beside = [answer["beside"] for answer in answers]
+        rows.append(bench.row(f"beside {name}", beside, "of one core, by processes that are not its ranks"))
     pairs = {name: pair for name, pair in RATIOS.items() if set(pair) <= results.keys()}
     compared = [
         bench.ratio(name, speeds[ours], speeds[other]) | ({"note": MOST} if ours == "apart" else {})
@@ -121,7 +123,7 @@ def _document(
 
 @dataclass(frozen=True)
 class BenchWork:
-    """What all contenders do: `steps` that count on the images in `folder`."""
+    """The task of all contenders: `steps` that count on the images in `folder`."""
 
     folder: Path
     placement: Placement
@@ -134,7 +136,7 @@ class BenchWork:
     @property
     def data(self) -> Path:
         """MNIST's file with the digits in it, again and again: every epoch of all ranks is whole batches."""
-        from workshop.engine.data.images import digits_file
+        from workshop.workloads.mnist.data.images import digits_file
 
         return digits_file(self.folder, self.placement.ranks * BATCH * -(-self.all_steps // EPOCHS))
 
@@ -159,6 +161,7 @@ class BenchWork:
         commands: dict[str, tuple[list[str], dict[str, str]]] = {
             "script": ([*ranks, *script], placed),
             "unobserved": ([*ranks, *workload], placed),
+            "mpi": ([*ranks, *workload, "--exchange", "mpi"], placed),
             "apart": ([*ranks, *workload, "--exchange", "none"], placed),
             "naive": ([openmpi.launcher(), "-np", "1", *script], alone | {"OMP_NUM_THREADS": str(cores)}),
             "single": ([*script, "--plain"], alone),
@@ -166,8 +169,9 @@ class BenchWork:
         command, environment = commands[name]
 
         def turn() -> Answer:
-            answer = once(name, command, environment | openmpi.environment(), SECONDS)
-            return self.checked(answer.get("metrics", answer), together=name != "apart")
+            with beside(_children) as usage:
+                answer = once(name, command, environment | openmpi.environment(), SECONDS)
+            return {**self.checked(answer.get("metrics", answer), together=name != "apart"), **usage}
 
         return turn
 
@@ -184,7 +188,7 @@ class BenchWork:
 
 
 class SessionContender:
-    """The contender with a session; also looks what the session costs the others."""
+    """The contender with a session."""
 
     def __init__(self, store: Store, session: SessionRecord, work: BenchWork) -> None:
         self.store = store
@@ -194,8 +198,9 @@ class SessionContender:
     def turn(self) -> Answer:
         """One run, from its submission to its end. Raises WorkshopError."""
         before = self._reporters()
-        submitted = client.submit(self.store, self.session, "mnist", self.work.params)
-        run = client.wait(self.store, submitted.id, timeout=SECONDS)
+        with beside(self._ranks) as usage:
+            submitted = client.submit(self.store, self.session, "mnist", self.work.params)
+            run = client.wait(self.store, submitted.id, timeout=SECONDS)
         if run.status != "completed" or run.metrics is None:
             why = run.error["message"] if run.error else run.status
             raise WorkshopError(f"The session's run did not complete: {why}")
@@ -203,46 +208,51 @@ class SessionContender:
         # More than what happens while it trains: the thread's other work counts, too.
         busy = sum(now - before.get(thread, 0.0) for thread, now in self._reporters().items())
         training = answer["seconds"]["train"] * self.work.placement.ranks
-        return {**answer, "reporter_share": busy / training}
-
-    def idle_during(self, turn: Callable[[], Answer]) -> Callable[[], Answer]:
-        """A contender's turn, in which the processor time of the whole session is counted, too."""
-
-        def both() -> Answer:
-            with counted(self._processes) as told:
-                answer = turn()
-            return {**answer, "idle": told["share"]}
-
-        return both
+        return {**answer, **usage, "reporter_share": busy / training}
 
     def _processes(self) -> list[psutil.Process]:
         return processes.tagged(processes.TAG, processes.session_tag(self.session.id))
 
+    def _ranks(self) -> dict[int, float]:
+        """Processor seconds of the session's ranks so far, by process."""
+        seconds = {}
+        for rank in (self.store.session(self.session.id).rank_map or {}).get("ranks", []):
+            with suppress(psutil.NoSuchProcess):  # new ranks have taken its place
+                times = psutil.Process(rank["pid"]).cpu_times()
+                seconds[rank["pid"]] = times.user + times.system
+        return seconds
+
     def _reporters(self) -> dict[int, float]:
         """Processor seconds of the threads that send events, by number."""
-        found = {}
+        seconds = {}
         for process in self._processes():
             for task in Path(f"/proc/{process.pid}/task").glob("*"):
                 if (task / "comm").read_text().strip() == REPORTER:
                     # In nanoseconds: a short run takes this thread less than one of the ticks in `stat`.
-                    found[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / 1e9
-        return found
+                    seconds[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / 1e9
+        return seconds
 
 
 @contextmanager
-def counted(which: Callable[[], Sequence[psutil.Process]]) -> Iterator[dict[str, float]]:
-    """Counts the processor time of some processes while the block runs; `share` is of one core."""
-    told: dict[str, float] = {}
-    before, began = _busy(which()), time.monotonic()
-    yield told
-    after, seconds = _busy(which()), time.monotonic() - began
-    told["share"] = sum(now - before.get(pid, now) for pid, now in after.items()) / seconds
+def beside(ranks: Callable[[], Mapping[int, float]]) -> Iterator[dict[str, float]]:
+    """Measure how many cores other processes of this machine use while the block runs: the key `beside`.
+
+    `ranks` returns the processor seconds of the contender's ranks so far, by process."""
+    usage: dict[str, float] = {}
+    machine, before, began = _machine(), ranks(), time.monotonic()
+    yield usage
+    seconds = time.monotonic() - began
+    rank_seconds = sum(now - before.get(process, 0.0) for process, now in ranks().items())
+    usage["beside"] = max(_machine() - machine - rank_seconds, 0.0) / seconds
 
 
-def _busy(some: Sequence[psutil.Process]) -> dict[int, float]:
-    """Processor seconds by process."""
-    found = {}
-    for process in some:
-        times = process.cpu_times()
-        found[process.pid] = times.user + times.system
-    return found
+def _machine() -> float:
+    """Processor seconds of all processes since the machine started."""
+    times = psutil.cpu_times()
+    return times.user + times.nice + times.system
+
+
+def _children() -> dict[int, float]:
+    """Processor seconds of this process's children that have ended, as those of one process."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {0: usage.ru_utime + usage.ru_stime}

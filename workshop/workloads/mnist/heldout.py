@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.images import Images, png
 from workshop.engine.data.shards import shard
 from workshop.engine.training.step import PerExample, evaluation
+from workshop.workloads.mnist.data.images import Images, png
 
 AT_ONCE = 512  # images
-SHOWN = 24  # misclassified images that are kept
+MOST_SHOWN = 24  # misclassified images that are kept
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class MnistHeldOut:
             outputs.append(gave)
         self._outputs = np.concatenate(outputs) if outputs else self._outputs
         right = float((self._outputs.argmax(axis=1) == self.labels).sum())
-        mine = np.array([float(np.sum(np.concatenate(losses))) if losses else 0.0, right, len(self.labels)])
-        of_all = np.array(self.comm.allgather(mine))
+        own_sums = np.array([float(np.sum(np.concatenate(losses))) if losses else 0.0, right, len(self.labels)])
+        of_all = np.array(self.comm.allgather(own_sums))
         total = of_all.sum(axis=0)
         with np.errstate(invalid="ignore"):  # a rank without images has no score
             each = of_all[:, :2] / of_all[:, 2:]
@@ -59,9 +59,9 @@ class MnistHeldOut:
         read = self._outputs.argmax(axis=1)
         wrong = np.flatnonzero(read != self.labels)
         likely = _probabilities(self._outputs)[wrong, read[wrong]] if len(wrong) else np.zeros(0)
-        surest = np.argsort(-np.nan_to_num(likely), kind="stable")[:SHOWN]
+        surest = np.argsort(-np.nan_to_num(likely), kind="stable")[:MOST_SHOWN]
         # What is no number says nothing of how sure the network was; there is nothing to learn from its picture.
-        mine = [
+        own_misreadings = [
             {
                 "png": png(self.pixels[wrong[at]]),
                 "label": int(self.labels[wrong[at]]),
@@ -71,16 +71,19 @@ class MnistHeldOut:
             for at in surest
             if np.isfinite(likely[at])
         ]
-        found = self.comm.gather((len(wrong), mine))
-        if found is None:
+        gathered = self.comm.gather((len(wrong), own_misreadings))
+        if gathered is None:
             return 0, []
-        of_all = sorted((one for _, some in found for one in some), key=lambda one: -one["probability"])
-        return sum(count for count, _ in found), of_all[:SHOWN]
+        of_all = sorted(
+            (misreading for _, some in gathered for misreading in some),
+            key=lambda misreading: -misreading["probability"],
+        )
+        return sum(count for count, _ in gathered), of_all[:MOST_SHOWN]
 
 
 def as_inputs(pixels: NDArray[np.uint8]) -> NDArray[np.float32]:
     """Bytes [n, 28, 28] as the network takes them: float32 [n, 28, 28, 1] from 0 to 1."""
-    return (pixels.astype(np.float32) / 255)[..., np.newaxis]
+    return np.asarray(pixels.astype(np.float32) / np.float32(255))[..., np.newaxis]
 
 
 def _probabilities(outputs: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.step import PerExample
 
 SHAPE, CLASSES = (28, 28, 1), 10
-SAID = 200  # characters of Keras's own words
+MOST_WORDS = 200  # characters of Keras's own words
 RATES = {"momentum": 0.02, "sgd": 0.02, "adam": 0.001}  # for a batch of 64
 
 
@@ -49,21 +49,21 @@ def _load(data: bytes) -> Any:
             words = " ".join(str(error).split())
             if "Lambda" in words:
                 words = "it brings code of its own in a Lambda layer, which isn't run"
-            elif len(words) > SAID:
-                words = f"{words[:SAID].rstrip('.')} …"
+            elif len(words) > MOST_WORDS:
+                words = f"{words[:MOST_WORDS].rstrip('.')} …"
             raise BadInput(f"The model's file can't be loaded by Keras: {words}") from error
 
 
 def _check(model: Any) -> Any:
     right = f"it should take images of {SHAPE} and give {CLASSES} numbers for each"
     try:
-        taken = [tuple(tensor.shape[1:]) for tensor in model.inputs]
-        given = [tuple(tensor.shape[1:]) for tensor in model.outputs]
+        input_shapes = [tuple(tensor.shape[1:]) for tensor in model.inputs]
+        output_shapes = [tuple(tensor.shape[1:]) for tensor in model.outputs]
     except (AttributeError, TypeError, ValueError):
         raise BadInput(f"The model doesn't say what it takes; {right}: begin it with Input({SHAPE}).") from None
-    if taken != [SHAPE] or given != [(CLASSES,)]:
-        taken, given = (" and ".join(map(str, shapes)) for shapes in (taken, given))
-        raise BadInput(f"The model takes {taken} and gives {given}; {right}.")
+    if input_shapes != [SHAPE] or output_shapes != [(CLASSES,)]:
+        inputs, outputs = (" and ".join(map(str, shapes)) for shapes in (input_shapes, output_shapes))
+        raise BadInput(f"The model takes {inputs} and gives {outputs}; {right}.")
     if not model.trainable_variables:
         raise BadInput("The model has no weights that can be trained; give one that has.")
     return model

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import LARGEST_ARTIFACT, RankContext
-from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, report, training_run
 from workshop.engine.training.exchange import Exchange
@@ -21,6 +20,7 @@ from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
+from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.epochs import batches
 from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
 
@@ -60,15 +60,15 @@ class MnistTraining:
         self.to_target: tuple[float, int] | None = None  # seconds and epochs, those of earlier runs counted in
         self.resumed = None
         if checkpoint.NAME in ctx.inputs:
-            found = checkpoint.unpack(ctx.inputs[checkpoint.NAME])
-            checkpoint.restore(self.model, self.optimizer, found)
-            self.epoch, update = found.progress["epoch"], found.progress["update"]
-            self.seconds["earlier"] = float(found.progress.get("seconds", 0.0))  # of training, in earlier runs
-            seconds, epochs = found.progress.get("to_target") or (None, None)
-            if found.progress.get("target") == params.target and seconds is not None:
-                self.to_target = float(seconds), int(epochs)
-            now, then = self._setting(), found.progress
-            differs = [name for name, value in now.items() if name in then and then[name] != value]
+            saved = checkpoint.unpack(ctx.inputs[checkpoint.NAME])
+            checkpoint.restore(self.model, self.optimizer, saved)
+            self.epoch, update = saved.progress["epoch"], saved.progress["update"]
+            self.seconds["earlier"] = float(saved.progress.get("seconds", 0.0))  # of training, in earlier runs
+            seconds, epochs = saved.progress.get("to_target") or (None, None)
+            if saved.progress.get("target") == params.target and seconds is not None:
+                self.to_target = float(seconds), int(epochs or 0)
+            now, former = self._setting(), saved.progress
+            differs = [name for name, value in now.items() if name in former and former[name] != value]
             self.resumed = {"epoch": self.epoch, "update": update, "differs": differs}
         self.spread_before = spread(ctx.comm, self.model.trainable_variables)
         if params.broadcast:
@@ -77,14 +77,14 @@ class MnistTraining:
         self.spread = spread(ctx.comm, self.model.trainable_variables)
         loss = models.loss_of(self.model)
         self.held_out = MnistHeldOut(ctx.comm, self.images, self.model, loss)
-        self.telling = StepReporter(ctx, params.average)
-        left = (params.epochs - self.epoch) * self.batches.steps
+        self.reporter = StepReporter(ctx, params.average)
+        remaining = (params.epochs - self.epoch) * self.batches.steps
         self.reading = StepReader(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
             supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
-            self.telling,
-            total=min(left, params.steps or left),
+            self.reporter,
+            total=min(remaining, params.steps or remaining),
             updates=update,
             most=params.steps,
             pace=params.pace,
@@ -103,33 +103,33 @@ class MnistTraining:
     def _reader(self) -> Any:
         """Batches as tensors, from this rank's own images."""
         tf = tensorflow()
-        own = self.batches.own(self.ctx.rank)
-        pictures = as_inputs(self.images.train_images[own])
-        labels = self.images.train_labels[own].astype(np.int32)
+        own_images = self.batches.examples(self.ctx.rank)
+        pictures = as_inputs(self.images.train_images[own_images])
+        labels = self.images.train_labels[own_images].astype(np.int32)
         return lambda positions: (tf.constant(pictures[positions]), tf.constant(labels[positions]))
 
     def _set_rate(self, number: int) -> None:
         """The rate for a step of this epoch."""
         passed = self.epoch + number / self.reading.steps
-        wanted = rates.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
-        if wanted != self._rate_now:
-            self._rate_now = wanted
-            self.optimizer.learning_rate = wanted
+        rate = rates.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
+        if rate != self._rate_now:
+            self._rate_now = rate
+            self.optimizer.learning_rate = rate
             if self.ctx.rank == 0:
-                self.ctx.emit("learning rate", wanted, self.loop.updates)
+                self.ctx.emit("learning rate", rate, self.loop.updates)
 
     _rate_now = math.nan
 
     def train(self) -> None:
         """Train until all epochs are done, a stop is asked for, or the loss has grown beyond all bounds."""
         while self.epoch < self.params.epochs and not self.loop.over and not self.diverged:
-            whole = self.loop.take(self.reading.steps, self.reading.epoch(self.epoch), self._set_rate)
-            self.epoch += whole
-            self.diverged = not self.telling.mean_loss < DIVERGED  # also where it is no number
+            complete = self.loop.take(self.reading.steps, self.reading.epoch(self.epoch), self._set_rate)
+            self.epoch += complete
+            self.diverged = not self.reporter.mean_loss < DIVERGED  # also where it is no number
             if not self.loop.stopped:
-                self._after_epoch(whole)
+                self._after_epoch(complete)
 
-    def _after_epoch(self, whole: bool) -> None:
+    def _after_epoch(self, complete: bool) -> None:
         ctx = self.ctx
         began = time.perf_counter()
         if self.exchange.name != "none" and ctx.size > 1:
@@ -139,12 +139,12 @@ class MnistTraining:
         accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
         if self.to_target is None and accuracy >= self.params.target:
             self.to_target = self.seconds["earlier"] + self.loop.seconds, self.epoch
-        told = time.perf_counter()
-        self.seconds["evaluate"] += told - began
-        kept = whole and self.params.checkpoint != "off" and self._keep_checkpoint()
-        spent = time.perf_counter() - told
+        evaluated_at = time.perf_counter()
+        self.seconds["evaluate"] += evaluated_at - began
+        stored = complete and self.params.checkpoint != "off" and self._keep_checkpoint()
+        spent = time.perf_counter() - evaluated_at
         self.seconds["checkpoint"] += spent
-        if kept:  # told of only where there is one to go on from
+        if stored:  # told of only where there is one to go on from
             ctx.account("checkpoint", spent, self.loop.updates, time.time())
         ctx.end_step(self.loop.updates)
         if not self.params.average:
@@ -174,22 +174,22 @@ class MnistTraining:
                 "to_target": self.to_target,
                 **self._setting(),
             }
-            taken = checkpoint.taken(self.model, self.optimizer, progress)
-            data, holds = taken.pack(), taken.digest()
-        found = self.ctx.comm.allgather((len(data), holds))
-        self.too_large = max(size for size, _ in found) > LARGEST_ARTIFACT
+            captured = checkpoint.capture(self.model, self.optimizer, progress)
+            data, holds = captured.pack(), captured.digest()
+        gathered = self.ctx.comm.allgather((len(data), holds))
+        self.too_large = max(size for size, _ in gathered) > LARGEST_ARTIFACT
         if self.too_large:
             self.notices.append(
-                f"A checkpoint of this model has {found[0][0] / 1e6:.0f} MB, over the {LARGEST_ARTIFACT >> 20} MB that "
-                "can be kept; the run has none."
+                f"A checkpoint of this model has {gathered[0][0] / 1e6:.0f} MB, over the {LARGEST_ARTIFACT >> 20} MB "
+                "that can be kept; the run has none."
             )
             return False
         if data:
             self.ctx.artifact(checkpoint.NAME, data)
         self.written["written"] += self.ctx.size if everybody else 1
         self.written["kept"] += 1
-        self.written["bytes"] += sum(size for size, _ in found)
-        self.written["differ"] |= everybody and len({holds for _, holds in found}) > 1
+        self.written["bytes"] += sum(size for size, _ in gathered)
+        self.written["differ"] |= everybody and len({holds for _, holds in gathered}) > 1
         return True
 
     def _setting(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class MnistTraining:
             "held_out_images": len(self.images.held_out_labels),
             "model": self.params.model,
             "parameters": int(self.model.count_params()),
-            "shards": [len(self.batches.own(rank)) for rank in range(self.ctx.size)],
+            "shards": [len(self.batches.examples(rank)) for rank in range(self.ctx.size)],
             "target": self.params.target,
             "learning_rate": self.full_rate,
             "spread_before": self.spread_before,
@@ -224,13 +224,13 @@ class MnistTraining:
     def finish(self) -> dict[str, Any]:
         """The network's results, and the artifacts of the end. The same on all ranks, except for rank 0's own data."""
         ctx, params, score = self.ctx, self.params, self.score
-        wrong, shown = self.held_out.misclassified() if score is not None else (None, [])
+        wrong, misreadings = self.held_out.misclassified() if score is not None else (None, [])
         if ctx.rank == 0 and score is not None:
-            ctx.artifact("misclassified.json", json.dumps(shown).encode(), "application/json")
+            ctx.artifact("misclassified.json", json.dumps(misreadings).encode(), "application/json")
         metrics: dict[str, Any] = {
             "epochs": self.epoch,
             "diverged": self.diverged,
-            "loss": self.telling.mean_loss,
+            "loss": self.reporter.mean_loss,
             "time_to_target": self.to_target[0] if self.to_target else None,
             "epochs_to_target": self.to_target[1] if self.to_target else None,
             "memory": self.memory.of_all(),

@@ -1,9 +1,9 @@
-"""A real federation with OpenFL: an aggregator and collaborators that are processes of their own, each with its key and
-certificate, and everything between them over mutual TLS. This file only describes it.
+"""A real federation with OpenFL: the aggregator and the collaborators are separate processes, each with its key and
+certificate, and talk over mutual TLS. This file only describes the workload.
 
-`environment` installs OpenFL in an environment of its own, whose Python runs the files in `scripts`. `fx` runs OpenFL's
-commands, `workspace` writes what they read, and `log_reader` reads what they write. `pki` has the order in which keys,
-requests and certificates come about, `parties` are who takes part, and `results` is what they came to.
+`environment` installs OpenFL in an environment of its own, whose Python runs the files in `scripts`. `run` runs the
+whole federation on rank 0: `fx` runs OpenFL's commands, `workspace` writes their files, `parties` has the folders, the
+processes and their logs. `faults` is the table of faults and their meaning, and `results` emits the rounds' results.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from pydantic import Field, model_validator
 from workshop.engine.fields import ADVANCED
 from workshop.extension import Artifacts, Command, Extension, Workload
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
-from workshop.workloads.federated.params import LEARNING, Epochs, EvaluateImages, Rate, Validation, setting
+from workshop.workloads.federated.params import LEARNING, METRICS, Epochs, EvaluateImages, Rate, Validation, setting
 
 MOST = 16  # collaborators: each is a process with TensorFlow
 Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]
 
 
 class OpenFLParams(PartitionParams, DataParams):
-    """Who has which images, how they learn from them, and what goes wrong on purpose."""
+    """The partition of the images, how institutions learn, and what goes wrong on purpose."""
 
     collaborators: int = Field(3, ge=1, le=MOST, description="institutions, each a process with a key of its own")
-    rounds: int = Field(5, ge=1, le=200, description="times that models are brought together")
+    rounds: int = Field(5, ge=1, le=200, description="how often models are combined")
     fault: Fault = setting(
         "none",
         "what goes wrong on purpose: a certificate of another authority, a valid one under another's name, one that "
@@ -66,7 +66,7 @@ class OpenFLParams(PartitionParams, DataParams):
 
 
 def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
     from workshop.workloads.openfl import environment
 
     environment.require()
@@ -74,9 +74,10 @@ def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 
 
 def _fits(params: OpenFLParams, inputs: Mapping[str, bytes], ranks: int) -> None:
-    """Any number of ranks will do; but there have to be images for all institutions."""
-    from workshop.engine.data import images
+    """Raise BadInput where there are too few images for all institutions. Any number of ranks will do: rank 0 runs the
+    federation."""
     from workshop.workloads.federated.mathematics.partition import partition
+    from workshop.workloads.mnist.data import images
 
     partition(params.as_federated(), images.read(inputs).train_labels)
 
@@ -93,8 +94,15 @@ WORKLOAD = Workload(
     processes=lambda params: params.collaborators + 1,
     curves=("accuracy", "loss"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "seconds_per_round"),
+    metrics={
+        **METRICS,
+        "openfl": "version of OpenFL",
+        "seconds_start": "time until the first round, with keys and imports [s]",
+        "seconds_stop": "time after the last round [s]",
+    },
     verdict="workshop.workloads.openfl.verdict:VERDICT",
     panels="workshop.workloads.openfl.panels:PANELS",
+    missing="workshop.workloads.openfl.environment:missing",
 )
 
 EXTENSION = Extension(

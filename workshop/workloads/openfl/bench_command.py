@@ -14,16 +14,18 @@ def federated(
     institutions: Annotated[
         str, typer.Option(metavar="A,B,…", help="Among how many institutions the same images are dealt.")
     ] = "2,4,8,16,32,64",
+    no_wait: common.NoWait = False,
     as_json: common.JSON = False,
 ) -> None:
     """A round of federated averaging on our ranks against OpenFL's, and what many institutions cost.
 
-    Takes about ten minutes on two cores; without OpenFL (workshop federation install) less, and it says so.
+    Without OpenFL (workshop federation install) it measures our ranks alone, and says so.
     95 % intervals of medians need 6 repeats or more.
     """
     from workshop.workloads.openfl import bench
 
     chosen = bench.read_institutions(institutions)
-    bench_output.show(
-        bench_output.with_bar(lambda progress: bench.run(repeats, institutions=chosen, progress=progress)), as_json
+    document = bench_output.alone(
+        lambda progress, _: bench.run(repeats, institutions=chosen, progress=progress), no_wait
     )
+    bench_output.show(document, as_json)

@@ -1,7 +1,7 @@
 """A real federation with OpenFL: several institutions train one model, and nobody's images leave their process.
 
 Every institution is a process of its own, a collaborator. It talks to the aggregator over gRPC with TLS, and each side
-shows a certificate of one common authority before anything is sent. What happens is an ordinary run: it has a page,
+shows a certificate of one common authority before anything is sent. A federation is an ordinary run: it has a page,
 events by round, a verdict, and a place in the history.
 
 \b
@@ -55,16 +55,16 @@ Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end of the run;
 def install(as_json: common.JSON = False) -> None:
     """Install OpenFL, in an environment of its own.
 
-    It can't live in ours: it needs older versions of TensorFlow and NumPy. About two minutes and 1.8 GB of disk; does
-    nothing where it is there already.
+    It needs older versions of TensorFlow and NumPy than ours. This takes about two minutes and 1.8 GB of disk. It does
+    nothing where OpenFL is installed already.
     """
     from workshop.workloads.openfl import environment
 
     err = common.stderr()
-    there = environment.installed()
+    before = environment.installed()
     python = environment.install(lambda words: err.print(f"OpenFL: {words}"))
     if as_json:
-        common.answer({"python": str(python), "folder": str(environment.folder()), "new": there is None})
+        common.answer({"python": str(python), "folder": str(environment.folder()), "new": before is None})
     else:
         err.print(f"OpenFL is in {environment.folder()}; try it with: workshop federation start")
 
@@ -78,33 +78,33 @@ def _start(backend: str, wait: bool, minutes: float, as_json: bool, **options: A
     from workshop.workloads.openfl.status import request, status
     from workshop.workloads.openfl.terminal import begun
 
-    values = params.given(workload("openfl").params, options)
-    name, wanted = request(backend, values)
+    values = params.given_values(workload("openfl").params, options)
+    name, settings = request(backend, values)
     placement = common.placement_from({}, **options)
     store = Store.open()
     err = common.stderr()
-    if backend == "openfl":  # on first use; where it is there already, that takes no time and says nothing
+    if backend == "openfl":  # on first use only; otherwise this takes no time and prints nothing
         environment.install(lambda words: err.print(f"OpenFL: {words}"))
     err.print(f"Starting a session for it: {placement.describe()}")
-    run, conductor = background.begin(store, "federation", name, wanted, placement, minutes)
+    run, conductor = background.begin(store, "federation", name, settings, placement, minutes)
     link = page(store, run.id)
     if not wait:
-        told = status(store, run, link)
-        common.answer(told) if as_json else begun(told)
+        begin = status(store, run, link)
+        common.answer(begin) if as_json else begun(begin)
         return 0
     begun(status(store, run, link), err)
     run = watch_run(store, run, err)
-    with suppress(subprocess.TimeoutExpired):  # a crowded machine; the session ends by itself all the same
+    with suppress(subprocess.TimeoutExpired):  # on a busy machine; the session ends by itself later
         conductor.wait(lifecycle.STOPPED)
     if as_json:
         common.answer(status(store, run, link))
     else:
-        show_run(run, err)
+        show_run(run, store, err)
     return 0 if run.status == "completed" else 1
 
 
 def _command() -> Any:
-    """The command `start`: its options are the settings of an OpenFL run."""
+    """Return the command `start`. Its options are the settings of an OpenFL run."""
 
     def start(**options: Any) -> int:
         return _start(**options)
@@ -135,7 +135,7 @@ app.command("start")(_command())
 def status_(run: Run = None, as_json: common.JSON = False) -> None:
     """Show how far a federation is.
 
-    Rounds, accuracy, certificates and the fx commands so far; with --json all that is known.
+    Prints rounds, accuracy, certificates and the fx commands so far; with --json all details.
     """
     from workshop.server.address import page
     from workshop.store.store import Store
@@ -143,12 +143,8 @@ def status_(run: Run = None, as_json: common.JSON = False) -> None:
     from workshop.workloads.openfl.terminal import show
 
     store = Store.open()
-    found = chosen(store, run)
-    told = status(store, found, page(store, found.id))
-    if as_json:
-        common.answer(told)
-    else:
-        show(told)
+    federation = chosen(store, run)
+    (common.answer if as_json else show)(status(store, federation, page(store, federation.id)))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""How the certificates and the fx commands of a federation read, on pages and in terminals: cells of their tables."""
+"""The certificates and the fx commands of a federation as cells of tables, for pages and terminals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from workshop.core import words
 
-Told = Mapping[str, Any]
+Record = Mapping[str, Any]
 
 NOTHING = "–"
 CERTIFICATES = ("Of", "Subject", "Issued by", "Valid until", "Accepted")  # headings of `certificate`
@@ -17,99 +17,86 @@ COMMANDS = ("Where", "Took", "Exit", "Command")  # headings of `command`
 _CN = re.compile(r"(?:^|[,/;\s])CN\s*=\s*([^,/;]+)", re.I)
 
 
-def records(told: Any) -> list[Told]:
-    """The records in a metric; what is no record is left out."""
-    return [one for one in told if isinstance(one, Mapping)] if isinstance(told, Sequence) else []
+def records(metric: Any) -> list[Record]:
+    """Return the records in a metric; other values are left out."""
+    return [record for record in metric if isinstance(record, Mapping)] if isinstance(metric, Sequence) else []
 
 
-def certificate(one: Told) -> list[str]:
-    """Cells of a certificate: nothing else that may be in the record, least of all a key."""
-    subject, issuer = common_name(one.get("subject")), common_name(one.get("issuer"))
-    return [str(one.get("name") or NOTHING), subject, issuer, until(one), accepted(one)]
+def certificate(record: Record) -> list[str]:
+    """Return the cells of a certificate. Nothing else in the record is shown, least of all a key."""
+    names = [common_name(record.get(part)) for part in ("subject", "issuer")]
+    why = str(record.get("why") or "").strip()
+    if record.get("accepted"):
+        accepted = "yes"
+    elif record.get("accepted") is None:
+        accepted = why or "not shown yet"
+    else:
+        accepted = f"no: {why}" if why else "no"
+    return [str(record.get("name") or NOTHING), *names, until(record), accepted]
 
 
-def command(one: Told) -> list[str]:
-    """Where it was run, how long it took, its exit code, and its words."""
-    return [str(one.get("where") or NOTHING), took(one), code(one), str(one.get("command") or NOTHING)]
+def command(record: Record) -> list[str]:
+    """Return where a command was run, how long it took, its exit code, and its words."""
+    seconds, ended = record.get("seconds"), record.get("code") is not None
+    took = words.seconds(seconds) if isinstance(seconds, int | float) and ended else ""
+    return [str(record.get("where") or NOTHING), took, code(record), str(record.get("command") or NOTHING)]
 
 
 def common_name(name: Any) -> str:
-    """The common name within a distinguished name (`CN=inst1, O=…`), or all of it where it has none."""
+    """Return the common name within a distinguished name (`CN=inst1, O=…`), or all of it where it has none."""
     text = str(name or "")
-    found = _CN.search(text)
-    return found[1].strip() if found else text or NOTHING
+    match = _CN.search(text)
+    return match[1].strip() if match else text or NOTHING
 
 
-def good(certificates: Sequence[Told]) -> list[Told]:
-    """Those that were accepted."""
-    return [one for one in certificates if one.get("accepted")]
+def accepted_of(certificates: Sequence[Record]) -> list[Record]:
+    """Return the certificates that were accepted."""
+    return [record for record in certificates if record.get("accepted")]
 
 
-def authorities(certificates: Sequence[Told]) -> list[str]:
-    """Who has signed those that were accepted."""
-    return list(dict.fromkeys(common_name(one.get("issuer")) for one in good(certificates)))
+def authorities(certificates: Sequence[Record]) -> list[str]:
+    """Return the authorities that have signed the accepted certificates."""
+    return list(dict.fromkeys(common_name(record.get("issuer")) for record in accepted_of(certificates)))
 
 
-def foreign(one: Told, everybody: Sequence[Told]) -> bool:
-    """Whether a certificate is of another authority than those that were accepted."""
-    trusted = authorities(everybody)
-    return bool(trusted) and common_name(one.get("issuer")) not in trusted
-
-
-def until(one: Told) -> str:
-    """The day until which a certificate is valid."""
-    end = _end(one)
+def until(record: Record) -> str:
+    """Return the day until which a certificate is valid."""
+    end = _end(record)
     return NOTHING if end is None else end.date().isoformat()
 
 
-def expired(one: Told, when: float) -> bool:
-    """Whether a certificate wasn't valid any longer at that time, in seconds since the epoch."""
-    end = _end(one)
+def expired(record: Record, when: float) -> bool:
+    """Return whether a certificate wasn't valid any longer at that time, in seconds since the epoch."""
+    end = _end(record)
     return end is not None and end.timestamp() < when
 
 
-def _end(one: Told) -> datetime | None:
-    """When it expires, from seconds since the epoch or an ISO date; None where it doesn't tell."""
-    expires = one.get("expires")
+def _end(record: Record) -> datetime | None:
+    """Return when a certificate expires, from seconds since the epoch or an ISO date; None where that is unknown."""
+    expires: Any = record.get("expires")
     try:
         if isinstance(expires, str):
-            found = datetime.fromisoformat(expires)
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
-        return datetime.fromtimestamp(expires, UTC)
+            end = datetime.fromisoformat(expires)
+            return end if end.tzinfo else end.replace(tzinfo=UTC)
+        return datetime.fromtimestamp(float(expires), UTC)
     except (TypeError, ValueError, OverflowError, OSError):
         return None
 
 
-def accepted(one: Told) -> str:
-    """Whether a certificate was accepted, and why not."""
-    if one.get("accepted"):
-        return "yes"
-    why = str(one.get("why") or "").strip()
-    if one.get("accepted") is None:
-        return why or "not shown yet"
-    return f"no: {why}" if why else "no"
-
-
-def took(one: Told) -> str:
-    """How long a command took; empty while it runs."""
-    seconds = one.get("seconds")
-    return words.seconds(seconds) if isinstance(seconds, int | float) and one.get("code") is not None else ""
-
-
-def code(one: Told) -> str:
-    """A command's exit code, the signal that ended it, or that it runs."""
-    value = one.get("code")
+def code(record: Record) -> str:
+    """Return a command's exit code, the signal that ended it, or that it runs."""
+    value = record.get("code")
     if not isinstance(value, int):
         return "runs"
     return f"signal {-value}" if value < 0 else str(value)
 
 
-def killed(one: Told) -> bool:
-    """Whether a signal ended a command; shells and wrappers tell that as 128 and the signal's number."""
-    value = one.get("code")
+def killed(record: Record) -> bool:
+    """Return whether a signal ended a command; shells and wrappers return 128 plus the signal's number."""
+    value = record.get("code")
     return isinstance(value, int) and (value < 0 or value > 128)
 
 
-def starts(one: Told, who: str) -> bool:
-    """Whether a command starts an aggregator or a collaborator."""
-    return f"{who} start" in str(one.get("command") or "")
+def starts(record: Record, who: str) -> bool:
+    """Return whether a command starts an aggregator or a collaborator."""
+    return f"{who} start" in str(record.get("command") or "")

@@ -1,21 +1,21 @@
-"""OpenFL's commands as a rank runs them: exactly what somebody could type, each with a time limit and a log.
+"""OpenFL's commands as child processes, exactly as a person would type them, each with a time limit and a log.
 
-All of a rank's commands are children of one server in OpenFL's environment (`scripts/server`), which imports TensorFlow
-once. The server ends with its rank, also after kill -9, and its children with it. Nothing here waits: `look` is to be
-called again and again, and who needs a command's result yields until it is there.
+A server in OpenFL's environment (`scripts/server.py`) imports TensorFlow once, and forks the commands. The server ends
+with its rank, also after kill -9, and the commands end with the server.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,60 +23,62 @@ from typing import Any
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
 
-Steps = Generator[None, None, Any]  # what a rank does over time: it yields wherever it has to wait
-
 SCRIPTS = Path(__file__).parent / "scripts"
-READY = 240.0  # seconds until TensorFlow is imported, on a machine that is crowded
+READY = 240.0  # seconds until TensorFlow has to be imported, also on a busy machine
 SECONDS = 180.0  # for a command that does one thing
-GRACE = 3.0  # seconds between being asked to end and being killed
-SHOWN = 256 << 10  # bytes of a log that are kept with a run
+GRACE = 3.0  # seconds from the request to end until a command is killed
+EVERY = 0.05  # seconds between two looks at the commands
+LOG_LIMIT = 256 << 10  # bytes of a log that are kept with a run
 REMOVED = re.compile(r"^(OMPI_|PMIX_|PRTE_|PYTHON|VIRTUAL_ENV|KERAS_|LD_|.*_proxy$)", re.I)
+LOG = {"LOG_FILE": "logs/fx.log"}  # OpenFL's setting for a log without the terminal's layout
 _COLOURS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.S)
 
 
 @dataclass
 class FxCommand:
-    """A command that was started. `where` is who runs it; `code` is None while it runs, negative for a signal that
-    ended it."""
+    """A command that was started. `where` is the party that runs it; `code` is None while it runs, and negative for the
+    signal that ended it."""
 
     words: str
     where: str
-    cwd: Path
     log: Path
     limit: float
     number: int
     began: float = field(default_factory=time.monotonic)
     code: int | None = None
-    took: float | None = None
-    late: bool = False  # it was ended since its time was up
-    asked: float | None = None  # when it was asked to end
+    seconds: float | None = None
+    late: bool = False  # whether it was ended because its time was up
+    end_requested: float | None = None  # when the request to end was sent
 
     @property
     def running(self) -> bool:
         return self.code is None
 
-    def told(self) -> dict[str, Any]:
-        """For the metric `fx`."""
-        seconds = None if self.took is None else round(self.took, 3)
+    def as_json(self) -> dict[str, Any]:
+        """Return the command for the metric `fx`."""
+        seconds = None if self.seconds is None else round(self.seconds, 3)
         return {"command": self.words, "where": self.where, "seconds": seconds, "code": self.code}
 
     def last_words(self) -> str:
-        """The end of what it has said, in one line."""
-        lines = [line.strip() for line in shown(self.log).decode(errors="replace").splitlines()]
-        said = [line for line in lines if line and not set(line) <= set("─━│╭╮╰╯ ")]
-        return " ".join(said[-3:])[-300:]
+        """Return the end of its log in one line."""
+        lines = [line.strip() for line in log_tail(self.log).decode(errors="replace").splitlines()]
+        return " ".join([line for line in lines if line and not set(line) <= set("─━│╭╮╰╯ ")][-3:])[-300:]
 
 
 class Fx:
-    """The commands of one rank."""
+    """The server and all commands that it has run."""
 
-    def __init__(self, python: Path, folder: Path, variables: Mapping[str, str] | None = None) -> None:
-        """`folder` is private to the run; the server's own log and the home folder of commands are in it."""
+    def __init__(
+        self, python: Path, folder: Path, cores: Collection[int] = (), variables: Mapping[str, str] | None = None
+    ) -> None:
+        """`folder` is private to the run; it gets the server's log and the commands' home folder. Commands run on the
+        processing units `cores`; empty: on those of this process."""
         self.commands: list[FxCommand] = []
-        self.ready: float | None = None  # seconds that the imports took
+        self.turn: Callable[[], None] = lambda: None  # called again and again in `wait`; an exception ends the wait
+        self._ready = False
         self._began = time.monotonic()
-        home = folder / "home"  # ~/.openfl would choose other commands
+        home = folder / "home"  # a user's ~/.openfl could change the commands
         home.mkdir(mode=0o700, exist_ok=True)
         self._log = folder / "server.log"
         with open(self._log, "ab") as log:
@@ -88,110 +90,106 @@ class Fx:
                 cwd=folder,
                 env=_environment(os.environ, home) | dict(variables or {}),
             )
-        assert self._process.stdout is not None
-        os.set_blocking(self._process.stdout.fileno(), False)
+        if cores:
+            os.sched_setaffinity(self._process.pid, cores)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
+        os.set_blocking(self._output.fileno(), False)
         self._unread = b""
 
-    def start(
-        self, words: str, where: str, cwd: Path, log: Path, *, limit: float = SECONDS, **variables: str
-    ) -> FxCommand:
-        """Start a command line that begins with `fx`, or with a file of `scripts`."""
+    def start(self, words: str, where: str, cwd: Path, log: Path, limit: float = SECONDS) -> FxCommand:
+        """Start a command line that begins with `fx`, or with a file of `scripts`. It may take `limit` seconds. An
+        infinite limit is for processes that take part in the federation; they also write OpenFL's log."""
         argv = shlex.split(words)
         if argv[0] != "fx":
             argv[0] = str(SCRIPTS / argv[0])
-        command = FxCommand(words, where, cwd, log, limit, len(self.commands))
+        command = FxCommand(words, where, log, limit, len(self.commands))
         self.commands.append(command)
+        variables = LOG if math.isinf(limit) else {}
         self._send({"id": command.number, "argv": argv, "cwd": str(cwd), "log": str(log), "env": variables})
         return command
 
-    def run(self, words: str, where: str, cwd: Path, log: Path, *, limit: float = SECONDS) -> Steps:
-        """Run a command until it has ended, and return it. Raises WorkshopError where it fails."""
-        command = self.start(words, where, cwd, log, limit=limit)
-        while command.running:
-            yield
-        if command.code != 0:
-            why = f"within {limit:.0f} s" if command.late else f"(exit code {command.code})"
-            raise WorkshopError(f"`{words}` of {where} did not succeed {why}; it says: {command.last_words()}")
-        return command
+    def wait(self, *commands: FxCommand) -> None:
+        """Wait until all commands have ended. Raises WorkshopError where one fails or takes too long."""
+        while True:
+            self.look()
+            for command in commands:
+                if command.code:
+                    why = f"within {command.limit:.0f} s" if command.late else f"(exit code {command.code})"
+                    raise WorkshopError(
+                        f"`{command.words}` of {command.where} did not succeed {why}; it says: {command.last_words()}"
+                    )
+            if not any(command.running for command in commands):
+                return
+            self.turn()
+            time.sleep(EVERY)
 
     def signal(self, command: FxCommand, number: int) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send a command a signal, unless it has ended."""
         if command.running:
             self._send({"id": command.number, "signal": number})
 
     def end(self, command: FxCommand) -> None:
-        """Ask it to end, as Ctrl-C does; it is killed if it doesn't."""
-        if command.running and command.asked is None:
-            command.asked = time.monotonic()
+        """Ask a command to end, as Ctrl-C does; it is killed after `GRACE`."""
+        if command.running and command.end_requested is None:
+            command.end_requested = time.monotonic()
             self.signal(command, signal.SIGINT)
 
     def look(self) -> None:
-        """Read what the server tells, and end what takes too long. Raises WorkshopError where the server is gone."""
-        assert self._process.stdout is not None
+        """Read the server's answers, and end commands that take too long. Raises WorkshopError where the server has
+        ended."""
         with contextlib.suppress(BlockingIOError):
-            while more := os.read(self._process.stdout.fileno(), 1 << 16):
-                self._unread += more
+            while data := os.read(self._output.fileno(), 1 << 16):
+                self._unread += data
         *lines, self._unread = self._unread.split(b"\n")
+        now = time.monotonic()
         for line in lines:
-            self._hear(json.loads(line))
+            self._read_answer(json.loads(line), now)
         if self._process.poll() is not None:
-            words = " ".join(shown(self._log).decode(errors="replace").split())[-300:]
+            words = " ".join(log_tail(self._log).decode(errors="replace").split())[-300:]
             raise WorkshopError(
                 f"OpenFL's environment has ended unexpectedly (exit code {self._process.returncode}); it says: {words}"
             )
-        now = time.monotonic()
-        if self.ready is None and now - self._began > READY:
+        if not self._ready and now - self._began > READY:
             raise WorkshopError(f"TensorFlow was not imported within {READY:.0f} s in OpenFL's environment.")
-        for command in self.commands:
-            if command.running and self.ready is not None:
-                self._hurry(command, now)
+        for command in self.commands if self._ready else ():
+            if command.end_requested is not None and now - command.end_requested > GRACE:
+                self.signal(command, signal.SIGKILL)
+            elif command.end_requested is None and now - command.began > command.limit:
+                command.late = True
+                self.end(command)
 
     def close(self) -> None:
         """End everything."""
         with contextlib.suppress(OSError):
-            assert self._process.stdin is not None
-            self._process.stdin.close()  # upon which the server kills its children
+            self._input.close()  # then the server kills its children and ends
         try:
             self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:  # it still imports, and is deaf
+        except subprocess.TimeoutExpired:  # the server is still importing, and doesn't read
             self._process.kill()
             self._process.wait(GRACE)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
+        self._output.close()
 
-    def _hurry(self, command: FxCommand, now: float) -> None:
-        if command.asked is not None and now - command.asked > GRACE:
-            self.signal(command, signal.SIGKILL)
-        elif command.asked is None and now - command.began > command.limit:
-            command.late = True
-            self.end(command)
-
-    def _hear(self, message: Mapping[str, Any]) -> None:
-        now = time.monotonic()
-        if "ready" in message:
-            self.ready = now - self._began
+    def _read_answer(self, answer: Mapping[str, Any], now: float) -> None:
+        if "ready" in answer:
+            self._ready = True
             for command in self.commands:
-                command.began = now  # those that were asked for earlier begin only now
-            return
-        command = self.commands[message["id"]]
-        if "code" in message:
-            command.code, command.took = int(message["code"]), now - command.began
+                command.began = now  # requests before this moment only start now
+        elif "code" in answer:
+            command = self.commands[answer["id"]]
+            command.code, command.seconds = int(answer["code"]), now - command.began
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps(message).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            pass  # `look` says why
+        with contextlib.suppress(BrokenPipeError):  # `look` raises the reason
+            self._input.write(json.dumps(message).encode() + b"\n")
+            self._input.flush()
 
 
-def shown(log: Path, most: int = SHOWN) -> bytes:
-    """The end of a log, without colours, and without any private key that somebody might have written there."""
+def log_tail(log: Path, most: int = LOG_LIMIT) -> bytes:
+    """Return the end of a log, without colours, and without any private key that was written there."""
     try:
         with open(log, "rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(max(size - most, 0))
+            file.seek(max(file.seek(0, os.SEEK_END) - most, 0))
             text = file.read(most).decode(errors="replace")
     except OSError:
         return b""
@@ -199,10 +197,10 @@ def shown(log: Path, most: int = SHOWN) -> bytes:
 
 
 def _environment(variables: Mapping[str, str], home: Path) -> dict[str, str]:
-    """A rank's variables without those of MPI, of Python, and of proxies, over which gRPC would talk to this very
-    machine."""
-    kept = {name: value for name, value in variables.items() if not REMOVED.match(name)}
-    return kept | {
+    """Return a rank's variables without those of MPI and Python, and without proxies, which gRPC would use even for
+    this machine."""
+    remaining = {name: value for name, value in variables.items() if not REMOVED.match(name)}
+    return remaining | {
         "HOME": str(home),
         "TMPDIR": str(home),
         "CUDA_VISIBLE_DEVICES": "",

@@ -1,8 +1,9 @@
-"""What a real federation shows beside its rounds: who showed which certificate and was let in, the fx commands as they
-run, and what was broken on purpose. Of certificates only what `command_tables` reads is shown, never a key."""
+"""The further cards of a real federation: its certificates, its fx commands, and what was broken on purpose. They show
+only the fields of certificates that `command_tables` reads, never a key."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from workshop.extension import Panel
@@ -13,50 +14,48 @@ from workshop.workloads.federated.report import panels as federated
 from workshop.workloads.openfl import command_tables
 
 ABOUT_CERTIFICATES = (
-    "Before anything is sent, both sides of a connection show a certificate, and look who has signed the other's. Its "
-    "private key stays with whoever it belongs to, and is shown nowhere."
+    "Before anything is sent, both sides of a connection show a certificate, and check who has signed the other's. "
+    "Private keys stay with their owners, and are shown nowhere."
 )
-NOT_YET = "Nothing has come of it yet."
-ABOUT_COMMANDS = "Each line is a process. All of it can be typed by hand: labs/federated/openfl has the same files."
+NOT_YET = "Nothing has happened yet."
+ABOUT_COMMANDS = "Each line is a process. You can type all of them: labs/federated/openfl has the same files."
+# Cards with a table: the metric, the title, the explanation, the headings, and the function that makes a row.
+TABLES: Sequence[tuple[str, str, str, Sequence[str], Callable[[command_tables.Record], list[str]]]] = (
+    (
+        "certificates",
+        "Who showed which certificate",
+        ABOUT_CERTIFICATES,
+        command_tables.CERTIFICATES,
+        command_tables.certificate,
+    ),
+    ("fx", "OpenFL's own commands", ABOUT_COMMANDS, command_tables.COMMANDS, command_tables.command),
+)
 
 
 def openfl(snapshot: Snapshot) -> list[Card]:
-    """Nothing for runs without OpenFL."""
-    return [*_fault(snapshot), *_certificates(snapshot), *_commands(snapshot)]
+    """Return the cards of a run over OpenFL; none for other runs."""
+    cards = _fault(snapshot)
+    for name, title, about, headings, cells in TABLES:
+        if rows := [cells(record) for record in command_tables.records(snapshot.metric(name, list))]:
+            cards.append(Card(name, title, (words(line(about, tone="about")), table(headings, rows))))
+    return cards
 
 
-def made_of(snapshot: Snapshot) -> Any:
-    """What the cards are made of."""
-    return [snapshot.run.metrics.get(name) for name in ("fx", "certificates", "faults")], snapshot.run.params.get(
-        "fault"
-    )
+def version(snapshot: Snapshot) -> Any:
+    """Return what the cards depend on."""
+    metrics = [snapshot.run.metrics.get(name) for name in ("fx", "certificates", "faults")]
+    return metrics, snapshot.run.params.get("fault")
 
 
 def _fault(snapshot: Snapshot) -> list[Card]:
-    """What was broken on purpose, what happened then, and what mends it."""
-    known = openfl_failure(snapshot.run.params.get("fault"))
-    happened = [line(str(one), "What happened") for one in snapshot.metric("faults", list) or []]
-    if known is None:
+    """Return a card with what was broken on purpose, what happened, and the fix."""
+    failure = openfl_failure(snapshot.run.params.get("fault"))
+    happened = [line(str(sentence), "What happened") for sentence in snapshot.metric("faults", list) or []]
+    if failure is None:
         return [Card("fault", "What went wrong", (words(*happened),))] if happened else []
-    about = line(known.mistake, "Broken on purpose"), line(known.look_for, "Look for")
-    said = words(*about, *(happened or [line(NOT_YET, tone="note")]), line(known.fix, "What mends it"))
-    return [Card("fault", known.title, (said, code(known.command("fixed"))))]
+    about = line(failure.mistake, "Broken on purpose"), line(failure.look_for, "Look for")
+    lines = words(*about, *(happened or [line(NOT_YET, tone="note")]), line(failure.fix, "What mends it"))
+    return [Card("fault", failure.title, (lines, code(failure.command("fixed"))))]
 
 
-def _certificates(snapshot: Snapshot) -> list[Card]:
-    rows = [command_tables.certificate(one) for one in command_tables.records(snapshot.metric("certificates", list))]
-    if not rows:
-        return []
-    about = words(line(ABOUT_CERTIFICATES, tone="about"))
-    return [Card("certificates", "Who showed which certificate", (about, table(command_tables.CERTIFICATES, rows)))]
-
-
-def _commands(snapshot: Snapshot) -> list[Card]:
-    rows = [command_tables.command(one) for one in command_tables.records(snapshot.metric("fx", list))]
-    if not rows:
-        return []
-    about = words(line(ABOUT_COMMANDS, tone="about"))
-    return [Card("fx", "OpenFL's own commands", (about, table(command_tables.COMMANDS, rows)))]
-
-
-PANELS = (*federated.PANELS, Panel("openfl", openfl, made_of, "learning"))
+PANELS = (*federated.PANELS, Panel("openfl", openfl, version, "learning"))

@@ -1,46 +1,58 @@
-"""The workload: what a rank does while OpenFL learns in processes of its own.
-
-Rank 0 has the authority, the aggregator, and the ear for what all tell; institutions live on the other ranks, or on all
-where there are few. What goes from one to the other travels by `post`, as it would between institutions. On one machine
-all of them are one user's processes: the keys of one institution are kept apart from the others by what is done, not by
-the machine.
-"""
+"""The workload: rank 0 starts OpenFL's commands and the parties as processes, and reads their logs. Other ranks only
+lend their cores."""
 
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import shutil
+import signal
 import socket
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workshop.core.errors import WorkshopError
+from workshop.core.ports import free_port
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.training.digits import digits
 from workshop.workloads.federated.training.learner import LocalLearner
-from workshop.workloads.openfl import OpenFLParams, environment, results, workspace
-from workshop.workloads.openfl.fx import Fx, Steps, shown
-from workshop.workloads.openfl.mailbox import Mailbox
-from workshop.workloads.openfl.parties import AUTHORITY, LEAVES, Aggregator, Collaborator, Party, Visitor, home
+from workshop.workloads.openfl import OpenFLParams, environment, parties, workspace
+from workshop.workloads.openfl.faults import GUESTS, reason
+from workshop.workloads.openfl.fx import EVERY, Fx, log_tail
+from workshop.workloads.openfl.parties import Party
 from workshop.workloads.openfl.results import OpenFLResults
 
-EVERY = 0.15  # seconds between two turns of all ranks
-STOPPED = 2.5  # seconds in which processes end when they are asked to; the session gives a run 5 in all
-VISITS = ("foreign-certificate", "other-name", "expired-certificate")
+STARTS = 120.0  # seconds until the aggregator listens
+STOPPED = 2.5  # seconds that processes have to end after a stop; the session gives a run 5 in all
+LEAVES = 8.0  # seconds that an aggregator without collaborators has to end; it looks for them every 5
+TRIES = 3  # refusals after which a guest is ended
+REFUSED = 90.0  # seconds within which a guest has to be refused
+
+
+class RunStopped(Exception):
+    """The run is to end early."""
 
 
 def run(ctx: RankContext, params: OpenFLParams) -> Mapping[str, Any]:
-    """A federation of OpenFL from its keys to the last model. Collective. Events and metrics are those of the workload
-    `federated`, as far as OpenFL tells them, and the metrics `fx`, `certificates` and `faults`."""
+    """Run an OpenFL federation from its keys to the last model, and return its metrics. Collective at the beginning.
+    Events and metrics are those of the workload `federated`, as far as OpenFL reports them, and the metrics `fx`,
+    `certificates` and `faults`."""
     began, python = time.monotonic(), environment.require()
-    # Only its owner can look into it, and it goes with the run: keys and certificates are kept nowhere else.
+    ranks = ctx.comm.allgather((socket.gethostname(), os.sched_getaffinity(0)))
+    if ctx.rank != 0:
+        return {}
+    cores = set[int]().union(*(cores for host, cores in ranks if host == ranks[0][0]))
+    # Only its owner can read this folder, and it is removed after the run: keys and certificates are nowhere else.
     with tempfile.TemporaryDirectory(prefix="workshop-openfl-", ignore_cleanup_errors=True) as folder:
-        fx = Fx(python, Path(folder))
+        fx = Fx(python, Path(folder), cores)
         try:
             return OpenFLFederation(ctx, params, fx, Path(folder), began).run()
         finally:
@@ -48,155 +60,273 @@ def run(ctx: RankContext, params: OpenFLParams) -> Mapping[str, Any]:
 
 
 class OpenFLFederation:
-    """One rank's part. All collective."""
+    """The parties, what they do, and what goes wrong on purpose."""
 
     def __init__(self, ctx: RankContext, params: OpenFLParams, fx: Fx, folder: Path, began: float) -> None:
-        """While this is done, OpenFL's environment imports what it needs."""
+        """Make the parties and their images. Meanwhile, OpenFL's environment imports its libraries."""
         self.ctx, self.params, self.fx = ctx, params, fx
-        self.post = Mailbox(ctx.comm)
-        self.stopped = False
-        self._told: dict[int, int | None] = {}  # commands by number, with the exit code that was told of them
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
-        mine = [one for one in range(params.collaborators) if home(one, ctx.size) == ctx.rank]
-        task = digits(ctx, params.as_federated(), mine)
-        self.collaborators = [
-            Collaborator(params, fx, folder / workspace.collaborator(one), self.post, one, _arrays(task.silos[one]))
-            for one in mine
-        ]
-        self.parties: list[Party] = list(self.collaborators)
-        self.telling: OpenFLResults | None = None
-        self.aggregator: Aggregator | None = None
-        if ctx.rank == AUTHORITY:
-            weights = [weight.numpy() for weight in task.model.weights]
-            initial = workspace.weights(params.model, weights)
-            self.aggregator = Aggregator(params, fx, folder / "aggregator", self.post, initial)
-            self.parties.insert(0, self.aggregator)
-            learner = LocalLearner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
-            self.telling = OpenFLResults(ctx, params, task, learner, self.aggregator.side.here / "save", began)
-            ctx.known(**results.conditions(self.telling, ctx.size, learner.parameters))
-        last = params.collaborators - 1
-        if params.fault in VISITS and home(last, ctx.size) == ctx.rank:
-            self.parties.append(Visitor(params, fx, folder / "visitor", self.post, self.collaborators[-1]))
-        self._running: list[Steps] = [party.steps() for party in self.parties]
-        self._alone: float | None = None  # since when the aggregator has had nobody left
+        numbers = range(params.collaborators)
+        task = digits(ctx, params.as_federated(), numbers)
+        self.aggregator = Party(fx, folder / "aggregator", "aggregator", "the aggregator")
+        self.collaborators = []
+        for number in numbers:
+            name = workspace.collaborator(number)
+            self.collaborators.append(Party(fx, folder / name, name, f"institution {number + 1}"))
+            silo = task.silos[number]
+            arrays = (silo.images, silo.labels, silo.own_images, silo.own_labels)
+            workspace.write_images(folder / name, arrays, number)
+        self.last = self.collaborators[-1]
+        self.guest: Party | None = None
+        if params.fault in GUESTS:
+            name, where = GUESTS[params.fault]
+            self.guest = Party(fx, folder / "guest", name, where.format(self.last.where, name))
+            image, label = np.zeros((1, 28, 28, 1), np.float32), np.zeros(1, np.int32)  # without images it can't ask
+            workspace.write_images(folder / "guest", (image, label, image, label), 0)
+        self.parties = [self.aggregator, *self.collaborators, *([self.guest] if self.guest else [])]
+        self.initial = workspace.weights(params.model, [weight.numpy() for weight in task.model.weights])
+        learner = LocalLearner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
+        self.results = OpenFLResults(ctx, params, task, learner, self.aggregator.here / "save", began)
+        self.restarted: int | None = None  # the number of rounds after which the aggregator was killed
+        self.idle_since: float | None = None  # when the last collaborator ended
+        fx.turn = self._turn
+        ctx.publish(**self.results.conditions())
 
     def run(self) -> dict[str, Any]:
-        """Take everybody's turns until all have ended."""
-        ctx = self.ctx
-        hosts = {said["host"] for said in self.post.exchange({"host": socket.gethostname()})}
-        if len(hosts) > 1:
-            raise WorkshopError(
-                f"The ranks of this session are on {len(hosts)} hosts, but OpenFL's aggregator listens on its own "
-                "machine only; use a session on one machine."
-            )
+        """Run the federation until all have ended. Raises WorkshopError for failures that weren't on purpose."""
+        stopped = False
         try:
-            self._turns()
-            if ctx.rank != AUTHORITY:
-                return {}
-            assert self.telling is not None and self.aggregator is not None
-            self.telling.hear(self.post)
-            self.telling.read(self.aggregator.metrics.rounds())
-            self.aggregator.rounds = self.telling.number
-            self.telling.close()
-            if not self.stopped:
-                results.observe(self.telling, self.aggregator)
-            return results.metrics(self.telling, self.aggregator, self.stopped)
-        finally:
-            self._keep_logs()
-
-    def _turns(self) -> None:
-        while True:
-            failure = self._turn()
-            said = self.post.exchange({"failure": failure, "done": not self._running})
-            if failures := [one["failure"] for one in said if one["failure"]]:
-                raise WorkshopError(failures[0])
-            if all(one["done"] for one in said):
-                return
-            if self.ctx.stop_requested():
+            try:
+                self._certify()
+                self._listen()
+                for party in self.parties[1:]:
+                    party.take_part(f"fx collaborator start -n {party.name}")
+                self.began = time.monotonic()
+                self._watch()
+            except RunStopped:
+                stopped = True
                 self._stop()
-                return
-            time.sleep(EVERY)
+            self._read()
+            self.results.close()
+            if not stopped:
+                self._observe()
+            return self.results.metrics([self._took_part(party) for party in self.collaborators], stopped)
+        finally:
+            for party in self.parties:
+                for name, data in party.logs.items():
+                    if data:
+                        self.ctx.artifact(name, data, "text/plain")
 
-    def _turn(self) -> str | None:
-        """Go on with everything of this rank, as far as it goes without waiting; what went wrong, if anything."""
-        try:
-            self.fx.look()
-            for steps in list(self._running):
-                try:
-                    next(steps)
-                except StopIteration:
-                    self._running.remove(steps)
-            if self.telling is not None and self.aggregator is not None:
-                self.telling.hear(self.post)
-                self.telling.read(self.aggregator.metrics.rounds())
-                self.aggregator.rounds = self.telling.number
-                self._limits(self.telling, self.aggregator)
-            self._tell_commands()
-        except WorkshopError as error:
-            return str(error)
-        return None
-
-    def _limits(self, telling: OpenFLResults, aggregator: Aggregator) -> None:
-        """End what would go on for ever."""
-        now, command = time.monotonic(), aggregator.command
-        if aggregator.began is None or command is None:
-            return
-        since = max([aggregator.began, *telling.ended_at])
-        if len(telling.gone) == self.params.collaborators:
-            self._alone = self._alone or now
-            if now - self._alone > LEAVES and command.running and command.asked is None:
-                aggregator.left = True
-                self.fx.end(command)
-        elif now - since > self.params.limit and not command.running:
-            there = [one for one in range(self.params.collaborators) if one not in telling.gone]
-            left = " and ".join(f"institution {one + 1}" for one in there)
-            raise WorkshopError(
-                f"OpenFL's aggregator has ended, but {left} went on for {self.params.limit:g} s after the last round."
-            )
-        elif now - since > self.params.limit:
-            over = telling.number == self.params.rounds
-            what = "The test of the last model" if over else f"Round {telling.number + 1}"
-            missing = " and ".join(f"institution {one + 1}" for one in telling.missing())
-            why = f"nothing was heard of {missing}, and OpenFL waits for all" if missing else "all were heard of"
-            raise WorkshopError(
-                f"{what} has not ended within {self.params.limit:g} s: {why}; give rounds more time (--limit)."
-            )
+    def _turn(self) -> None:
+        """Publish the commands. Raises RunStopped after a request to stop."""
+        self.results.tell("fx", [command.as_json() for command in self.fx.commands if command.words.startswith("fx ")])
+        if self.ctx.stop_heard():
+            raise RunStopped
 
     def _stop(self) -> None:
-        """Have everything end, as Ctrl-C does; what doesn't is killed with the server."""
-        self.stopped = True
+        """End all commands, as Ctrl-C does; the server kills those that still run when it ends."""
         for command in self.fx.commands:
             self.fx.end(command)
         deadline = time.monotonic() + STOPPED
         while any(command.running for command in self.fx.commands) and time.monotonic() < deadline:
             self.fx.look()
-            time.sleep(0.05)
-        self._tell_commands()
-        self.post.exchange({})
+            time.sleep(EVERY)
+        with suppress(RunStopped):
+            self._turn()
 
-    def _tell_commands(self) -> None:
-        """Tell of `fx` commands that have begun or ended."""
-        for command in self.fx.commands:
-            if command.words.startswith("fx ") and self._told.get(command.number, 0) != command.code:
-                self._told[command.number] = command.code
-                said = {"rank": self.ctx.rank, "number": command.number, **command.told()}
-                self.post.send(AUTHORITY, "fx", json.dumps(said).encode())
+    # Keys and certificates.
 
-    def _keep_logs(self) -> None:
+    def _certify(self) -> None:
+        parties.certify(
+            self.fx, self.aggregator, self.parties[1:], workspace.plan(self.params, free_port()), self.initial
+        )
+        parties.sign(self.fx, self.aggregator, self.collaborators)
+        here, files = self.aggregator.here, [self.aggregator.here / workspace.SERVER]
+        chain = (here / workspace.CHAIN).read_bytes()
+        if self.guest:
+            chain += self._certify_guest(self.guest)
+        files += [party.here / workspace.certificate(party.name) for party in self.parties[1:]]
+        authorities = self.aggregator.folder / "authorities.crt"
+        authorities.write_bytes(chain)
+        out = self.aggregator.folder / "described.json"
+        self.aggregator.run(shlex.join(["certificates.py", "describe", *map(str, (out, authorities, *files))]))
+        for party, certificate in zip(self.parties, json.loads(out.read_text()), strict=True):
+            party.certificate |= certificate
+        self._tell_certificates()
+
+    def _certify_guest(self, guest: Party) -> bytes:
+        """Give the guest its wrong certificate; return the certificates of its own authority, if it has one."""
+        authority = b""
+        if self.params.fault == "other-name":
+            for kind in ("key", "crt"):
+                source = self.last.here / workspace.certificate(self.last.name, kind)
+                shutil.copy(source, guest.here / workspace.certificate(guest.name, kind))
+        elif self.params.fault == "foreign-certificate":
+            guest.run("fx workspace certify")
+            guest.run(f"fx collaborator certify -n {guest.name} --silent")
+            authority = (guest.here / workspace.CHAIN).read_bytes()
+        else:
+            request, out = (guest.here / workspace.certificate(guest.name, kind) for kind in ("csr", "crt"))
+            words = ["certificates.py", "expire", str(request), str(workspace.SIGNING_CA), str(out)]
+            self.aggregator.run(shlex.join(words))
+        # The authorities' certificates aren't secret: with them the guest can at least verify the aggregator.
+        shutil.copy(self.aggregator.here / workspace.CHAIN, guest.here / workspace.CHAIN)
+        return authority
+
+    def _tell_certificates(self) -> None:
+        certificates = [dict(party.certificate) for party in self.parties if "subject" in party.certificate]
+        self.results.tell("certificates", certificates)
+
+    # The rounds.
+
+    def _listen(self) -> None:
+        """Start the aggregator and wait until it can be reached."""
+        self.aggregator.log.listens = False
+        self.aggregator.take_part("fx aggregator start")
+        deadline = time.monotonic() + STARTS
+        while not self.aggregator.log.listens:
+            self._look()
+            self._check(self.aggregator)
+            if time.monotonic() > deadline:
+                raise WorkshopError(f"OpenFL's aggregator did not listen within {STARTS:.0f} s.")
+
+    def _watch(self) -> None:
+        """Wait until all have ended, and cause the fault of the run."""
+        ended: set[Party] = set()
+        while True:
+            self._look()
+            self._read()
+            ended |= {party for party in self.parties if not party.process.running}
+            for party in ended.intersection([self.aggregator, *self.collaborators]):
+                self._check(party)
+            if self.guest:
+                self._watch_guest(self.guest)
+            if ended.issuperset(self.parties) and self.guest is None:
+                return
+            if self.params.fault == "dies" and self.last.log.round:
+                self.fx.signal(self.last.process, signal.SIGKILL)
+            if self.params.fault == "restart" and self.restarted is None and self.results.number >= 2:
+                self._restart()
+            self._check_limits(ended)
+
+    def _look(self) -> None:
+        """Update the state of all processes and logs."""
+        time.sleep(EVERY)
+        self.fx.look()
+        self._turn()
         for party in self.parties:
-            name = party.where.removeprefix("the ").replace(" ", "-")
-            for file, artifact in (("run.log", f"{name}.log"), ("commands.log", f"{name}-commands.log")):
-                if data := shown(party.side.folder / file):
-                    self.ctx.artifact(artifact, data, "text/plain")
+            party.log.read()
+
+    def _read(self) -> None:
+        """Read the new metrics, and mark the certificates of collaborators that got work as accepted."""
+        self.results.read(self.aggregator.metrics.rounds(), [party.metrics.rounds() for party in self.collaborators])
+        for party in self.collaborators:
+            if party.log.round is not None:
+                party.certificate["accepted"] = self.aggregator.certificate["accepted"] = True
+        self._tell_certificates()
+
+    def _took_part(self, party: Party) -> int:
+        """Return the number of rounds whose model has an institution's work in it."""
+        return sum(party.name in self.aggregator.log.done.get(number, []) for number in range(self.results.number))
+
+    def _restart(self) -> None:
+        """Kill the aggregator and start it again."""
+        self.restarted = self.results.number
+        self.fx.signal(self.aggregator.process, signal.SIGKILL)
+        while self.aggregator.process.running:
+            self._look()
+        self._listen()
+
+    def _watch_guest(self, guest: Party) -> None:
+        """End a guest that was refused often enough, and publish why it was refused."""
+        process, log = guest.process, guest.log
+        if process.running:
+            late = time.monotonic() - process.began > REFUSED
+            if late or len(log.refusals) >= TRIES or log.round is not None:
+                self.fx.end(process)
+            return
+        log.read()
+        who = f"{guest.where[:1].upper()}{guest.where[1:]}"
+        if log.round is not None:
+            guest.certificate["accepted"] = True
+            self.results.fault(f"{who} was let in.")
+        elif log.refusals:
+            words = b"".join(log_tail(party.folder / "run.log") for party in (self.aggregator, guest)).decode()
+            why = reason(log.refusals[0], words, guest.certificate["expires"], time.time())
+            guest.certificate |= {"accepted": False, "why": why}
+            self.results.fault(
+                f"{who} was refused {len(log.refusals)} times, the first time with {log.refusals[0]}, and would have "
+                "gone on asking: it was ended by us. The others went on."
+            )
+        else:
+            self.results.fault(f"Nobody answered {guest.where}: the federation had ended before it asked.")
+        self._tell_certificates()
+        self.guest = None
+
+    # What goes wrong.
+
+    def _check(self, party: Party) -> None:
+        """Raise WorkshopError where a party has failed, unless on purpose."""
+        process, number = party.process, party.log.round
+        if (
+            not process.code
+            or process.end_requested is not None
+            or (self.params.fault == "dies" and party is self.last)
+        ):
+            return
+        who, what = "OpenFL's aggregator", "unexpectedly"
+        if party is not self.aggregator:
+            who = f"The collaborator of {party.where}"
+            what = f"in round {number + 1}" if number is not None else "before the first round"
+        raise WorkshopError(f"{who} ended {what} (exit code {process.code}); it says: {process.last_words()}")
+
+    def _check_limits(self, ended: Collection[Party]) -> None:
+        """End an aggregator without collaborators. Raises WorkshopError where a round takes too long."""
+        now, limit, process = time.monotonic(), self.params.limit, self.aggregator.process
+        active = [party.where for party in self.collaborators if party not in ended]
+        if not active:
+            self.idle_since = self.idle_since or now
+            if now - self.idle_since > LEAVES:
+                self.fx.end(process)
+        elif now - max([self.began, *self.results.ended_at]) > limit:
+            raise WorkshopError(late(self.results, limit, active if not process.running else []))
+
+    def _observe(self) -> None:
+        """Publish in sentences what happened after a process was killed on purpose."""
+        results, following = self.results, self.results.order[self.restarted or 0 :]
+        if self.params.fault == "dies":
+            waited = [results.rounds[number]["elapsed_seconds"] for number in range(1, results.number)]
+            results.fault(
+                f"Institution {len(self.collaborators)} was killed in round {(self.last.log.round or 0) + 1}, after it "
+                f"had taken part in {self._took_part(self.last)} of {results.number} rounds. With a straggler policy "
+                f"in the plan the others went on without it; each round from then on took {np.mean(waited):.1f} s, "
+                f"since OpenFL never learns that it is dead and waits {self.params.patience:g} s for it again in "
+                "every round."
+            )
+            if self.aggregator.process.end_requested is not None:
+                results.fault(
+                    "When all rounds were over, OpenFL's aggregator went on waiting for it, to tell it that it may go: "
+                    "it was ended by us."
+                )
+        if self.restarted is not None:
+            went_on = f"went on with round {following[0] + 1}" if following else "went on with no round"
+            results.fault(
+                f"The aggregator was killed after round {self.restarted} and started again: it read what it had kept "
+                f"and {went_on}, since its plan has persist_checkpoint: true; no collaborator had to be started again."
+            )
 
 
-def _arrays(silo: Any) -> dict[str, Any]:
-    """An institution's images as OpenFL's Keras loaders call them."""
-    return {
-        "X_train": silo.images,
-        "y_train": np.asarray(silo.labels, np.int32),
-        "X_valid": silo.own_images,
-        "y_valid": np.asarray(silo.own_labels, np.int32),
-    }
+def late(results: OpenFLResults, limit: float, active: Collection[str]) -> str:
+    """Return the error of a round that took longer than `limit` seconds. `active` has the institutions that still run
+    although the aggregator has ended; it is empty while the aggregator runs."""
+    if active:
+        return (
+            f"OpenFL's aggregator has ended, but {' and '.join(active)} went on for {limit:g} s after the last round."
+        )
+    over = results.number == results.params.rounds
+    what = "The test of the last model" if over else f"Round {results.number + 1}"
+    missing = " and ".join(f"institution {number + 1}" for number in results.missing())
+    why = f"nothing was heard of {missing}, and OpenFL waits for all" if missing else "all were heard of"
+    return f"{what} has not ended within {limit:g} s: {why}; give rounds more time (--limit)."

@@ -1,4 +1,4 @@
-"""A federation, whichever engine runs it: its settings as params of that engine's workload, and how far it is."""
+"""A federation over OpenFL or on our own ranks: its settings as params of a workload, and its status."""
 
 from __future__ import annotations
 
@@ -10,27 +10,22 @@ from workshop.registry import workload
 from workshop.runtime import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
+from workshop.workloads.openfl import command_tables
 
-WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # of backends
-BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()}  # of workloads
-LIMITS = ("patience", "limit")  # settings that say for how long OpenFL's processes are waited for
-HELD_OUT, OWN = "held-out accuracy", "own accuracy"  # events, by round
-# What is told of certificates: nothing else that somebody may have written there, least of all a key.
+WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # backend -> workload
+BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()}  # workload -> backend
+LIMITS = ("patience", "limit")  # time limits for OpenFL's processes
+EVENTS = {"held-out accuracy": "held_out", "own accuracy": "own"}  # by round
+# The fields of certificates and commands that are shown: nothing else in their records, least of all a key.
 CERTIFICATE = ("name", "subject", "issuer", "expires", "accepted", "why")
 COMMAND = ("command", "where", "seconds", "code")
-RECENT = 100  # runs among which the newest federation is
-
-
-def federations(store: Store, unfinished: bool = False) -> list[RunRecord]:
-    """Runs that are federations, newest first."""
-    found = [run for name in BACKENDS for run in store.runs(workload=name, limit=RECENT)]
-    wanted = [run for run in found if not (unfinished and run.ended)]
-    return sorted(wanted, key=lambda run: run.id, reverse=True)
+FROM_RUN = ("queued_at", "started_at", "finished_at", "verdict", "error", "notices", "params", "placement")
+RECENT = 100  # newest runs of each workload that are searched
 
 
 def chosen(store: Store, number: int | None, unfinished: bool = False) -> RunRecord:
-    """The federation of that number; without one the newest, or the only one that goes on (`unfinished`). Raises
-    BadInput where there is none, where that run isn't one, and where several go on."""
+    """Return the federation of that number; without a number the newest, or the only one that goes on (`unfinished`).
+    Raises BadInput where there is none, where that run isn't a federation, and where several go on."""
     if number is not None:
         run = client.read(store, number)
         if run.workload not in BACKENDS:
@@ -38,20 +33,23 @@ def chosen(store: Store, number: int | None, unfinished: bool = False) -> RunRec
                 f"Run {number} is of {run.workload}, which is no federation; see workshop runs show {number}."
             )
         return run
-    there = federations(store, unfinished)
-    if not there:
+    runs = [run for name in BACKENDS for run in store.runs(workload=name, limit=RECENT)]
+    numbers = sorted((run.id for run in runs if not (unfinished and run.ended)), reverse=True)
+    if not numbers:
         what = "No federation goes on" if unfinished else "There is no federation yet"
         raise BadInput(f"{what}; start one with: workshop federation start")
-    if unfinished and len(there) > 1:
-        raise BadInput(f"Several federations go on: runs {', '.join(str(run.id) for run in there)}; name one of them.")
-    return client.read(store, there[0].id)
+    if unfinished and len(numbers) > 1:
+        raise BadInput(f"Several federations go on: runs {', '.join(map(str, numbers))}; name one of them.")
+    return client.read(store, numbers[0])
 
 
 def status(store: Store, run: RunRecord, page: str | None = None) -> dict[str, Any]:
-    """A federation as JSON. `page` is the address of the run's page. Accuracies are from 0 to 1, None before the first
-    round; `fx` and `certificates` are empty where no OpenFL takes part."""
+    """Return a federation as JSON. `page` is the address of the run's page. Accuracies are from 0 to 1, None before the
+    first round; `fx` and `certificates` are empty where no OpenFL takes part."""
     rounds = by_round(store, run)
     session = store.session(run.session_id)
+    lists = {name: run.metrics.get(name) for name in ("fx", "certificates", "faults")}
+    fx, certificates = (command_tables.records(lists[name]) for name in ("fx", "certificates"))
     return {
         "run": run.id,
         "backend": BACKENDS[run.workload],
@@ -63,47 +61,32 @@ def status(store: Store, run: RunRecord, page: str | None = None) -> dict[str, A
         "collaborators": run.params.get("collaborators", run.params.get("institutions")),
         "round": rounds[-1]["round"] if rounds else 0,
         "rounds": run.params.get("rounds"),
-        "accuracy": {name: rounds[-1][name] if rounds else None for name in ("held_out", "own")},
+        "accuracy": {name: rounds[-1][name] if rounds else None for name in EVENTS.values()},
         "by_round": rounds,
         "seconds_per_round": run.metrics.get("seconds_per_round"),
         "fault": run.params.get("fault"),
-        "faults": [str(one) for one in listed(run, "faults")],
-        "certificates": [_only(one, CERTIFICATE) for one in listed(run, "certificates")],
-        "fx": [_only(one, COMMAND) for one in listed(run, "fx")],
-        "params": run.params,
-        "placement": run.placement,
+        "faults": [str(sentence) for sentence in lists["faults"] or ()],
+        "certificates": [{name: record.get(name) for name in CERTIFICATE} for record in certificates],
+        "fx": [{name: record.get(name) for name in COMMAND} for record in fx],
         "minutes": session.limits.minutes if session.limits.everybody else None,
-        **{
-            name: getattr(run, name)
-            for name in ("queued_at", "started_at", "finished_at", "verdict", "error", "notices")
-        },
+        **{name: getattr(run, name) for name in FROM_RUN},
         "next": {name: f"workshop federation {name} {run.id}" for name in ("status", "stop")},
     }
 
 
 def by_round(store: Store, run: RunRecord) -> list[dict[str, Any]]:
-    """The accuracies of all rounds so far."""
-    told: dict[int, dict[str, Any]] = {}
-    for event in store.events(run.id, (HELD_OUT, OWN), rank=0):
+    """Return the accuracies of all rounds so far."""
+    rounds: dict[int, dict[str, Any]] = {}
+    for event in store.events(run.id, tuple(EVENTS), rank=0):
         if event.step is not None:
-            one = told.setdefault(event.step, {"round": event.step, "held_out": None, "own": None})
-            one["held_out" if event.name == HELD_OUT else "own"] = event.value
-    return [told[number] for number in sorted(told)]
-
-
-def listed(run: RunRecord, name: str) -> list[Any]:
-    """A metric that is a list; empty where the run told none."""
-    value = run.metrics.get(name)
-    return value if isinstance(value, list) else []
-
-
-def _only(one: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: one.get(name) for name in names} if isinstance(one, Mapping) else {}
+            empty = {"round": event.step, **dict.fromkeys(EVENTS.values())}
+            rounds.setdefault(event.step, empty)[EVENTS[event.name]] = event.value
+    return [rounds[number] for number in sorted(rounds)]
 
 
 def request(backend: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The workload and its params for a federation with an OpenFL run's settings. Raises BadInput for another backend,
-    for settings that can't be, and for a fault or limits that only OpenFL has."""
+    """Return the workload and its params for a federation with an OpenFL run's settings. Raises BadInput for another
+    backend, for invalid settings, and for a fault or limits that only OpenFL has."""
     if backend not in WORKLOADS:
         raise BadInput(f"There is no backend {backend!r}; it should be {' or '.join(WORKLOADS)}.")
     params: Any = workload("openfl").check(values)
@@ -113,6 +96,7 @@ def request(backend: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any
         raise BadInput(
             f"--fault {params.fault} needs OpenFL's certificates and processes; leave out --backend session."
         )
-    for name in (one for one in LIMITS if one in values):
-        raise BadInput(f"--{name} is for OpenFL's processes; leave it out, or leave out --backend session.")
+    for name in LIMITS:
+        if name in values:
+            raise BadInput(f"--{name} is for OpenFL's processes; leave it out, or leave out --backend session.")
     return "federated", params.as_federated().model_dump(mode="json")

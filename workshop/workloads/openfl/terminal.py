@@ -1,8 +1,8 @@
-"""How a federation looks in a terminal of 80 columns."""
+"""Prints a federation in a terminal of 80 columns."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -13,59 +13,47 @@ from workshop.core import words
 from workshop.report import terminal
 from workshop.workloads.openfl import command_tables
 
-Told = Mapping[str, Any]
+Status = Mapping[str, Any]  # what `status` returns
 
 
-def begun(told: Told, to: Console | None = None) -> None:
-    """A federation that has just been started, and what to type next; `to` standard output unless told otherwise."""
+def begun(status: Status, to: Console | None = None) -> None:
+    """Print a federation that has just been started, and the next commands; `to` is standard output by default."""
     out = to or Console(highlight=False, markup=False)
-    institutions = words.count(told["collaborators"], "institution")
-    out.print(f"Run {told['run']}: {institutions}, {words.count(told['rounds'], 'round')}, {engine(told)}.")
-    rows = [("session", told["session"]), ("page", told["page"] or "none: no dashboard is up (workshop up)")]
-    rows += [("status", told["next"]["status"]), ("stop", told["next"]["stop"])]
-    for name, value in rows:
+    institutions = words.count(status["collaborators"], "institution")
+    out.print(f"Run {status['run']}: {institutions}, {words.count(status['rounds'], 'round')}, {engine(status)}.")
+    rows = [("session", status["session"]), ("page", status["page"] or "none: no dashboard is up (workshop up)")]
+    for name, value in [*rows, *status["next"].items()]:
         out.print(f"  {name:8}{value}", soft_wrap=True)
-    if told["minutes"] is not None:
-        out.print(f"It takes at most {words.long(60 * told['minutes'])}; this command need not wait for it.")
+    if status["minutes"] is not None:
+        out.print(f"It takes at most {words.long(60 * status['minutes'])}; this command need not wait for it.")
 
 
-def show(told: Told) -> None:
-    """All that a status tells."""
+def show(status: Status) -> None:
+    """Print a status."""
     out = Console(highlight=False)
-    head = f"Run {told['run']}: {words.count(told['collaborators'], 'institution')}, {engine(told)} - "
-    out.print(Text.assemble(head, (told["status"], COLOURS.get(told["status"], "white"))))
-    if told["page"]:
-        out.print(Text(f"  page    {told['page']}"), soft_wrap=True)
-    out.print(Text(f"  round {told['round']} of {told['rounds']}{_reached(told)}"))
-    certificates, commands = (
-        map(command_tables.certificate, told["certificates"]),
-        map(command_tables.command, told["fx"]),
-    )
-    _table(out, "Certificates", command_tables.CERTIFICATES, list(certificates))
-    _table(out, "fx commands", command_tables.COMMANDS, list(commands), right=("Took", "Exit"))
-    for sentence in told["faults"]:
+    head = f"Run {status['run']}: {words.count(status['collaborators'], 'institution')}, {engine(status)} - "
+    out.print(Text.assemble(head, (status["status"], COLOURS.get(status["status"], "white"))))
+    if status["page"]:
+        out.print(Text(f"  page    {status['page']}"), soft_wrap=True)
+    places = {"held_out": "on held-out images", "own": "on institutions' own"}
+    scores = [(status["accuracy"][name], where) for name, where in places.items()]
+    accuracies = " and ".join(f"{100 * value:.1f} % {where}" for value, where in scores if value is not None)
+    reached = f", accuracy {accuracies}" if accuracies else ""
+    out.print(Text(f"  round {status['round']} of {status['rounds']}{reached}"))
+    for name, title, headings, cells in (
+        ("certificates", "Certificates", command_tables.CERTIFICATES, command_tables.certificate),
+        ("fx", "fx commands", command_tables.COMMANDS, command_tables.command),
+    ):
+        if rows := [cells(record) for record in status[name]]:
+            out.print(Text(f"\n{title}", style="bold"))
+            out.print(terminal.table(headings, rows, ("Took", "Exit"), overflow="fold"))
+    for sentence in status["faults"]:
         out.print(Text(sentence))
-    terminal.show_verdict(out, told["verdict"] or {})
-    if told["error"]:
-        out.print(Text(f"{told['error']['type']}: {told['error']['message']}", style="red"))
+    terminal.show_verdict(out, status["verdict"] or {})
+    if status["error"]:
+        out.print(Text(f"{status['error']['type']}: {status['error']['message']}", style="red"))
 
 
-def engine(told: Told) -> str:
-    """Who does the work, in words."""
-    return "over OpenFL" if told["backend"] == "openfl" else "on our own ranks"
-
-
-def _reached(told: Told) -> str:
-    reached = told["accuracy"]
-    said = [(reached["held_out"], "on held-out images"), (reached["own"], "on institutions' own")]
-    parts = [f"{100 * value:.1f} % {where}" for value, where in said if value is not None]
-    return f", accuracy {' and '.join(parts)}" if parts else ""
-
-
-def _table(
-    out: Console, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str] = ()
-) -> None:
-    if not rows:
-        return
-    out.print(Text(f"\n{title}", style="bold"))
-    out.print(terminal.table(heads, rows, right, overflow="fold"))
+def engine(status: Status) -> str:
+    """Return who does the work, in words."""
+    return "over OpenFL" if status["backend"] == "openfl" else "on our own ranks"

@@ -1,4 +1,4 @@
-"""What OpenFL reads: a workspace with the plan, the source that travels to everybody, and the first weights."""
+"""The files that OpenFL reads: a workspace with the plan, the source files, the first weights, and the images."""
 
 from __future__ import annotations
 
@@ -13,52 +13,50 @@ import yaml
 from numpy.typing import NDArray
 
 from workshop.core import config
+from workshop.workloads.openfl import OpenFLParams
 
 AGGREGATOR = "localhost"  # its name in the certificate and in the plan
+FOLDER = "federation"  # the name of the workspace and of its archive
+IMAGES = "images.npz"
+CHAIN = Path("cert") / "cert_chain.crt"
+SIGNING_CA = Path("cert") / "ca"  # the folder of the authority, in the workspace of the aggregator
+SERVER = Path("cert") / "server" / f"agg_{AGGREGATOR}.crt"
 STRAGGLERS = "openfl.component.aggregator.straggler_handling"
 LAYERS = {"cnn": ("first", "second", "hidden", "digits"), "dense": ("hidden", "digits")}  # as src/network.py names them
 
 
 def template() -> Path:
-    """The workspace of the lab."""
+    """Return the workspace of the lab."""
     return config.labs_folder() / "federated" / "openfl" / "workspace"
 
 
-def collaborator(one: int) -> str:
-    """The name of an institution, counted from 0, in certificates and in the plan."""
-    return f"institution{one + 1}"
+def collaborator(number: int) -> str:
+    """Return the name of an institution, counted from 0, in certificates and in the plan."""
+    return f"institution{number + 1}"
 
 
-def plan(
-    *,
-    rounds: int,
-    epochs: int,
-    batch: int,
-    rate: float,
-    model: str,
-    seed: int,
-    port: int,
-    checkpoint: bool = False,
-    patience: float | None = None,
-    enough: int = 1,
-) -> dict[str, Any]:
-    """The lab's plan with these values. With `patience` a round ends after so many seconds where at least `enough`
-    collaborators have answered. With `checkpoint` the aggregator can go on after a restart. OpenFL's last round, one
-    more than there are to learn in, tests the last model."""
-    found = yaml.safe_load((template() / "plan" / "plan.yaml").read_text())
-    aggregator = found["aggregator"]["settings"]
-    aggregator["rounds_to_train"] = rounds + 1
-    aggregator["persist_checkpoint"] = checkpoint
-    found["data_loader"]["settings"] |= {"batch_size": batch, "seed": seed}
-    found["task_runner"]["settings"] |= {"network": model, "rate": rate, "seed": seed}
-    found["tasks"]["train"]["kwargs"] |= {"batch_size": batch, "epochs": epochs}
-    found["network"]["settings"] |= {"agg_addr": AGGREGATOR, "agg_port": port}
-    if patience is not None:
-        found["straggler_handling_policy"] = {
+def certificate(name: str, kind: str = "crt") -> Path:
+    """Return where a collaborator's certificate is in its workspace, its "key" or its request ("csr")."""
+    return Path("cert") / "client" / f"col_{name}.{kind}"
+
+
+def plan(params: OpenFLParams, port: int) -> dict[str, Any]:
+    """Return the lab's plan with a run's values. OpenFL needs one more round than the run, to test the last model. For
+    the fault `dies`, rounds end after `patience` without the dead collaborator; for `restart`, the aggregator can go on
+    after a restart."""
+    plan = yaml.safe_load((template() / "plan" / "plan.yaml").read_text())
+    plan["aggregator"]["settings"]["rounds_to_train"] = params.rounds + 1
+    plan["aggregator"]["settings"]["persist_checkpoint"] = params.fault == "restart"
+    plan["data_loader"]["settings"] |= {"batch_size": params.batch, "seed": params.seed}
+    plan["task_runner"]["settings"] |= {"network": params.model, "rate": params.rate, "seed": params.seed}
+    plan["tasks"]["train"]["kwargs"] |= {"batch_size": params.batch, "epochs": params.epochs}
+    plan["network"]["settings"] |= {"agg_addr": AGGREGATOR, "agg_port": port}
+    if params.fault == "dies":
+        plan["straggler_handling_policy"] = {
             "template": f"{STRAGGLERS}.CutoffTimePolicy",
-            "settings": {"straggler_cutoff_time": patience, "minimum_reporting": enough},
+            "settings": {"straggler_cutoff_time": params.patience, "minimum_reporting": params.collaborators - 1},
         }
-    return found
+    return dict(plan)
 
 
 def write_workspace(folder: Path, plan: Mapping[str, Any], initial: bytes) -> None:
@@ -71,19 +69,22 @@ def write_workspace(folder: Path, plan: Mapping[str, Any], initial: bytes) -> No
     (folder / "save" / "initial.npz").write_bytes(initial)
 
 
-def write_images(folder: Path, arrays: Mapping[str, NDArray[Any]], institution: int) -> None:
-    """An institution's private folder, as src/dataloader.py reads it: X_train, y_train, X_valid, y_valid."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    np.savez(folder / "images.npz", institution=np.int64(institution), **arrays)
+def write_images(folder: Path, arrays: Sequence[NDArray[Any]], institution: int) -> None:
+    """Write an institution's file as src/dataloader.py reads it. `arrays` are images and labels to learn from, then
+    those to validate with: float32 [n, 28, 28, 1] and int32 [n]."""
+    names = ("X_train", "y_train", "X_valid", "y_valid")
+    contents: dict[str, Any] = dict(zip(names, arrays, strict=True))
+    np.savez(folder / IMAGES, institution=np.int64(institution), **contents)
 
 
 def weights(model: str, values: Sequence[NDArray[np.float32]]) -> bytes:
-    """Weights in the order of the model's layers, as an npz file with the names that OpenFL gives them."""
+    """Return weights, which are in the order of the model's layers, as an npz file with OpenFL's names."""
     file = io.BytesIO()
-    np.savez(file, **dict(zip(names(model), values, strict=True)))
+    contents: dict[str, Any] = dict(zip(names(model), values, strict=True))
+    np.savez(file, **contents)
     return file.getvalue()
 
 
 def names(model: str) -> list[str]:
-    """OpenFL's names of a model's weights, in their order."""
+    """Return OpenFL's names of a model's weights, in their order."""
     return [f"{layer}/{weight}" for layer in LAYERS[model] for weight in ("kernel", "bias")]

@@ -4,21 +4,31 @@ This file only describes it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from workshop.engine.fields import ADVANCED, number
 from workshop.extension import Extension, Params, Scaling, Workload
-from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Learning, Optimizer, Rate, Rounds, Together
+from workshop.workloads.federated.params import (
+    LEARNING,
+    METRICS,
+    PRIVATE,
+    Epochs,
+    Learning,
+    Optimizer,
+    Rate,
+    Rounds,
+    Together,
+)
 
 CHANNELS = {"both": (0, 1), "ct": (0,), "pet": (1,)}  # of the scans, that the network sees
-LOSS = {"part": "The network and its loss"}
+LOSS: dict[str, Any] = {"part": "The network and its loss"}
 TVERSKY = {**LOSS, "when": {"loss": "tversky"}}
 
 
 class Scans(Params):
-    """What there is to see."""
+    """The params of the images."""
 
     modality: Literal["both", "ct", "pet"] = Field(
         "both", description="what the network sees: CT shows edges, PET shows what is active"
@@ -29,7 +39,7 @@ class Scans(Params):
 
 
 class PatientParams(Params):
-    """Who has which patients."""
+    """The params of the partition of patients."""
 
     partition: Literal["iid", "shift", "unequal"] = Field(
         "shift",
@@ -85,8 +95,8 @@ class Net(Params):
 
 
 class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
-    """Who has which patients, and how institutions learn from them. Where the digits have other defaults, this network
-    needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
+    """The params of the partition of patients, and of the institutions' training. Where the digits have other defaults,
+    this network needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
 
     rounds: Rounds = 16
     epochs: Epochs = 3
@@ -118,6 +128,12 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("Dice", "loss", "total images/s", "drift"),
     results=("held_out_dice", "own_dice", "rounds", "images_per_second"),
+    metrics={
+        **METRICS,
+        "held_out_deviation": "deviation of the held-out Dice score",
+        "held_out_dice": "held-out Dice score",
+        "own_dice": "Dice score on the institutions' own images",
+    },
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."

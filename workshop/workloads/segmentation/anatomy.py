@@ -69,14 +69,16 @@ def anatomy(stream: np.random.RandomState) -> Anatomy:
     air = BodyPart(stomach.shape.scaled(about(0.45, 0.12)), 0.04, 0.02)
     aorta = organ(0.13, 0.32, 0.085, 0.095, 0.60, 0.17, 0.02)
     vein = organ(-0.16, 0.34, 0.09, 0.08, 0.58, 0.17, 0.03)
-    left, right = (organ(side * 0.47, 0.50, 0.16, 0.24, 0.57, 0.6 + kidneys / 2, 0.06) for side in (-1, 1))
+    left_kidney, right_kidney = (
+        organ(side * 0.47, 0.50, 0.16, 0.24, 0.57, 0.6 + kidneys / 2, 0.06) for side in (-1, 1)
+    )
     liver = organ(-0.45, -0.16, 0.50, 0.60, 0.585, 0.27)
     spleen = organ(0.76, 0.10, 0.20, 0.34, 0.57, 0.20)
     muscles = [organ(side * 0.24, 0.72, 0.13, 0.16, 0.51, 0.09) for side in (-1, 1)]
     outside = (BodyPart(body, 0.26, 0.03), BodyPart(wall, 0.50, 0.08), BodyPart(inner, 0.40, 0.08))
-    organs = (liver, spleen, stomach, air, *muscles, left, right, aorta, vein, spine, canal)
+    organs = (liver, spleen, stomach, air, *muscles, left_kidney, right_kidney, aorta, vein, spine, canal)
     ribs = _ribs(stream, wall, inner)
-    closed = (spine.shape, canal.shape, air.shape, left.shape, right.shape)
+    closed = (spine.shape, canal.shape, air.shape, left_kidney.shape, right_kidney.shape)
     return Anatomy((*outside, *organs, *ribs), inner, closed)
 
 

@@ -32,43 +32,43 @@ def soft_tversky(masks: Any, logits: Any, alpha: float, beta: float, smooth: flo
     """The Tversky index of each example, [n], with `smooth` added to both sides of the fraction: where a mask is empty,
     it is `smooth / (smooth + alpha FP)`, which is 1 where the net finds nothing either."""
     tf = tensorflow()
-    given = tf.cast(masks, tf.float32)
-    both, only_found, only_true = _counts(given, tf.sigmoid(logits))
+    true_masks = tf.cast(masks, tf.float32)
+    both, only_found, only_true = _counts(true_masks, tf.sigmoid(logits))
     return (both + smooth) / (both + alpha * only_found + beta * only_true + smooth)
 
 
 def dice(masks: Any, logits: Any) -> Any:
     """The Dice coefficient of each example, [n], of the pixels that the net takes for more likely than not: 1 where
     both masks are empty, 0 where one is."""
-    both, only_found, only_true = _found(masks, logits)
+    both, only_found, only_true = _confusion(masks, logits)
     return _share(2 * both, 2 * both + only_found + only_true)
 
 
 def jaccard(masks: Any, logits: Any) -> Any:
     """The Jaccard index of the same, [n]."""
-    both, only_found, only_true = _found(masks, logits)
+    both, only_found, only_true = _confusion(masks, logits)
     return _share(both, both + only_found + only_true)
 
 
 def tversky(masks: Any, logits: Any, alpha: float, beta: float) -> Any:
     """The Tversky index of the same, [n]."""
-    both, only_found, only_true = _found(masks, logits)
+    both, only_found, only_true = _confusion(masks, logits)
     return _share(both, both + alpha * only_found + beta * only_true)
 
 
-def _found(masks: Any, logits: Any) -> tuple[Any, Any, Any]:
+def _confusion(masks: Any, logits: Any) -> tuple[Any, Any, Any]:
     tf = tensorflow()
     return _counts(tf.cast(masks, tf.float32), tf.cast(logits > 0, tf.float32))  # the sigmoid of 0 is one half
 
 
-def _counts(given: Any, found: Any) -> tuple[Any, Any, Any]:
+def _counts(true_masks: Any, predicted_masks: Any) -> tuple[Any, Any, Any]:
     """TP, FP and FN of each example."""
     tf = tensorflow()
-    both = tf.reduce_sum(given * found, axis=PIXELS)
-    return both, tf.reduce_sum(found, axis=PIXELS) - both, tf.reduce_sum(given, axis=PIXELS) - both
+    both = tf.reduce_sum(true_masks * predicted_masks, axis=PIXELS)
+    return both, tf.reduce_sum(predicted_masks, axis=PIXELS) - both, tf.reduce_sum(true_masks, axis=PIXELS) - both
 
 
-def _share(part: Any, whole: Any) -> Any:
+def _share(part: Any, total: Any) -> Any:
     """Of nothing at all: 1, as nothing is wrong there."""
     tf = tensorflow()
-    return tf.where(whole > 0, tf.math.divide_no_nan(part, whole), tf.ones_like(whole))
+    return tf.where(total > 0, tf.math.divide_no_nan(part, total), tf.ones_like(total))

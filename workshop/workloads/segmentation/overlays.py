@@ -15,7 +15,7 @@ GAP, HEAD, FOOT, TEXT = 10, 24, 26, 15
 LINE, DASH = 2, 6  # pixels: how wide outlines are, and how long the pieces of the model's
 INK, MUTED, PAPER = "#16232e", "#566573", "#ffffff"
 # Sky blue and orange of Okabe and Ito's palette, which people with any colour vision can tell apart on grey.
-TRUE, FOUND = (86, 180, 233), (230, 159, 0)
+TRUE, PREDICTED = (86, 180, 233), (230, 159, 0)
 
 Mask = NDArray[np.bool_]  # [size, size]
 
@@ -45,34 +45,34 @@ def sheet(examples: Sequence[Example], answers: Mapping[str, Sequence[ScoredMask
     side = times * len(examples[0].ct)
     titles = ("CT", "PET", *answers)
     across, down = side + GAP, side + FOOT
-    made = Image.new("RGB", (across * len(titles) - GAP, HEAD + down * len(examples)), PAPER)
-    pen, font = ImageDraw.Draw(made), ImageFont.load_default(TEXT)
+    sheet_image = Image.new("RGB", (across * len(titles) - GAP, HEAD + down * len(examples)), PAPER)
+    pen, font = ImageDraw.Draw(sheet_image), ImageFont.load_default(TEXT)
     for column, title in enumerate(titles):
         pen.text((column * across, 2), title, INK, font)
     for row, example in enumerate(examples):
         top = HEAD + row * down
         tiles = [(_grey(example.ct, times), example.words), (_grey(1 - example.pet, times), "")]
-        for given in answers.values():
-            drawn = outlined(
-                _grey(example.ct, times), _enlarged(example.mask, times), _enlarged(given[row].mask, times)
+        for scored_masks in answers.values():
+            tile = outlined(
+                _grey(example.ct, times), _enlarged(example.mask, times), _enlarged(scored_masks[row].mask, times)
             )
-            tiles.append((drawn, f"Dice {given[row].dice:.2f}"))
+            tiles.append((tile, f"Dice {scored_masks[row].dice:.2f}"))
         for column, (pixels, words) in enumerate(tiles):
-            made.paste(Image.fromarray(pixels), (column * across, top))
+            sheet_image.paste(Image.fromarray(pixels), (column * across, top))
             pen.text((column * across, top + side + 2), words, MUTED, font)
     file = io.BytesIO()
-    made.save(file, "PNG")
+    sheet_image.save(file, "PNG")
     return file.getvalue()
 
 
-def outlined(pixels: NDArray[np.uint8], true: Mask, found: Mask) -> NDArray[np.uint8]:
+def outlined(pixels: NDArray[np.uint8], true: Mask, predicted: Mask) -> NDArray[np.uint8]:
     """A picture [h, w, 3] with the outlines of both masks [h, w]; the model's leaves gaps, through which a true one
     below it is seen."""
-    drawn = pixels.copy()
-    drawn[outline(true)] = TRUE
+    outlined_pixels = pixels.copy()
+    outlined_pixels[outline(true)] = TRUE
     along = np.add.outer(np.arange(len(pixels)), np.arange(pixels.shape[1])) // DASH % 2 == 0
-    drawn[outline(found) & along] = FOUND
-    return drawn
+    outlined_pixels[outline(predicted) & along] = PREDICTED
+    return outlined_pixels
 
 
 def outline(mask: Mask) -> Mask:

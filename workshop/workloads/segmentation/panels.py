@@ -43,25 +43,29 @@ def overlays(snapshot: Snapshot) -> list[Card]:
     """The newest picture that the run has kept, with a table that says the same."""
     if PICTURE not in snapshot.artifacts or FIGURES not in snapshot.artifacts:
         return []
-    told: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
-    patients: Sequence[Mapping[str, Any]] = told["patients"]
+    document: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
+    patients: Sequence[Mapping[str, Any]] = document["patients"]
     number = len(patients)
-    label = f"CT, PET and outlines of {count(number, 'held-out patient')} after round {told['round']}"
-    seen = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
-    said = [line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), *([line(seen)] if seen else [])]
-    shown = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
+    label = f"CT, PET and outlines of {count(number, 'held-out patient')} after round {document['round']}"
+    modality_note = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
+    lines = [
+        line(LEGEND, tone="about"),
+        line(f"{SYNTHETIC} {DICE}", tone="about"),
+        *([line(modality_note)] if modality_note else []),
+    ]
+    image = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
     ways = list(patients[0]["dice"]) if patients else []
     heads = ["Patient", "Scanners of", "Lesions", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
     rows = [
         [
             str(at),
-            f"institution {one['institution']}",
-            str(one["lesions"] or "none"),
-            *(percent(one["dice"][way]) for way in ways),
+            f"institution {patient['institution']}",
+            str(patient["lesions"] or "none"),
+            *(percent(patient["dice"][way]) for way in ways),
         ]
-        for at, one in enumerate(patients, 1)
+        for at, patient in enumerate(patients, 1)
     ]
-    return [Card("overlays", "Lesions as the model outlines them", (words(*said), shown, table(heads, rows)))]
+    return [Card("overlays", "Lesions as the model outlines them", (words(*lines), image, table(heads, rows)))]
 
 
 def measures(snapshot: Snapshot) -> list[Card]:
@@ -72,40 +76,46 @@ def measures(snapshot: Snapshot) -> list[Card]:
     params = snapshot.run.params
     weighed = f"Tversky ({params.get('alpha', 0):g}, {params.get('beta', 0):g})"
     rows = [
-        [SHORT.get(way, way), *(percent(told[name]) for name in ("dice", "jaccard", "tversky"))]
-        for way, told in ways.items()
+        [SHORT.get(way, way), *(percent(measures_of_way[name]) for name in ("dice", "jaccard", "tversky"))]
+        for way, measures_of_way in ways.items()
     ]
-    said = words(line(ABOUT_MEASURES, tone="about"))
-    return [Card("overlap", "Three measures of overlap", (said, table(["Way", "Dice", "Jaccard", weighed], rows)))]
+    note = words(line(ABOUT_MEASURES, tone="about"))
+    return [Card("overlap", "Three measures of overlap", (note, table(["Way", "Dice", "Jaccard", weighed], rows)))]
 
 
 def by_size(snapshot: Snapshot) -> list[Card]:
     """How lesions of different sizes are outlined, once that is known."""
-    groups = [one for one in snapshot.metric("dice_by_size", list) or [] if isinstance(one, Mapping)]
+    groups = [group for group in snapshot.metric("dice_by_size", list) or [] if isinstance(group, Mapping)]
     if not groups:
         return []
     ways = list(groups[0]["dice"])
     heads = ["Lesions' share of the image", "Held-out patients", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
-    rows = [[one["lesions"], str(one["patients"]), *(percent(one["dice"][way]) for way in ways)] for one in groups]
+    rows = [
+        [group["lesions"], str(group["patients"]), *(percent(group["dice"][way]) for way in ways)] for group in groups
+    ]
     return [Card("by-size", "By how large lesions are", (words(line(ABOUT_SIZES, tone="about")), table(heads, rows)))]
 
 
 def scanners(snapshot: Snapshot) -> list[Card]:
     """Each institution's scanners, if the run tells of them."""
-    found = [one.get("scanners") for one in snapshot.metric("institutions", list) or [] if isinstance(one, Mapping)]
-    if not found or not all(isinstance(one, Mapping) for one in found):
+    scanners_found = [
+        institution.get("scanners")
+        for institution in snapshot.metric("institutions", list) or []
+        if isinstance(institution, Mapping)
+    ]
+    if not scanners_found or not all(isinstance(scanner, Mapping) for scanner in scanners_found):
         return []
     heads = ["Institution", "CT contrast", "brightness", "noise", "blur"]
     heads += ["PET contrast", "brightness", "noise", "blur", "Radius of a lesion"]
     rows = [
-        [str(at), *_detector(one["ct"]), *_detector(one["pet"]), f"{one['lesions']['radius']:.1f} pixels"]
-        for at, one in enumerate(found, 1)
+        [str(at), *_detector(scanner["ct"]), *_detector(scanner["pet"]), f"{scanner['lesions']['radius']:.1f} pixels"]
+        for at, scanner in enumerate(filter(None, scanners_found), 1)
     ]
     return [Card("scanners", "Institutions' scanners", (words(line(ABOUT_SCANNERS, tone="about")), table(heads, rows)))]
 
 
-def _detector(one: Mapping[str, float]) -> list[str]:
-    return [*(percent(one[name]) for name in ("contrast", "offset", "noise")), f"{one['blur']:.1f} pixels"]
+def _detector(detector: Mapping[str, float]) -> list[str]:
+    return [*(percent(detector[name]) for name in ("contrast", "offset", "noise")), f"{detector['blur']:.1f} pixels"]
 
 
 PANELS = (

@@ -1,4 +1,4 @@
-"""Who has which patients, and on which scanner: pure functions of the params, the same on every rank.
+"""The patients of each institution, and their scanners: pure functions of the params, the same on every rank.
 
 A patient is a number, and belongs to one institution. The same numbers are the same bodies whatever the partition.
 """
@@ -38,7 +38,7 @@ class PatientSplit:
     """Each institution's patients by number, for training and for validation."""
 
     train: tuple[range, ...]
-    own: tuple[range, ...]
+    validation: tuple[range, ...]
 
 
 def dealt(params: SegmentationParams) -> PatientSplit:
@@ -52,11 +52,11 @@ def dealt(params: SegmentationParams) -> PatientSplit:
     if params.partition == "unequal":
         parts = [range(part[0], part[-1] + 1) for part in unequal(count, many)]
     else:
-        parts = [range(*shard(count, many, one)) for one in range(many)]
-    kept = [min(max(round(params.validation * len(part)), 1), len(part) - 1) for part in parts]
+        parts = [range(*shard(count, many, institution)) for institution in range(many)]
+    validation_counts = [min(max(round(params.validation * len(part)), 1), len(part) - 1) for part in parts]
     return PatientSplit(
-        tuple(part[count:] for part, count in zip(parts, kept, strict=True)),
-        tuple(part[:count] for part, count in zip(parts, kept, strict=True)),
+        tuple(part[count:] for part, count in zip(parts, validation_counts, strict=True)),
+        tuple(part[:count] for part, count in zip(parts, validation_counts, strict=True)),
     )
 
 
@@ -66,18 +66,18 @@ def scanner_of(params: SegmentationParams, institution: int) -> ScannerModel:
 
 def patients(params: SegmentationParams, institution: int, numbers: Sequence[int]) -> Patients:
     """Some of an institution's patients."""
-    own = scanner_of(params, institution)
-    return _scanned(params, [(params.seed, PRIVATE, number) for number in numbers], [own] * len(numbers))
+    scanner = scanner_of(params, institution)
+    return _scanned(params, [(params.seed, PRIVATE, number) for number in numbers], [scanner] * len(numbers))
 
 
 def held_out(params: SegmentationParams) -> Patients:
     """Patients whom no institution has, on everybody's scanners in turn."""
     count = params.evaluate_images
-    scanners = [scanner_of(params, one) for one in range(min(params.institutions, count))]
+    scanners = [scanner_of(params, institution) for institution in range(min(params.institutions, count))]
     keys = [(params.seed, HELD_OUT, number) for number in range(count)]
     return _scanned(params, keys, [scanners[number % len(scanners)] for number in range(count)])
 
 
 def _scanned(params: SegmentationParams, keys: Sequence[tuple[int, ...]], scanners: Sequence[ScannerModel]) -> Patients:
-    people = tuple(patient(key, one) for key, one in zip(keys, scanners, strict=True))
+    people = tuple(patient(key, scanner) for key, scanner in zip(keys, scanners, strict=True))
     return Patients(people, *scans(people, keys, scanners, params.size))

@@ -1,6 +1,6 @@
 """Patients who don't exist: a slice of CT, one of PET, and where the lesions are.
 
-What a network has to learn is built into three kinds of findings that have the same sizes and shapes:
+The network has to tell three kinds of findings apart, which have the same sizes and shapes:
 
 - a lesion is a little denser than what is around it, and takes up much of the tracer;
 - a benign nodule is as dense, and takes up none: on CT alone nothing tells it from a lesion;
@@ -34,7 +34,7 @@ HOTTER = (0.45, 0.75)  # uptake of a lesion or a hot spot above that
 SMALLEST, LARGEST = 2.0, 9.0  # radii, in 64ths of the image's width
 TRIES = 60  # places for a finding, before there is one less
 SHRINKING = 0.99  # times its size before, what is tried elsewhere
-APART = 1.25  # times their radii, the least that two findings are from each other
+SEPARATION = 1.25  # times their radii, the least that two findings are from each other
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,21 @@ class Patient:
 
     @property
     def lesions(self) -> list[Abnormality]:
-        return [one for one in self.findings if one.lesion]
+        return [finding for finding in self.findings if finding.lesion]
 
     def mask(self, size: int) -> NDArray[np.bool_]:
         """The pixels of the lesions, [size, size]."""
         grid = Grid(size)
-        return np.any([np.zeros((size, size), bool), *(one.shape.mask(grid) for one in self.lesions)], axis=0)
+        return np.any([np.zeros((size, size), bool), *(lesion.shape.mask(grid) for lesion in self.lesions)], axis=0)
 
     def slices(self, size: int) -> tuple[Plane, Plane]:
         """Density and uptake [size, size] before the scanner."""
         grid = Grid(size)
         density, uptake = painted(self.anatomy.parts, grid)
-        for one in self.findings:
-            cover = one.shape.cover(grid)
-            density += cover * one.denser
-            uptake += cover * one.hotter
+        for finding in self.findings:
+            cover = finding.shape.cover(grid)
+            density += cover * finding.denser
+            uptake += cover * finding.hotter
         return density, uptake
 
 
@@ -85,25 +85,27 @@ def patient(key: Sequence[int], scanner: ScannerModel) -> Patient:
     lesions = int(np.searchsorted(np.cumsum(LESIONS), stream.uniform(), side="right"))
     kinds = [(1, 1)] * min(lesions, len(LESIONS) - 1)
     kinds += [(1, 0)] * BENIGN[stream.randint(len(BENIGN))] + [(0, 1)] * HOT[stream.randint(len(HOT))]
-    found: list[Abnormality] = []
+    findings: list[Abnormality] = []
     for dense, hot in (kinds[at] for at in stream.permutation(len(kinds))):  # who comes last finds less room
-        shape = _place(stream, body, scanner, [one.shape for one in found])
+        shape = _place(stream, body, scanner, [finding.shape for finding in findings])
         denser, hotter = stream.uniform(*DENSER), stream.uniform(*HOTTER)
         if shape is not None:
-            found.append(Abnormality(shape, dense * denser, hot * hotter))
-    return Patient(body, tuple(found))
+            findings.append(Abnormality(shape, dense * denser, hot * hotter))
+    return Patient(body, tuple(findings))
 
 
 def _place(stream: np.random.RandomState, body: Anatomy, scanner: ScannerModel, others: Sequence[Blob]) -> Blob | None:
     """A shape somewhere in the body where nothing else is, the smaller the longer it is looked for; None where no room
     was found."""
-    drawn = scanner.radius * np.exp(scanner.spread * stream.standard_normal())
-    radius = 2 / UNIT * float(np.clip(drawn, SMALLEST, LARGEST))
+    radius_drawn = scanner.radius * np.exp(scanner.spread * stream.standard_normal())
+    radius = 2 / UNIT * float(np.clip(radius_drawn, SMALLEST, LARGEST))
     longer, turn, waves = stream.uniform(1, 1.35), stream.uniform(0, np.pi), wavy(stream, 0.14)
     for _ in range(TRIES):
         x = body.inner.x + body.inner.rx * stream.uniform(-1, 1)
         y = body.inner.y + body.inner.ry * stream.uniform(-1, 1)
-        free = all(np.hypot(x - one.x, y - one.y) > APART * (radius + max(one.rx, one.ry)) for one in others)
+        free = all(
+            np.hypot(x - other.x, y - other.y) > SEPARATION * (radius + max(other.rx, other.ry)) for other in others
+        )
         if free and body.room(x, y, radius):
             return Blob(float(x), float(y), radius * longer, radius / longer, float(turn), waves)
         radius *= SHRINKING
@@ -117,10 +119,10 @@ def scans(
     [n, size, size, 1], 1 where there is a lesion. A patient's noise is that of the key."""
     images = np.empty((len(patients), size, size, 2), np.float32)
     masks = np.zeros((len(patients), size, size, 1), np.float32)
-    for at, (one, key, scanner) in enumerate(zip(patients, keys, scanners, strict=True)):
-        density, uptake = one.slices(size)
+    for at, (patient_drawn, key, scanner) in enumerate(zip(patients, keys, scanners, strict=True)):
+        density, uptake = patient_drawn.slices(size)
         stream = np.random.RandomState([NOISE, *key])
-        images[at, ..., 0] = scanner.ct.taken(density, stream, CT_GRAIN)
-        images[at, ..., 1] = scanner.pet.taken(uptake, stream, PET_GRAIN)
-        masks[at, ..., 0] = one.mask(size)
+        images[at, ..., 0] = scanner.ct.picture(density, stream, CT_GRAIN)
+        images[at, ..., 1] = scanner.pet.picture(uptake, stream, PET_GRAIN)
+        masks[at, ..., 0] = patient_drawn.mask(size)
     return images, masks

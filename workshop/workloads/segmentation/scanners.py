@@ -22,23 +22,23 @@ UNIT = 64  # lengths are given in pixels of an image so many pixels wide
 
 @dataclass(frozen=True)
 class Detector:
-    """What becomes of a slice x of values from 0 to 1: it is blurred by a normal distribution of standard deviation
-    `blur`, in 64ths of the image's width; then it is `offset + contrast * x` plus normal noise of standard deviation
-    `noise`, kept within 0 and 1."""
+    """The scanner's image of a slice x of values from 0 to 1: the slice is blurred by a normal distribution of standard
+    deviation `blur`, in 64ths of the image's width; then it is `offset + contrast * x` plus normal noise of standard
+    deviation `noise`, kept within 0 and 1."""
 
     contrast: float
     offset: float
     noise: float
     blur: float
 
-    def taken(self, plane: Plane, stream: np.random.RandomState, grain: float = 0.0) -> NDArray[np.float32]:
+    def picture(self, plane: Plane, stream: np.random.RandomState, grain: float = 0.0) -> NDArray[np.float32]:
         """A slice [size, size] as it shows it; `grain` is the width of specks of noise, as `blur`."""
         pixels = len(plane) / UNIT
         smooth, specks = blurring(len(plane), self.blur * pixels), blurring(len(plane), grain * pixels)
         noise = specks @ stream.standard_normal(plane.shape) @ specks.T
         noise /= np.square(specks[len(specks) // 2]).sum()  # which is by how much smoothing has made it weaker
-        seen = self.offset + self.contrast * (smooth @ plane @ smooth.T) + self.noise * noise
-        return np.clip(seen, 0, 1).astype(np.float32)
+        image = self.offset + self.contrast * (smooth @ plane @ smooth.T) + self.noise * noise
+        return np.clip(image, 0, 1).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ScannerModel:
 
     def as_json(self) -> dict[str, dict[str, float]]:
         return {
-            **{name: _rounded(asdict(one)) for name, one in (("ct", self.ct), ("pet", self.pet))},
+            **{name: _rounded(asdict(detector)) for name, detector in (("ct", self.ct), ("pet", self.pet))},
             "lesions": _rounded({"radius": self.radius, "spread": self.spread}),
         }
 
@@ -81,8 +81,8 @@ def blurring(size: int, deviation: float) -> Plane:
     rows add up to 1: what would come from outside is left out. Less than a twentieth of a pixel is nothing."""
     if deviation < 0.05:
         return np.eye(size)
-    apart = np.subtract.outer(np.arange(size), np.arange(size)) / deviation
-    weights = np.exp(-np.square(apart) / 2)
+    offsets = np.subtract.outer(np.arange(size), np.arange(size)) / deviation
+    weights = np.exp(-np.square(offsets) / 2)
     return weights / weights.sum(axis=1, keepdims=True)
 
 

@@ -1,4 +1,5 @@
-"""The task: who has which patients, the network that outlines their lesions, and what there is to look at."""
+"""The learning task: the institutions' patients, the network that outlines their lesions, and an inspection of its
+outlines."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from workshop.workloads.segmentation.patients import Patients, PatientSplit
 from workshop.workloads.segmentation.unet import unet
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
-SHOWN = 4  # patients to look at, one of them without a lesion where there is one
+INSPECTED = 4  # patients to look at; one has no lesion, where there is such a patient
 EVERY = 4  # rounds between two looks
 DATA = "phantoms: made-up patients, drawn by this project's generator"
 BYTES = 2  # of a pixel, as scanners store it
@@ -27,7 +28,7 @@ SIZES = (("up to 1 %", 0.0, 0.01), ("1 to 2 %", 0.01, 0.02), ("more than 2 %", 0
 AT_ONCE = 64  # images that are tested together: the activations of more take much memory
 
 
-def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[int]) -> LearningTask:
+def segmentation(ctx: RankContext, params: SegmentationParams, institutions: Sequence[int]) -> LearningTask:
     """The task of a run, with the images of the institutions `kept`."""
     channels, dealt = CHANNELS[params.modality], patients.dealt(params)
     tested = patients.held_out(params)
@@ -37,10 +38,10 @@ def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[in
         loss=overlap.loss_of(params.loss, params.alpha, params.beta),
         score=overlap.dice,
         measure="Dice",
-        silos={one: _silo(params, dealt, one) for one in kept},
+        silos={institution: _silo(params, dealt, institution) for institution in institutions},
         held_out=(tested.images[..., channels], tested.masks),
-        about=[_about(params, dealt, one) for one in range(params.institutions)],
-        known={"data": DATA, "model": f"U-Net of depth {params.depth}, from {params.filters} channels on"},
+        about=[_about(params, dealt, institution) for institution in range(params.institutions)],
+        facts={"data": DATA, "model": f"U-Net of depth {params.depth}, from {params.filters} channels on"},
         bytes_image=BYTES * params.size**2 * len(channels),
         at_once=AT_ONCE,
         look=_look(ctx, params, tested),
@@ -50,54 +51,57 @@ def segmentation(ctx: RankContext, params: SegmentationParams, kept: Sequence[in
 def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> Silo:
     channels = CHANNELS[params.modality]
     parts: list[NDArray[np.float32]] = []
-    for numbers in (dealt.train[institution], dealt.own[institution]):
-        found = patients.patients(params, institution, numbers)
-        parts += [found.images[..., channels], found.masks]
+    for numbers in (dealt.train[institution], dealt.validation[institution]):
+        scanned = patients.patients(params, institution, numbers)
+        parts += [scanned.images[..., channels], scanned.masks]
     return Silo(*parts)
 
 
-def _about(params: SegmentationParams, dealt: PatientSplit, one: int) -> dict[str, Any]:
+def _about(params: SegmentationParams, dealt: PatientSplit, institution: int) -> dict[str, Any]:
     """The number of an institution's patients, and its scanner."""
     return {
-        "images": len(dealt.train[one]),
-        "validation": len(dealt.own[one]),
-        "scanners": patients.scanner_of(params, one).as_json(),
+        "images": len(dealt.train[institution]),
+        "validation": len(dealt.validation[institution]),
+        "scanners": patients.scanner_of(params, institution).as_json(),
     }
 
 
 def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Inspection:
     """The models' results on some held-out patients as a picture and as numbers; at the end on all patients."""
-    shown = chosen([len(one.lesions) for one in tested.people])
-    seen, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
-    about = [{"institution": at % params.institutions + 1, "lesions": len(tested.people[at].lesions)} for at in shown]
+    positions = chosen([len(person.lesions) for person in tested.people])
+    images, masks = tested.images[..., CHANNELS[params.modality]], tested.masks
+    about = [
+        {"institution": at % params.institutions + 1, "lesions": len(tested.people[at].lesions)} for at in positions
+    ]
     examples = [
-        Example(tested.images[at, ..., 0], tested.images[at, ..., 1], masks[at, ..., 0] > 0, _words(one))
-        for at, one in zip(shown, about, strict=True)
+        Example(tested.images[at, ..., 0], tested.images[at, ..., 1], masks[at, ..., 0] > 0, _words(patient))
+        for at, patient in zip(positions, about, strict=True)
     ]
 
     def keep(number: int, see: See, last: bool) -> Mapping[str, Any]:
         answers = {}
-        for way, logits in see(seen[shown], masks[shown]).items():
-            scores = overlap.dice(masks[shown], logits).numpy().tolist()
-            answers[way] = [ScoredMask(one[..., 0] > 0, score) for one, score in zip(logits, scores, strict=True)]
-        picture = sheet(examples, {COLUMNS[way]: given for way, given in answers.items()})
-        told = [
-            {**one, "dice": {way: given[at].dice for way, given in answers.items()}} for at, one in enumerate(about)
+        for way, logits in see(images[positions], masks[positions]).items():
+            scores = overlap.dice(masks[positions], logits).numpy().tolist()
+            answers[way] = [ScoredMask(mask[..., 0] > 0, score) for mask, score in zip(logits, scores, strict=True)]
+        picture = sheet(examples, {COLUMNS[way]: masks_of_way for way, masks_of_way in answers.items()})
+        table = [
+            {**patient, "dice": {way: masks_of_way[at].dice for way, masks_of_way in answers.items()}}
+            for at, patient in enumerate(about)
         ]
         ctx.artifact(PICTURE, picture, "image/png")
-        ctx.artifact(FIGURES, json.dumps({"round": number, "patients": told}).encode(), "application/json")
-        return _at_the_end(params, see(seen, masks), masks) if last else {}
+        ctx.artifact(FIGURES, json.dumps({"round": number, "patients": table}).encode(), "application/json")
+        return _at_the_end(params, see(images, masks), masks) if last else {}
 
     return Inspection(EVERY, keep)
 
 
 def _at_the_end(
-    params: SegmentationParams, found: Mapping[str, NDArray[np.float32]], masks: NDArray[np.float32]
+    params: SegmentationParams, logits_by_way: Mapping[str, NDArray[np.float32]], masks: NDArray[np.float32]
 ) -> dict[str, Any]:
     """Metrics of all held-out patients from the logits that each way has `found`: how well outlines overlap by Dice,
     Jaccard and Tversky, the standard deviation of the Dice coefficients, in the way in which it is the largest, and
     their means by how much of an image is lesions."""
-    dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in found.items()}
+    dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in logits_by_way.items()}
     shares = masks.mean(axis=(1, 2, 3))
     groups = [("no lesion", shares == 0)]
     groups += [(name, (shares > low) & (shares <= high)) for name, low, high in SIZES]
@@ -108,7 +112,7 @@ def _at_the_end(
                 "jaccard": float(overlap.jaccard(masks, logits).numpy().mean()),
                 "tversky": float(overlap.tversky(masks, logits, params.alpha, params.beta).numpy().mean()),
             }
-            for way, logits in found.items()
+            for way, logits in logits_by_way.items()
         },
         "held_out_deviation": max(float(scores.std()) for scores in dice.values()),
         "dice_by_size": [
@@ -128,7 +132,7 @@ def chosen(lesions: Sequence[int]) -> list[int]:
     with_any = [at for at, count in enumerate(lesions) if count]
     without = [at for at, count in enumerate(lesions) if not count]
     last = without[:1]
-    return [*with_any[: SHOWN - len(last)], *last]
+    return [*with_any[: INSPECTED - len(last)], *last]
 
 
 def _words(about: Mapping[str, int]) -> str:

@@ -36,7 +36,7 @@ def unet(size: int, channels: int, *, depth: int, filters: int, norm: str = "gro
             x = layers.ReLU()(x)
         return x
 
-    x = given = layers.Input((size, size, channels))
+    x = inputs = layers.Input((size, size, channels))
     across = []
     for level in range(depth):
         x = twice(x, filters << level)
@@ -46,4 +46,4 @@ def unet(size: int, channels: int, *, depth: int, filters: int, norm: str = "gro
     for level in reversed(range(depth)):
         x = layers.Conv2DTranspose(filters << level, 2, strides=2, kernel_initializer="he_normal")(x)
         x = twice(layers.Concatenate()([across[level], x]), filters << level)
-    return keras.Model(given, layers.Conv2D(1, 1)(x))
+    return keras.Model(inputs, layers.Conv2D(1, 1)(x))

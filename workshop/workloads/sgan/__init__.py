@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number
+from workshop.engine.training import METRICS
+from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Study, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
-EVALUATION = {"part": "Evaluation on held-out images"}
+EVALUATION: dict[str, Any] = {"part": "Evaluation on held-out images"}
 
 
 class SganParams(Params):
-    """What to train, on what, and when and how to evaluate it."""
+    """The model and the data to train, and the evaluation."""
 
     data: Data = "auto"
     exchange: Exchange = "auto"
@@ -71,14 +73,14 @@ class SganParams(Params):
 
 def _inputs(params: SganParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The images that params name. Raises BadInput."""
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
 
     return images.find(params.data)
 
 
 def _fits(params: SganParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse what the images are too few for. Raises BadInput."""
-    from workshop.engine.data import images
+    from workshop.workloads.mnist.data import images
     from workshop.workloads.sgan.plan import check
 
     check(params, images.read(inputs), ranks)
@@ -95,31 +97,35 @@ WORKLOAD = Workload(
     fits=_fits,
     curves=("accuracy", "loss", "generator loss", "total images/s"),
     results=("held_out_accuracy", "images_per_second", "time_to_target", "iterations_to_target", "spread"),
+    metrics={
+        **METRICS,
+        "evaluations": "evaluations",
+        "generator_loss": "loss of the generator",
+        "iterations": "iterations",
+        "iterations_to_target": "iterations until the target",
+        "labelled_batch": "labelled images per step",
+        "labelled_images": "labelled images",
+        "method": "way of training",
+        "seconds.pictures": "time of drawing pictures",
+        "unlabelled_images": "unlabelled images",
+    },
     # Iterations are the same for every number of ranks, so the work grows with the ranks by itself.
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
     tuning=Tuning(
         short={"iterations": 100, "evaluate_every": 1_000_000, "evaluate_images": 100, "trace": 0},
         length="iterations",
         seconds="train",
-        knobs={"exchange": ("horovod", "mpi", "mpi-per-tensor", "parameter-server")},
+        knobs=KNOBS,
+        missing="workshop.engine.training.knobs:missing",
+        usable="workshop.engine.training.knobs:usable",
     ),
     verdict="workshop.workloads.sgan.verdict:VERDICT",
     panels="workshop.workloads.sgan.panels:PANELS",
 )
 
-PATH = Study(
-    name="path",
-    kind="workshop.workloads.sgan.study.guide:KIND",
-    cards="workshop.workloads.sgan.study.cards:cards",
-    show="workshop.study.guided.terminal:show_guided",
-    elsewhere="`workshop study run path`, or the dashboard's page Tuning",
-    visible="workshop.study.guided.cards:visible",
-    hidden="The page Tuning asks what you expect of each step; what came out is shown to those who have guessed.",
-)
-
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    studies=(PATH,),
+    studies=(Study("path", "workshop.workloads.sgan.study.guide:KIND"),),
     pages=(Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),),
     commands=(Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),),
 )

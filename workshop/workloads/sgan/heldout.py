@@ -1,4 +1,4 @@
-"""How good the classifier is on held-out images: looked at by all ranks or by rank 0 alone, in one of three ways."""
+"""Evaluation of the classifier on held-out images: by all ranks or by rank 0 alone, in one of three ways."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.images import Images
 from workshop.engine.data.shards import order, shard
 from workshop.engine.tensorflow import tensorflow
+from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan.pictures import as_inputs
 
@@ -24,7 +24,8 @@ Infer = Callable[[NDArray[np.uint8]], NDArray[np.float32]]  # images [n, 28, 28]
 
 @dataclass(frozen=True)
 class SganScore:
-    """Loss and accuracy over all images that were evaluated, and the accuracy of each rank's; NaN where it has none."""
+    """Loss and accuracy over all evaluated images, and the accuracy of each rank's images; NaN for a rank without
+    images."""
 
     loss: float
     accuracy: float
@@ -34,32 +35,34 @@ class SganScore:
 class SganHeldOut:
     """The held-out images that this rank evaluates. Its methods are collective.
 
-    `seconds` and `waited` add up what this rank has spent on evaluating, and on waiting for others that were at it.
+    `seconds` is the time that this rank has spent on evaluation, `waited` the time that it has waited for others.
     """
 
     def __init__(self, ctx: RankContext, params: SganParams, images: Images, model: Any) -> None:
         count = len(images.held_out_labels)
         chosen = order(count, SEED)[: params.evaluate_images or count]
         if params.evaluate_by == "all":
-            mine = chosen[slice(*shard(len(chosen), ctx.size, ctx.rank))]
+            own_images = chosen[slice(*shard(len(chosen), ctx.size, ctx.rank))]
         else:
-            mine = chosen if ctx.rank == 0 else chosen[:0]
+            own_images = chosen if ctx.rank == 0 else chosen[:0]
         self.ctx = ctx
         self.count = len(chosen)
-        self.pixels, self.labels = images.held_out_images[mine], images.held_out_labels[mine]
+        self.pixels, self.labels = images.held_out_images[own_images], images.held_out_labels[own_images]
         self.infer = inference(params.inference, model, params.size)
         self.seconds = self.waited = 0.0
-        for length in {min(AT_ONCE, len(mine)), len(mine) % AT_ONCE} - {0}:  # compiled before anything is timed
+        for length in {min(AT_ONCE, len(own_images)), len(own_images) % AT_ONCE} - {
+            0
+        }:  # compiled before anything is timed
             self.infer(self.pixels[:length])
 
     def score(self) -> SganScore:
         """Evaluate the present classifier; the phases are "evaluate" and "wait"."""
-        spent = self.ctx.phase_seconds  # what is added up here is what the phases' events tell
+        spent = self.ctx.phase_seconds  # the same seconds as in the phases' events
         evaluated, waited = spent.get("evaluate", 0.0), spent.get("wait", 0.0)
         with self.ctx.phase("evaluate"):
-            mine = self._mine()
+            own_sums = self._own_sums()
         with self.ctx.phase("wait"):
-            of_all = np.array(self.ctx.comm.allgather(mine))
+            of_all = np.array(self.ctx.comm.allgather(own_sums))
         self.seconds += spent["evaluate"] - evaluated
         self.waited += spent["wait"] - waited
         loss, right, count = of_all.sum(axis=0)
@@ -67,8 +70,8 @@ class SganHeldOut:
             each = of_all[:, 1] / of_all[:, 2]
         return SganScore(float(loss / count), float(right / count), each.tolist())
 
-    def _mine(self) -> NDArray[np.float64]:
-        """The sum of the losses, how many were right and how many there were."""
+    def _own_sums(self) -> NDArray[np.float64]:
+        """The sum of the losses, the number of right answers and the number of images."""
         if not len(self.labels):
             return np.zeros(3)
         starts = range(0, len(self.labels), AT_ONCE)
@@ -79,8 +82,8 @@ class SganHeldOut:
 
 
 def inference(way: str, model: Any, size: int) -> Infer:
-    """How logits are had from the Keras model: by a compiled function, or by a method of the model's own for each
-    batch of images. Keras's `predict` builds a data pipeline for every call; `predict_on_batch` doesn't."""
+    """A function that computes logits with the Keras model: compiled, or by a method of the model for each batch of
+    images. Keras's `predict` builds a data pipeline for every call; `predict_on_batch` doesn't."""
     tf = tensorflow()
     if way == "compiled":
         signature = [tf.TensorSpec([None, None, None], tf.uint8)]
@@ -101,10 +104,10 @@ def inference(way: str, model: Any, size: int) -> Infer:
 
 
 def due(done: int, every: int, unit: str, ranks: int) -> int:
-    """The number of iterations after which the next evaluation is due, where `done` have been made.
+    """The number of iterations after which the next evaluation is due, when `done` have been completed.
 
-    With the unit "images", what is counted are the images that all ranks read, in units of one rank's iterations: so
-    many ranks come to the next evaluation so many times sooner.
+    The unit "images" counts the images of all ranks, in units of one rank's iterations. So n ranks evaluate n times as
+    often per iteration.
     """
     if unit == "iterations":
         return (done // every + 1) * every

@@ -1,29 +1,29 @@
-"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve as both of its heads."""
+"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve both of its heads."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from workshop.engine.data.datasets import CLASSES
-from workshop.engine.data.digits import SIDE
 from workshop.engine.tensorflow import tensorflow
+from workshop.workloads.mnist.data.datasets import CLASSES
+from workshop.workloads.mnist.data.digits import SIDE
 from workshop.workloads.sgan.noise import Noise
 
 RATE = 0.003  # of learning
 LATENT = 32  # random numbers from which a digit is generated
 WIDTHS = (16, 32, 32)  # filters of the discriminator's convolutions for images of 28x28
-FURTHER = 16  # filters of those that larger images get in front of them
+FURTHER = 16  # filters of the additional convolutions for larger images
 INPUT_NOISE, DROPOUT = 0.3, 0.3
-LATENT_DRAW, INPUT, DROPPED = 0, 1, 2  # numbers of the noise's draws; from DROPPED on there is one for each convolution
+LATENT_DRAW, INPUT, DROPPED = 0, 1, 2  # numbers of draws; from DROPPED on, one for each convolution
 
 
 class Discriminator:
-    """Classifies images [n, size, size, 1] from 0 to 1 into ten digits, and tells real ones from generated ones.
+    """Classifies images [n, size, size, 1] from 0 to 1 into ten digits, and separates real from generated ones. `model`
+    is the Keras model for inference: images -> logits [n, 10].
 
-    `model` is the Keras model for inference: images -> logits [n, 10]. There is no batch normalisation: its statistics
-    would be each rank's own. Convolutions with strides halve the image until 4 x 4 are left (Radford et al.,
-    Unsupervised representation learning with deep convolutional generative adversarial networks, arXiv:1511.06434), so
-    that an image of twice the side has one more of them.
+    There is no batch normalisation, because each rank would have its own statistics. Convolutions with strides halve
+    the image down to 4 x 4 (Radford et al., Unsupervised representation learning with deep convolutional generative
+    adversarial networks, arXiv:1511.06434), so an image of twice the side has one more convolution.
     """
 
     def __init__(self, size: int) -> None:
@@ -38,13 +38,13 @@ class Discriminator:
         self.model = tensorflow().keras.Sequential([layers.Input((size, size, 1)), *inner])
 
     def __call__(self, images: Any, noise: Noise) -> Any:
-        """Logits [n, 10] in training: with noise added to the images and with dropout behind each convolution, so that
-        neither few labels nor few images are learned by heart (Salimans et al. add noise at each layer)."""
-        found = images + INPUT_NOISE * noise.normal(INPUT, images.shape[1:])
+        """Logits [n, 10] in training, with noise added to the images and dropout behind each convolution against
+        overfitting to few images and labels (Salimans et al. add noise at each layer)."""
+        hidden = images + INPUT_NOISE * noise.normal(INPUT, images.shape[1:])
         for number, convolution in enumerate(self.convolutions):
-            found = convolution(found)
-            found *= noise.kept(DROPPED + number, found.shape[1:], DROPOUT)
-        return self.head(tensorflow().reshape(found, [found.shape[0], -1]))
+            hidden = convolution(hidden)
+            hidden *= noise.dropout(DROPPED + number, hidden.shape[1:], DROPOUT)
+        return self.head(tensorflow().reshape(hidden, [hidden.shape[0], -1]))
 
 
 def generator(size: int) -> Any:
@@ -60,9 +60,9 @@ def generator(size: int) -> Any:
 
 def optimizer(rate: float, net: Any) -> Any:
     """Adam with the first moment's decay at 0.5, as for GANs since Radford et al., built for a net's weights."""
-    made = tensorflow().keras.optimizers.Adam(rate, beta_1=0.5)
-    made.build(net.trainable_variables)
-    return made
+    adam = tensorflow().keras.optimizers.Adam(rate, beta_1=0.5)
+    adam.build(net.trainable_variables)
+    return adam
 
 
 def further(size: int) -> int:

@@ -1,8 +1,8 @@
-"""Random numbers that belong to examples: drawn from a seed, the step and the example's number among those of all
-ranks. So ranks together draw what one process draws for the union of their batches, and no rank draws for another.
+"""Random numbers of examples, drawn from a seed, the step and the example's number among those of all ranks. So all
+ranks together draw the same numbers as one process with the union of their batches.
 
-The generator is Philox (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011), whose n-th block of four
-numbers is a function of a key and n: an example's numbers begin at a block that its own number tells.
+The generator is Philox (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011). Its n-th block of four
+numbers is a function of a key and n. The example's number determines the first block of an example.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ DRAWS, GROUPS = 64, 4  # at most, of a step
 
 
 class Noise:
-    """The noise of one step. Every draw of it has a number of its own, `what`, below 64.
+    """The noise of one step. Each draw has a number, `what`, below 64.
 
-    `groups` are the examples of this rank's step: for each kind of them the number that its first example has among
-    those of all ranks, which may be a tensor (int64), and how many there are. `step` may be a tensor, too. To be used
-    inside a `tf.function`.
+    `groups` has a pair for each kind of examples in this rank's step: the number of the first example among those of
+    all ranks, which may be a tensor (int64), and the number of examples. `step` may be a tensor, too. To be used inside
+    a `tf.function`.
     """
 
     def __init__(self, seed: int, step: Any, groups: Sequence[tuple[Any, int]]) -> None:
@@ -34,10 +34,10 @@ class Noise:
         """Standard normal numbers, float32 [examples of all groups, *shape]."""
         return self._draw(self.tf.raw_ops.StatelessRandomNormalV2, what, shape)
 
-    def kept(self, what: int, shape: Sequence[int], rate: float) -> Any:
-        """0 with probability `rate`, else 1 / (1 - rate), of the same shape: what dropout multiplies with."""
-        drawn = self._draw(self.tf.raw_ops.StatelessRandomUniformV2, what, shape)
-        return self.tf.cast(drawn >= rate, self.tf.float32) / (1 - rate)
+    def dropout(self, what: int, shape: Sequence[int], rate: float) -> Any:
+        """0 with probability `rate`, else 1 / (1 - rate), of the same shape: the factors of dropout."""
+        uniform = self._draw(self.tf.raw_ops.StatelessRandomUniformV2, what, shape)
+        return self.tf.cast(uniform >= rate, self.tf.float32) / (1 - rate)
 
     def _draw(self, operation: Any, what: int, shape: Sequence[int]) -> Any:
         tf, size = self.tf, math.prod(shape)
@@ -50,6 +50,6 @@ class Noise:
             )
             ahead = tf.cast(tf.cast(first, tf.int64) * blocks, tf.uint64)
             counter += tf.stack([ahead, tf.constant(0, tf.uint64)])
-            drawn = operation(shape=[count, blocks * BLOCK], key=key, counter=counter, alg=PHILOX, dtype=tf.float32)
-            parts.append(tf.reshape(drawn[:, :size], [count, *shape]))
+            values = operation(shape=[count, blocks * BLOCK], key=key, counter=counter, alg=PHILOX, dtype=tf.float32)
+            parts.append(tf.reshape(values[:, :size], [count, *shape]))
         return tf.concat(parts, axis=0) if len(parts) > 1 else parts[0]

@@ -9,6 +9,7 @@ from typing import Any
 from workshop.extension import Panel
 from workshop.report.cards import Card, line, picture, pictures, words
 from workshop.report.snapshot import Snapshot
+from workshop.training import panels as training_panels
 
 GENERATED = "generated.json"
 ABOUT = (
@@ -17,18 +18,18 @@ ABOUT = (
 
 
 def generated(snapshot: Snapshot) -> list[Card]:
-    """The newest digits that the run has kept, with the classifier's reading where it tells one."""
+    """The newest digits of the run, with the classifier's label if the run has stored it."""
     if GENERATED not in snapshot.artifacts:
         return []
-    made: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
-    if not made:
+    digits: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
+    if not digits:
         return []
-    shown = [picture(f"data:image/png;base64,{one['png']}", _reading(one.get("label"))) for one in made]
-    return [Card("generated", "Generated digits", (words(line(ABOUT, tone="about")), pictures(shown, small=True)))]
+    images = [picture(f"data:image/png;base64,{digit['png']}", _reading(digit.get("label"))) for digit in digits]
+    return [Card("generated", "Generated digits", (words(line(ABOUT, tone="about")), pictures(images, small=True)))]
 
 
 def _reading(label: Any) -> str:
     return "generated" if label is None else str(label)
 
 
-PANELS = (Panel("generated", generated, lambda snapshot: snapshot.version(GENERATED)),)
+PANELS = (Panel("generated", generated, lambda snapshot: snapshot.version(GENERATED)), *training_panels.PANELS)

@@ -1,9 +1,9 @@
-"""Which images have labels, and what every rank reads in which step: pure functions of a seed, the same on all ranks.
+"""The images with labels, and the images that each rank reads in a step: pure functions of a seed, equal on all ranks.
 
-A step of all ranks together reads the next `batch * ranks` unlabelled images of a long row of shuffled passes over all
-of them; each rank takes its part of these. So what all ranks read together is what one rank with a batch so much larger
-reads, and training on them gives the same weights. The labelled images go on in a row of their own, half as many in a
-step (so the same holds for them where a rank's batch is even, which its half is then, too).
+A step of all ranks reads the next `batch * ranks` unlabelled images of a sequence of shuffled passes over all of them,
+and each rank takes its part. So all ranks together read the same images as one rank with a batch of that size, and
+training gives the same weights. The labelled images have their own sequence, with half as many in a step. (The same
+holds for them if a rank's batch is even.)
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.datasets import CLASSES
-from workshop.engine.data.images import Images
 from workshop.engine.data.shards import order
+from workshop.workloads.mnist.data.datasets import CLASSES
+from workshop.workloads.mnist.data.images import Images
 
 if TYPE_CHECKING:
     from workshop.workloads.sgan import SganParams
@@ -39,11 +39,11 @@ class ImageOrder:
         """The numbers of the images that a rank takes in a step, int64 [batch], 0 to count - 1."""
         at = (step * self.size + rank) * self.batch + np.arange(self.batch)
         rounds, places = np.divmod(at, self.count)
-        found = np.empty(self.batch, np.int64)
+        numbers = np.empty(self.batch, np.int64)
         for number in np.unique(rounds):
-            mine = rounds == number
-            found[mine] = _shuffled(self.count, (*self.seed, int(number)))[places[mine]]
-        return found
+            in_round = rounds == number
+            numbers[in_round] = _shuffled(self.count, (*self.seed, int(number)))[places[in_round]]
+        return numbers
 
 
 @lru_cache(maxsize=8)
@@ -53,8 +53,7 @@ def _shuffled(count: int, seed: tuple[int, ...]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class LabelPlan:
-    """Which images are `labelled` and `unlabelled` (numbers among those to train on, int64 [n]), and how they are
-    read."""
+    """The `labelled` and `unlabelled` images (their numbers among the training images, int64 [n]), and their order."""
 
     labelled: NDArray[np.int64]
     unlabelled: NDArray[np.int64]
@@ -96,18 +95,18 @@ def labelled_batch(batch: int) -> int:
 
 
 def check(params: SganParams, images: Images, size: int) -> None:
-    """See that the images are enough for the params on `size` ranks. Raises BadInput."""
-    made = plan(params, images.train_labels, size)
-    left, several = len(made.unlabelled), size > 1
-    most = left // size
+    """Check that there are enough images for the params on `size` ranks. Raises BadInput."""
+    training_plan = plan(params, images.train_labels, size)
+    unlabelled, several = len(training_plan.unlabelled), size > 1
+    most = unlabelled // size
     if params.method == "sgan" and most < 1:
         raise BadInput(
-            f"labels is {params.labels}, which leaves {left} of the {len(images.train_labels)} images without a label, "
-            f"too few for {size} rank{'s' * several}; take fewer {'ranks or ' * several}labels."
+            f"labels is {params.labels}, which leaves {unlabelled} of the {len(images.train_labels)} images "
+            f"without a label, too few for {size} rank{'s' * several}; take fewer {'ranks or ' * several}labels."
         )
     if params.method == "sgan" and params.batch > most:
         raise BadInput(
-            f"batch is {params.batch}, but of the {left} unlabelled images a rank's share is only {most}; "
+            f"batch is {params.batch}, but of the {unlabelled} unlabelled images a rank's share is only {most}; "
             f"take a batch of at most {most}{', or fewer ranks' * several}."
         )
     held_out = len(images.held_out_labels)

@@ -1,17 +1,17 @@
-"""The workload: what a rank does in a run, from the images to the metrics."""
+"""The workload: the work of a rank in a run, from the images to the metrics."""
 
 from __future__ import annotations
 
 import json
 import math
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
 
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.engine.data import images
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import rates, report, training_run
 from workshop.engine.training.exchange import Exchange
@@ -19,13 +19,16 @@ from workshop.engine.training.loop import Loop, Step, StepInput
 from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import digest, spread
+from workshop.workloads.mnist.data import images
+from workshop.workloads.mnist.data.datasets import CLASSES
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan import step as steps
 from workshop.workloads.sgan.heldout import SganHeldOut, SganScore, due
-from workshop.workloads.sgan.models import CLASSES, RATE, Discriminator, generator, optimizer
+from workshop.workloads.sgan.models import RATE, Discriminator, generator, optimizer
 from workshop.workloads.sgan.pictures import generated
 from workshop.workloads.sgan.plan import plan
 
+T = TypeVar("T")
 DIVERGED = 10 * math.log(CLASSES)  # a mean loss ten times that of guessing: it won't come back
 COOLING = 0.5  # share of the training after which the learning rate falls
 PICTURES = 8  # evaluations between two times that generated digits are kept
@@ -45,11 +48,11 @@ def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
 
 
 class SganTraining:
-    """One rank's training: two nets, or the classifier alone, and its images. All methods are collective."""
+    """One rank's training of two nets, or of the classifier alone. All methods are collective."""
 
     def __init__(self, ctx: RankContext, params: SganParams, exchange: Exchange, on_trace: OnTrace) -> None:
         tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
+        tf.keras.utils.clear_session()  # remains of an earlier run in this process
         # Ranks draw weights of their own, as processes do that don't know of each other.
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
         self.ctx, self.params, self.exchange = ctx, params, exchange
@@ -63,14 +66,14 @@ class SganTraining:
         self.optimizers = [optimizer(self.rate, net) for net in nets]
         self.spread_before = spread(ctx.comm, self.variables)
         exchange.broadcast(self.variables)
-        for one in self.optimizers:
-            exchange.broadcast(one.variables)
+        for net_optimizer in self.optimizers:
+            exchange.broadcast(net_optimizer.variables)
         curves = steps.CURVES if self.generator else steps.SUPERVISED_CURVES
-        self.telling = StepReporter(ctx, curves=curves, sums=steps.TOLD)
+        self.reporter = StepReporter(ctx, curves=curves, sums=steps.SUMS_COUNT)
         self.loop = Loop(
             ctx,
             self._step(),
-            self.telling,
+            self.reporter,
             total=params.iterations,
             most=params.iterations,
             pace=params.pace,
@@ -86,44 +89,45 @@ class SganTraining:
         self.diverged = False
 
     def _step(self) -> Step:
-        given = (self.optimizers, self.exchange, self.params.seed, self.params.size)
+        common = (self.optimizers, self.exchange, self.params.seed, self.params.size)
         if self.generator is None:
-            return steps.supervised(self.discriminator, *given)
-        return steps.adversarial(self.discriminator, self.generator, *given)
+            return steps.supervised(self.discriminator, *common)
+        return steps.adversarial(self.discriminator, self.generator, *common)
 
     def _set_rate(self, number: int) -> None:
-        """Set both nets' learning rate for a step; it falls to nothing in the second half."""
-        wanted = rates.cooled(self.rate, COOLING, number / self.params.iterations)
-        if wanted != self._rate_now:
-            self._rate_now = wanted
-            for one in self.optimizers:
-                one.learning_rate = wanted
+        """Set both nets' learning rate for a step; it falls to zero in the second half."""
+        rate = rates.cooled(self.rate, COOLING, number / self.params.iterations)
+        if rate != self._rate_now:
+            self._rate_now = rate
+            for net_optimizer in self.optimizers:
+                net_optimizer.learning_rate = rate
 
     _rate_now = math.nan
 
     def _give(self, number: int) -> StepInput:
-        """The data of a step, numbered over the whole run."""
+        """The data of a step; steps are numbered over the whole run."""
         tf, rank = tensorflow(), self.ctx.rank
         labelled, unlabelled = self.plan.take(number, rank)
         pixels, labels = self.images.train_images, self.images.train_labels
-        given = [tf.constant(pixels[labelled]), tf.constant(labels[labelled].astype(np.int32))]
+        tensors = [tf.constant(pixels[labelled]), tf.constant(labels[labelled].astype(np.int32))]
         if self.generator is not None:
-            given.append(tf.constant(pixels[unlabelled]))
+            tensors.append(tf.constant(pixels[unlabelled]))
         numbers = np.array([number, rank * self.plan.labelled_row.batch, rank * self.plan.unlabelled_row.batch])
-        return StepInput((*given, tf.constant(numbers)), len(labelled) + len(unlabelled))
+        return StepInput((*tensors, tf.constant(numbers)), len(labelled) + len(unlabelled))
+
+    @staticmethod
+    def _from(done: int, function: Callable[[int], T], number: int) -> T:
+        """Call a function with a step's number in the whole run."""
+        return function(done + number)
 
     def train(self) -> None:
-        """Train until all iterations are done, a stop is asked for, or a loss has grown beyond all bounds."""
+        """Train until all iterations are done, a stop is requested, or the loss diverges."""
         params, loop = self.params, self.loop
         while not loop.over and not self.diverged:
             done = loop.done
             until = min(due(done, params.evaluate_every, params.evaluate_unit, self.ctx.size), params.iterations)
-            loop.take(
-                until - done,
-                lambda number, done=done: self._give(done + number),
-                lambda number, done=done: self._set_rate(done + number),
-            )
-            means = self.telling.means
+            loop.take(until - done, partial(self._from, done, self._give), partial(self._from, done, self._set_rate))
+            means = self.reporter.means
             self.diverged = not means["loss"] < DIVERGED or not all(map(math.isfinite, means.values()))
             if not loop.stopped:
                 self._evaluate()
@@ -144,29 +148,29 @@ class SganTraining:
             self._keep_pictures()
 
     def _keep_pictures(self) -> None:
-        """What the generator makes now, kept by rank 0 while the others wait: their next step is not to look late. Of a
-        generator that has gone astray there is nothing to see."""
+        """Store the generator's digits on rank 0 while the others wait, so that rank 0 isn't late in the next step.
+        Nothing is stored after divergence."""
         if self.generator is None or self.diverged:
             return
         began = time.perf_counter()
         if self.ctx.rank == 0:
-            shown = generated(self.generator, self.discriminator.model)
-            self.ctx.artifact("generated.json", json.dumps(shown).encode(), "application/json")
+            digits = generated(self.generator, self.discriminator.model)
+            self.ctx.artifact("generated.json", json.dumps(digits).encode(), "application/json")
         self.ctx.comm.Barrier()
         self.seconds["pictures"] += time.perf_counter() - began
 
     def conditions(self) -> dict[str, Any]:
         """The metrics that are known before the first step."""
-        params, made = self.params, self.plan
+        params, training_plan = self.params, self.plan
         nets = {"classifier": self.discriminator.model, "generator": self.generator}
         return {
             "data": self.images.words,
             "data_digest": self.images.digest,
             "train_images": len(self.images.train_labels),
             "held_out_images": self.held_out.count,
-            "labelled_images": len(made.labelled),
-            "unlabelled_images": 0 if made.supervised else len(made.unlabelled),
-            "labelled_batch": made.labelled_row.batch,
+            "labelled_images": len(training_plan.labelled),
+            "unlabelled_images": 0 if training_plan.supervised else len(training_plan.unlabelled),
+            "labelled_batch": training_plan.labelled_row.batch,
             "method": params.method,
             "parameters": sum(int(net.count_params()) for net in nets.values() if net is not None),
             "target": params.target,
@@ -175,10 +179,10 @@ class SganTraining:
         }
 
     def finish(self) -> dict[str, Any]:
-        """What the nets came to; artifacts of the end. The same on all ranks."""
+        """The final metrics, equal on all ranks, and the final artifacts."""
         ctx, score, loop = self.ctx, self.score, self.loop
         self._keep_pictures()
-        means = self.telling.means
+        means = self.reporter.means
         metrics: dict[str, Any] = {
             "iterations": loop.done,
             "diverged": self.diverged,

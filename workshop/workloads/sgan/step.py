@@ -1,11 +1,11 @@
-"""One step of semi-supervised adversarial training, compiled: both nets' gradients from one forward pass, one exchange
-of all of them, both updates.
+"""One compiled step of semi-supervised adversarial training: one forward pass for both nets' gradients, one exchange of
+all gradients, both updates.
 
 The formulas are those of Salimans et al., Improved techniques for training GANs, arXiv:1606.03498, section 5. The
-discriminator has no output for "generated": of the ten logits l(x), one may be subtracted from all without changing the
-softmax, so that an eleventh can be fixed to 0, and the probability that x is real is D(x) = Z(x) / (Z(x) + 1) with
-Z(x) = sum of exp l(x). So both heads share all layers and all weights, and what the unlabelled images teach one of them
-reaches the other; a head of its own would share the layers in front of it only.
+discriminator has no output for "generated": subtracting a constant from all logits l(x) doesn't change the softmax, so
+the eleventh logit can be fixed to 0. The probability that x is real is then D(x) = Z(x) / (Z(x) + 1) with Z(x) = sum of
+exp l(x). So both heads share all layers and all weights, and each head learns from the other's images. A separate head
+would share only the layers below it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
 from workshop.workloads.sgan.noise import Noise
 from workshop.workloads.sgan.pictures import as_inputs
 
-# What a step tells: a rank's mean losses (1 each, so that ranks count alike), labelled images and how many were right.
-LOSS, GENERATOR_LOSS, ONE, RIGHT, LABELLED = range(SUMS, SUMS + 5)
-TOLD = 5
+# Sums of a step: a rank's mean losses, steps (1 each), right answers and labelled images.
+LOSS, GENERATOR_LOSS, STEPS, RIGHT, LABELLED = range(SUMS, SUMS + 5)
+SUMS_COUNT = 5
 CURVES: Mapping[str, StepCurve] = {
-    "loss": StepCurve(LOSS, ONE),
+    "loss": StepCurve(LOSS, STEPS),
     "accuracy": StepCurve(RIGHT, LABELLED),
-    "generator loss": StepCurve(GENERATOR_LOSS, ONE),
+    "generator loss": StepCurve(GENERATOR_LOSS, STEPS),
 }
 SUPERVISED_CURVES = {name: CURVES[name] for name in ("loss", "accuracy")}
 ENTROPY = 1.0  # weight of the unlabelled images' entropy
@@ -47,27 +47,27 @@ def adversarial(
     the mean over all.
     """
     tf = tensorflow()
-    ours, theirs = discriminator.model.trainable_variables, generator.trainable_variables
+    ours, generator_variables = discriminator.model.trainable_variables, generator.trainable_variables
 
     def update(averaged: list[Any]) -> None:
         optimizers[0].apply(averaged[: len(ours)], ours)
-        optimizers[1].apply(averaged[len(ours) :], theirs)
+        optimizers[1].apply(averaged[len(ours) :], generator_variables)
 
     def step(labelled: Any, labels: Any, unlabelled: Any, numbers: Any) -> Any:
-        known, real = labelled.shape[0], unlabelled.shape[0]
-        noise = Noise(seed, numbers[0], [(numbers[1], known), (numbers[2], real), (numbers[2], real)])
+        labelled_count, real = labelled.shape[0], unlabelled.shape[0]
+        noise = Noise(seed, numbers[0], [(numbers[1], labelled_count), (numbers[2], real), (numbers[2], real)])
         latent = Noise(seed, numbers[0], [(numbers[2], real)]).normal(LATENT_DRAW, [LATENT])
         with tf.GradientTape(persistent=True) as tape:
-            made = generator(latent, training=True)
-            images = tf.concat([as_inputs(labelled, size), as_inputs(unlabelled, size), made], axis=0)
-            of_known, of_real, of_made = tf.split(discriminator(images, noise), [known, real, real])
+            generated = generator(latent, training=True)
+            images = tf.concat([as_inputs(labelled, size), as_inputs(unlabelled, size), generated], axis=0)
+            of_known, of_real, of_made = tf.split(discriminator(images, noise), [labelled_count, real, real])
             weight = ENTROPY * tf.minimum(tf.cast(numbers[0], tf.float32) / RAMP, 1)
             loss = cross_entropy(labels, of_known) + unsupervised(of_real, of_made) + weight * entropy(of_real)
             generator_loss = deceiving(of_made)
-        gradients = tape.gradient(loss, [one.value for one in ours])
-        gradients += tape.gradient(generator_loss, [one.value for one in theirs])
-        times = exchanged(exchange, gradients, [*ours, *theirs], update)
-        return _told(times, loss, labels, of_known, generator_loss)
+        gradients = tape.gradient(loss, [variable.value for variable in ours])
+        gradients += tape.gradient(generator_loss, [variable.value for variable in generator_variables])
+        times = exchanged(exchange, gradients, [*ours, *generator_variables], update)
+        return _step_sums(times, loss, labels, of_known, generator_loss)
 
     return _compiled(step)
 
@@ -85,9 +85,9 @@ def supervised(
             noise = Noise(seed, numbers[0], [(numbers[1], labelled.shape[0])])
             logits = discriminator(as_inputs(labelled, size), noise)
             loss = cross_entropy(labels, logits)
-        gradients = tape.gradient(loss, [one.value for one in variables])
+        gradients = tape.gradient(loss, [variable.value for variable in variables])
         times = exchanged(exchange, gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
-        return _told(times, loss, labels, logits)
+        return _step_sums(times, loss, labels, logits)
 
     return _compiled(step)
 
@@ -98,14 +98,14 @@ def cross_entropy(labels: Any, logits: Any) -> Any:
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
 
 
-def unsupervised(real: Any, made: Any) -> Any:
+def unsupervised(real: Any, generated: Any) -> Any:
     """- log D of real images and - log (1 - D) of generated ones, from their logits, each averaged, then their mean.
 
     With z = log Z, the logsumexp of the logits, - log D = softplus(-z) and - log (1 - D) = softplus(z).
     """
     tf = tensorflow()
-    real, made = tf.reduce_logsumexp(real, axis=1), tf.reduce_logsumexp(made, axis=1)
-    return (tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(made))) / 2
+    real, generated = tf.reduce_logsumexp(real, axis=1), tf.reduce_logsumexp(generated, axis=1)
+    return (tf.reduce_mean(tf.nn.softplus(-real)) + tf.reduce_mean(tf.nn.softplus(generated))) / 2
 
 
 def entropy(logits: Any) -> Any:
@@ -116,7 +116,7 @@ def entropy(logits: Any) -> Any:
     return -tf.reduce_mean(tf.reduce_sum(tf.nn.softmax(logits) * tf.nn.log_softmax(logits), axis=1))
 
 
-def deceiving(made: Any) -> Any:
+def deceiving(generated: Any) -> Any:
     """The generator's loss, - log D of generated images, averaged (Goodfellow et al., Generative adversarial nets,
     arXiv:1406.2661, section 3: the one whose gradient doesn't vanish where the discriminator is sure).
 
@@ -125,15 +125,15 @@ def deceiving(made: Any) -> Any:
     first. This one does, and the classifier is as good with it.
     """
     tf = tensorflow()
-    return tf.reduce_mean(tf.nn.softplus(-tf.reduce_logsumexp(made, axis=1)))
+    return tf.reduce_mean(tf.nn.softplus(-tf.reduce_logsumexp(generated, axis=1)))
 
 
-def _told(times: tuple[Any, Any], loss: Any, labels: Any, logits: Any, generator_loss: Any = 0.0) -> Any:
-    """What a step returns."""
+def _step_sums(times: tuple[Any, Any], loss: Any, labels: Any, logits: Any, generator_loss: Any = 0.0) -> Any:
+    """The returned tensor of a step: times and sums."""
     tf = tensorflow()
     right = tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels)
     sums = (loss, generator_loss, 1.0, tf.reduce_sum(tf.cast(right, tf.float64)), labels.shape[0])
-    return tf.stack([*times, *(tf.cast(one, tf.float64) for one in sums)])
+    return tf.stack([*times, *(tf.cast(total, tf.float64) for total in sums)])
 
 
 def _compiled(step: Any) -> Step:

@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.communication.compression import BLOCK, LEVELS, EightBit, Feedback, TopK, Whole, codec
+from workshop.workloads.federated.communication.compression import (
+    BLOCK,
+    LEVELS,
+    EightBit,
+    Feedback,
+    TopK,
+    Uncompressed,
+    codec,
+)
 
 SMALLEST = 1e-30  # of numbers that are not 0: a scale has to be a normal number in float32
 VALUES = st.floats(-1e6, 1e6, width=32).filter(lambda value: value == 0 or abs(value) > SMALLEST)
@@ -107,7 +115,7 @@ def test_what_was_sent_and_what_is_left_add_up_to_all_updates(length, keep, roun
         update = stream.randn(length).astype(np.float32)
         total += update
         came += one.decode(memory.encode(3, update, stream))
-    np.testing.assert_allclose(came + memory.left[3], total, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(came + memory.remainders[3], total, rtol=0, atol=1e-5)
 
 
 def test_with_what_was_left_every_value_is_sent_some_time():
@@ -124,11 +132,11 @@ def test_institutions_have_memories_of_their_own():
     memory = Feedback(TopK(2, 0.5))
     memory.encode(0, np.array([3, 1], np.float32), chance())
     memory.encode(1, np.array([5, 7], np.float32), chance())
-    assert {one: left.tolist() for one, left in memory.left.items()} == {0: [0, 1], 1: [5, 0]}
+    assert {one: left.tolist() for one, left in memory.remainders.items()} == {0: [0, 1], 1: [5, 0]}
 
 
 @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize("one", [Whole(), TopK(600, 0.01), EightBit(600)])
+@pytest.mark.parametrize("one", [Uncompressed(), TopK(600, 0.01), EightBit(600)])
 def test_what_is_no_number_stays_none_and_is_forgotten(one, wrong):
     update = np.ones(600, np.float32)
     update[413] = wrong

@@ -251,8 +251,8 @@ def test_updates_that_are_too_many_to_keep_are_added_up_as_they_come(monkeypatch
     """With the same result, in a world of one; how far they are from each other is then told for all together only."""
     kept, _, _ = sender(MPI.COMM_SELF, {"compression": "8bit", "silent": 1})
     before = kept(1, CHOSEN[1])
-    monkeypatch.setattr(transmission, "KEPT", 0)
-    monkeypatch.setattr(aggregation, "KEPT", 0)
+    monkeypatch.setattr(transmission, "MEMORY_LIMIT", 0)
+    monkeypatch.setattr(aggregation, "MEMORY_LIMIT", 0)
     passing, way, _ = sender(MPI.COMM_SELF, {"compression": "8bit", "silent": 1})
     after = passing(1, CHOSEN[1])
     assert after.update.tobytes() == before.update.tobytes()

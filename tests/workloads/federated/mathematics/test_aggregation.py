@@ -130,7 +130,7 @@ def test_the_rule_that_was_asked_for_is_taken(values, expected):
 
 def test_updates_are_forgotten_as_they_arrive_where_they_would_be_too_large_to_keep(monkeypatch):
     kept = combined(FIVE, COUNTS, asked())
-    monkeypatch.setattr(aggregation, "KEPT", 4 * 3 * 4)
+    monkeypatch.setattr(aggregation, "MEMORY_LIMIT", 4 * 3 * 4)
     found = combined(((one, update) for one, update in FIVE.items()), COUNTS, asked())
     assert np.array_equal(found.update, kept.update)
     assert found.drift.relative == kept.drift.relative

@@ -45,11 +45,11 @@ def test_every_image_belongs_to_one_institution(kind, institutions, count, seed,
         return
     whole = np.concatenate([dealt.all_of(one) for one in range(institutions)])
     assert len(set(whole.tolist())) == len(whole) == min(limit or count, count)
-    assert all(len(part) > 0 for part in (*dealt.train, *dealt.own))
+    assert all(len(part) > 0 for part in (*dealt.train, *dealt.validation))
     again = partition(params, labels(count))
     for one in range(institutions):
         assert again.train[one].tolist() == dealt.train[one].tolist()
-        assert again.own[one].tolist() == dealt.own[one].tolist()
+        assert again.validation[one].tolist() == dealt.validation[one].tolist()
 
 
 def test_another_seed_deals_otherwise():
@@ -98,7 +98,7 @@ def test_unequal_sizes_follow_zipf():
 
 def test_what_is_kept_to_validate_with_is_the_share_asked_for():
     dealt = partition(asked(partition="iid", validation=0.25), labels(400))
-    assert [len(part) for part in dealt.own] == [25] * 4
+    assert [len(part) for part in dealt.validation] == [25] * 4
     assert [len(part) for part in dealt.train] == [75] * 4
 
 

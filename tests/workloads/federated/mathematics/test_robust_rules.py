@@ -48,16 +48,18 @@ def test_how_far_each_lies_from_the_others_is_the_median_of_its_distances(given_
     wide = np.array(given_updates, np.float64)
     distances = cdist(wide, wide)
     expected = [np.median(np.delete(row, one)) for one, row in enumerate(distances)]
-    np.testing.assert_allclose(aggregation.apart(given_updates), expected, rtol=1e-6, atol=1e-3)
+    np.testing.assert_allclose(aggregation.median_distances(given_updates), expected, rtol=1e-6, atol=1e-3)
 
 
 def test_values_are_taken_block_by_block(monkeypatch):
     stream = np.random.default_rng(0)
     whole = list(stream.normal(size=(5, 103)).astype(np.float32))
-    expected = aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.apart(whole)
+    expected = aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.median_distances(whole)
     monkeypatch.setattr(aggregation, "BLOCK", 10)
     for found, other in zip(
-        (aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.apart(whole)), expected, strict=True
+        (aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.median_distances(whole)),
+        expected,
+        strict=True,
     ):
         np.testing.assert_allclose(found, other, rtol=1e-12)
 

@@ -76,7 +76,7 @@ def test_two_institutions_have_one_seed_in_a_round_and_others_none_of_it():
 @pytest.mark.parametrize("key", [0, 1, PRIME - 1, PRIME])
 def test_a_key_that_makes_no_secret_is_refused(key):
     with pytest.raises(
-        WorkshopError, match="The public key that institution 1 was given of institution 2 is none"
+        WorkshopError, match="The public key of institution 2 that institution 1 got is not in the agreed group"
     ) as no:
         Member(0, 12345).meet({1: key.to_bytes(256, "big")})
     assert "\n" not in str(no.value)

@@ -61,7 +61,7 @@ def test_epsilon_by_round_with_what_it_does_not_cover(store: Store, session: Ses
     assert values["gradients clipped, last round"] == "80 %"
     assert (values["noise"], values["clip"], values["delta"]) == ("1.5 x clip", "0.5", "1e-05")
     assert part(card, "table")["rows"] == [["1", "2"], ["2", "3"], ["3", "4"]]
-    assert "told without noise" in card.parts[-1]["lines"][0]["text"]
+    assert "have no noise" in card.parts[-1]["lines"][0]["text"]
 
 
 def test_without_noise_there_is_no_epsilon(store: Store, session: SessionRecord) -> None:

@@ -92,7 +92,7 @@ def test_runs_that_have_sent_nothing_have_none_of_it(store: Store, session: Sess
 
 def test_it_is_on_the_page_and_beside_other_runs(store: Store, session: SessionRecord) -> None:
     snapshot = Snapshot(store, begun(store, session, {"sending": TOLD}))
-    PREDICTIONS.of(snapshot.run)
+    PREDICTIONS.lookup(snapshot.run)
     PREDICTIONS.settle()
     assert "seen" in {card.name for panel in panels(snapshot) for card in panel.show(snapshot)}
     assert "seen" in {card.name for card in side_by_side(snapshot)}

@@ -11,7 +11,8 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.workloads.federated.study.plan import KIND, WaysStudy, plan
+from workshop.study.trials import Plan
+from workshop.workloads.federated.study.plan import KIND, plan
 from workshop.workloads.federated.study.results import ON, WAYS, names
 
 SETTINGS = {"data": "digits", "rounds": 4, "partition": "label", "model": "dense"}
@@ -26,7 +27,7 @@ CAME: Sequence[Mapping[str, tuple[float, float]]] = (
 ROUNDS = (0.25, 0.5, 0.75, 1.0)  # of what a way comes to, by round
 
 
-def wanted(seeds: int = 5, **settings: Any) -> WaysStudy:
+def wanted(seeds: int = 5, **settings: Any) -> Plan:
     return plan(workload("federated"), {**SETTINGS, **settings}, Placement(ranks=2), seeds)
 
 

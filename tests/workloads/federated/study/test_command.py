@@ -62,11 +62,9 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
         assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
         assert "Verdict:" in shown.stdout and "Next:" in shown.stdout and "10:12598" in shown.stdout
     lines = [" ".join(line.split()) for line in workshop("study", "show", "1").stdout.splitlines()]
-    assert "mean 92.0 94.2 42.0 91.2 94.2 96.4" in lines
-    assert "± sd 1.6 0.8 3.2 1.3 0.8 1.1" in lines
-    assert "seed 4 91.0 94.0 46.0 90.0 93.0 96.0" in lines
-    assert "federated - alone held-out +50.0 ± 1.9 +120.2 ± 8.5 % 5 of 5 6 %" in lines
-    assert any(line.startswith("OpenFL, run 6 (seed 3): held-out images 92.5 %") for line in lines)
+    assert any(line.endswith("92.0 ± 1.6 % 91.2 ± 1.3 %") for line in lines), lines
+    assert any(line.endswith("91.0 % 94.0 % 46.0 % 90.0 % 93.0 % 96.0 %") for line in lines), lines
+    assert any("+50.0 ± 1.9" in line and "+120.2 ± 8.5 %" in line for line in lines), lines
 
 
 @pytest.mark.real

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from workshop.report.figures import theme
-from workshop.workloads.federated.study.figures import COLOURS, NOW, WayCurve, by_seed, lines
+from workshop.workloads.federated.study.cards import COLOURS, NOW, WayCurve, by_seed, lines
 from workshop.workloads.federated.study.results import Band
 
 FEDERATED = WayCurve(

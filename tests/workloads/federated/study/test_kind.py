@@ -14,9 +14,10 @@ from workshop.core.documents import finite
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import kinds
+from workshop.study.estimate import remaining_work, seconds_each
 from workshop.study.kinds import Sofar, read, report
-from workshop.workloads.federated.study import guesses
-from workshop.workloads.federated.study.kind import WaysReport, columns, seconds
+from workshop.workloads.federated.study import kind as guesses
+from workshop.workloads.federated.study.kind import WaysReport, columns
 
 
 @pytest.fixture
@@ -122,12 +123,12 @@ def test_before_the_first_end_the_run_that_goes_on_is_there_by_round(store: Stor
     assert after is not None and max(after.curves["centralised", "own"]) == 3
     store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0]))
     ended = found(store, study.id)
-    assert ended.now is None and [one.seed for one in ended.found] == [0]
+    assert ended.now is None and [one.seed for one in ended.seeds] == [0]
 
 
 def test_what_failed_is_named_and_the_others_count(store: Store, session: SessionRecord) -> None:
     told = found(store, seed.study(store, session, failing=(2, 3)).id)
-    assert [one.seed for one in told.found] == [0, 3, 4]
+    assert [one.seed for one in told.seeds] == [0, 3, 4]
     assert "Seeds 1 and 2 failed: MemoryError: <b>out</b> of it." in told.verdict["why"]
     assert [trial["status"] for trial in told.as_json()["trials"]].count("failed") == 2
     none = found(store, seed.study(store, session, came=seed.CAME[:1], failing=(1,)).id)
@@ -144,7 +145,7 @@ def test_runs_that_told_something_else_don_t_count(
     study = seed.study(store, session, ended=0, came=seed.CAME[:1])
     run = seed.begin(store, session, study.id, 1)
     store.finish(run.id, "completed", metrics=broken)
-    assert found(store, study.id).found == []
+    assert found(store, study.id).seeds == []
     assert "alone_held_out" not in columns(store.run(run.id))
 
 
@@ -162,15 +163,15 @@ def test_real_federations_with_the_same_settings_stand_beside(store: Store, sess
 
 def test_how_long_it_will_take(store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, ended=0)
-    trials, runs = read(store, study.id)
-    left, why = seconds(store, Sofar(study, trials, runs))
-    assert left == 5 * 30 and "a guess" in why
+    ahead = remaining_work(store, Sofar(study, *read(store, study.id)))
+    assert ahead.seconds == 5 * 30 and "a guess" in ahead.why
     run = seed.end(store, session, study.id, 1)
-    trials, runs = read(store, study.id)
-    left, why = seconds(store, Sofar(study, trials, runs))
-    ended = store.run(run)
-    assert ended.finished_at is not None
-    assert left == pytest.approx(4 * (ended.finished_at - ended.queued_at)) and why == "as those before"
+    ahead, ended = remaining_work(store, Sofar(study, *read(store, study.id))), store.run(run)
+    assert ended.finished_at is not None and ended.started_at is not None
+    assert ahead.seconds == pytest.approx(4 * (ended.finished_at - ended.started_at))
+    assert ahead.why == "as its own runs took"
+    each, why = seconds_each(store, study.workload, {**study.description["params"], "seed": 77})
+    assert each == pytest.approx(ended.finished_at - ended.started_at) and why.endswith("as its last run took")
 
 
 def test_its_title_and_that_it_needs_no_machine_for_itself(store: Store, session: SessionRecord) -> None:

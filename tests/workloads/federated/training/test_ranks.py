@@ -12,11 +12,11 @@ from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
-from workshop.engine.data import images
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.mathematics.partition import partition
 from workshop.workloads.federated.mathematics.sampling import batches, participants
+from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import as_inputs
 
 pytestmark = pytest.mark.real

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from workshop.workloads.sgan.study.memory import FEWEST, growth, line
+from workshop.workloads.sgan.study.verdicts import FEWEST, growth, line
 
 MB = 1e6
 

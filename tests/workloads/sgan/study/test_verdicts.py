@@ -17,19 +17,16 @@ from workshop.core.documents import finite
 from workshop.core.placement import Placement
 from workshop.report import html
 from workshop.store.store import Store
-from workshop.study import kinds
+from workshop.study import kinds, runner
 from workshop.study.cards import cards
-from workshop.study.guided import plan
-from workshop.study.guided.guesses import Answer, right
+from workshop.study.guided.guesses import Answer, answer, ask, right
 from workshop.study.guided.guide import Events
 from workshop.study.guided.kind import GuidedReport
-from workshop.study.guided.questions import answer, ask
 from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.guided.terminal import show_guided
+from workshop.study.terminal import show_study
 from workshop.workloads.sgan.study.cards import step_cards
 from workshop.workloads.sgan.study.guide import GUIDE
-from workshop.workloads.sgan.study.memory import Growth, growth
-from workshop.workloads.sgan.study.verdicts import judge
+from workshop.workloads.sgan.study.verdicts import Growth, growth, judge
 
 NOTHING: Events = {"memory": {}}  # that runs told while they went on
 
@@ -225,7 +222,7 @@ def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixtur
         for key in GUIDE.keys:
             (card, _) = step_cards(report, key)
             assert GUIDE.source in str(card.parts[-1]), "the article's figures stand beside one's own"
-        show_guided(report)
+        show_study(report)
         assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
     names = [card.name for card in cards(full)]
     assert names[:3] == ["verdict", "step-a", "cells-a"] and names[-1] == "runs" and len(set(names)) == len(names)
@@ -233,7 +230,7 @@ def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixtur
 
 def test_a_step_that_fails_entirely_says_so(store: Store) -> None:
     session = seed.session(store)
-    made = plan.begin(store, world.setting(steps="b"))
+    made = runner.begin(store, world.setting(steps="b"))
     store.take_study(made.id, "seed")
     store.add_trials(made.id, "seed", world.wanted(store, made.id))
     for trial in store.trials(made.id):

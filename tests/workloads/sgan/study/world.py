@@ -11,8 +11,9 @@ from tests.report.analysis import cases
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.guided.plan import Setting, begin, plan
-from workshop.study.guided.trials import more
+from workshop.study import runner
+from workshop.study.guided.kind import more
+from workshop.study.guided.plan import Setting, plan
 from workshop.study.kinds import Sofar, read
 from workshop.workloads.sgan.study.guide import GUIDE
 
@@ -123,7 +124,7 @@ def study(
     store: Store, session: SessionRecord, steps: str = GUIDE.keys, of: Setting | None = None, ended: int | None = None
 ) -> StudyRecord:
     """A guided study in a store, of which these steps have been run; or only its first `ended` trials."""
-    made = begin(store, of or setting(steps=steps))
+    made = runner.begin(store, of or setting(steps=steps))
     store.take_study(made.id, "seed")
     count = 0
     while further := wanted(store, made.id):

@@ -1,9 +1,9 @@
 """A session in an allocation of Slurm: one job for as long as the session lives, placements start inside it.
 
 The job is a script that only holds the allocation. Ranks are started from the conductor by the MPI's own launcher,
-which is told of the allocation as it would be in an `salloc` shell, and starts its daemons on the nodes with srun. So
-another placement queues for nothing. The job ends with the session: the conductor cancels it, the next start or stop
-of the session does where the conductor was killed, and it ends by itself when nothing is heard of a conductor.
+which gets the allocation's variables as in an `salloc` shell, and starts its daemons on the nodes with srun. So another
+placement queues for nothing. The job ends with the session: the conductor cancels it, the next start or stop of the
+session does where the conductor was killed, and it ends by itself when nothing is heard of a conductor.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from workshop.runtime.launchers.ssh import address_towards
 
 JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a killed conductor
 OUTPUT = "slurm-job.out"
-HOLD = Path(__file__).with_name("hold.sh")
+HOLD_SCRIPT = Path(__file__).with_name("hold.sh")
 EVERY = 5  # seconds between signs of life for the job, and between its looks at them
 SILENCE = 60  # seconds without one after which it ends
 STARTED = 60.0  # seconds within which a running job must have said so
 FRESH = 1.0  # seconds for which an answer of Slurm's is new enough where ranks are silent
 QUIET = 2.5  # seconds: ranks say that they live every second
-FINAL, AGAIN = 4.0, 0.25  # seconds that a job which is ending gets until Slurm says how, and between questions
+FINAL, PAUSE = 4.0, 0.25  # seconds that a job which is ending gets until Slurm says how, and between questions
 
 
-def site_for(placement: Placement, **given: str | None) -> dict[str, Any]:
+def site_for(placement: Placement, **chosen: str | None) -> dict[str, Any]:
     """The site of a session on Slurm, from the user's options. Raises BadInput, also where there is no Slurm."""
     commands.installed()
-    return script.options(placement, **given)
+    return script.options(placement, **chosen)
 
 
 class SlurmSite(_Site):
@@ -81,12 +81,12 @@ class SlurmSite(_Site):
         names = commands.hostnames(self._allocation["SLURM_JOB_NODELIST"])
         address = self.options["address"] or address_towards([commands.address(name) for name in names])
         say(f"checking {', '.join(names)}")
-        found = nodes.check(self._told(), len(names), self.folder, address, give_up)
-        if found.failures:
-            raise BadInput("\n".join(found.failures))
-        if found.notices:
-            say(" ".join(found.notices))
-        self._machine = found.machine
+        findings = nodes.check(self._launcher_variables(), len(names), self.folder, address, give_up)
+        if findings.failures:
+            raise BadInput("\n".join(findings.failures))
+        if findings.notices:
+            say(" ".join(findings.notices))
+        self._machine = findings.machine
         self._reach = Reach(address, address)
 
     def _submit(self) -> str:
@@ -94,7 +94,7 @@ class SlurmSite(_Site):
         values = {
             **self.options,
             **script.shape(self.placement, self.options["nodes"]),
-            "hold": shlex.join(["bash", str(HOLD), str(self.folder), self._token, str(SILENCE), str(EVERY)]),
+            "hold": shlex.join(["bash", str(HOLD_SCRIPT), str(self.folder), self._token, str(SILENCE), str(EVERY)]),
         }
         text = script.fill(self.options["template"], values)
         # Known by its name before it has a number: we may be killed in between.
@@ -104,7 +104,7 @@ class SlurmSite(_Site):
         return number
 
     def _wait_for_word(self, give_up: Callable[[], bool]) -> dict[str, str]:
-        """What the running job tells of its allocation."""
+        """The running job's description of its allocation."""
         deadline = time.monotonic() + STARTED
         file = self.folder / f"allocation-{self._token}"
         while not file.exists():
@@ -128,11 +128,11 @@ class SlurmSite(_Site):
         check_placement(self.options, placement)
         if lost := self._look():
             raise SiteLost(lost)
-        chosen = mpi.of(placement.mpi)
+        chosen = mpi.module_of(placement.mpi)
         environment = {
             **chosen.environment(placement),
             "WORKSHOP_HOME": str(config.home()),
-            **self._told(),
+            **self._launcher_variables(),
             **chosen.in_slurm(),
             **placement.rank_environment(),
             **variables,
@@ -142,11 +142,11 @@ class SlurmSite(_Site):
         command = [*with_only(names), chosen.launcher()]
         return Launch(command, script.arguments(self.options, placement, self._machine), environment)
 
-    def _told(self) -> dict[str, str]:
-        """What a launcher has to be told to start its daemons in the allocation."""
-        told, job = self._allocation, self._allocation["SLURM_JOB_ID"]
-        names, count = told["SLURM_JOB_NODELIST"], told["SLURM_JOB_NUM_NODES"]
-        slots = commands.slots(told["SLURM_TASKS_PER_NODE"], int(told.get("SLURM_CPUS_PER_TASK") or 1))
+    def _launcher_variables(self) -> dict[str, str]:
+        """The variables by which a launcher starts its daemons in the allocation."""
+        allocation, job = self._allocation, self._allocation["SLURM_JOB_ID"]
+        names, count = allocation["SLURM_JOB_NODELIST"], allocation["SLURM_JOB_NUM_NODES"]
+        slots = commands.slots(allocation["SLURM_TASKS_PER_NODE"], int(allocation.get("SLURM_CPUS_PER_TASK") or 1))
         return {
             "SLURM_JOB_ID": job,
             "SLURM_JOBID": job,
@@ -155,7 +155,7 @@ class SlurmSite(_Site):
             "SLURM_JOB_NUM_NODES": count,
             "SLURM_NNODES": count,
             "SLURM_TASKS_PER_NODE": slots,
-            "SLURM_JOB_CPUS_PER_NODE": told["SLURM_JOB_CPUS_PER_NODE"],
+            "SLURM_JOB_CPUS_PER_NODE": allocation["SLURM_JOB_CPUS_PER_NODE"],
             "SLURM_EXPORT_ENV": "ALL",  # of the little that a launcher or a command has
             "SLURM_OVERLAP": "1",  # what is left of earlier ranks must not make the next ones wait
         }
@@ -195,7 +195,7 @@ class SlurmSite(_Site):
                     break
                 unclear = job is not None and job.state == "COMPLETING" and job.reason not in queue.REASONS
                 if unclear and time.monotonic() < deadline:
-                    time.sleep(AGAIN)
+                    time.sleep(PAUSE)
                 else:
                     self._lost = self._ending(job)
             return self._lost
@@ -222,12 +222,12 @@ class SlurmSite(_Site):
         its conductor is gone."""
         file = self.folder / JOB
         try:
-            known = json.loads(file.read_text())
-            numbers = [known["job"]] if known["job"] else commands.named(known["name"])
+            record = json.loads(file.read_text())
+            numbers = [record["job"]] if record["job"] else commands.named(record["name"])
             for number in numbers:
                 commands.cancel(number)
             for kind in ("alive", "allocation"):
-                (self.folder / f"{kind}-{known['name'].rpartition('-')[2]}").unlink(missing_ok=True)
+                (self.folder / f"{kind}-{record['name'].rpartition('-')[2]}").unlink(missing_ok=True)
             file.unlink(missing_ok=True)
         except FileNotFoundError:
             return
@@ -235,9 +235,9 @@ class SlurmSite(_Site):
             print(f"the job of this session could not be cancelled: {error}", file=sys.stderr)
 
 
-def _write(file: Path, known: Mapping[str, Any]) -> None:
+def _write(file: Path, record: Mapping[str, Any]) -> None:
     new = file.with_suffix(".new")
-    new.write_text(json.dumps(known))
+    new.write_text(json.dumps(record))
     new.rename(file)
 
 

@@ -39,7 +39,7 @@ class SlurmUnavailable(WorkshopError):
 
 @dataclass(frozen=True)
 class Job:
-    """What squeue tells of a job."""
+    """A job as squeue describes it."""
 
     number: str
     state: str  # PENDING, RUNNING, COMPLETING, TIMEOUT, …
@@ -76,33 +76,33 @@ def read_job(line: str) -> Job:
     return Job(number, state, reason, start, nodes, int(count))
 
 
-def submit(script: str, folder: Path, given: Mapping[str, object], name: str, output: Path) -> str:
-    """Submit a script from a folder; `given` are the values that somebody chose. Returns the job's number.
+def submit(script: str, folder: Path, chosen: Mapping[str, object], name: str, output: Path) -> str:
+    """Submit a script from a folder; `chosen` are the values that a person chose. Returns the job's number.
 
     The job's `name` and the file for its `output` are ours, whatever the script says of them.
 
     Raises BadInput with sbatch's own words, and what to change, where it refuses.
     """
-    unset = {variable for name, variable in OVERRIDES.items() if given.get(name) is not None}
+    unset = {variable for name, variable in OVERRIDES.items() if chosen.get(name) is not None}
     file = str(output).replace("%", "%%")  # %j is sbatch's
     ours = ["--no-requeue", f"--chdir={folder}", f"--job-name={name}", f"--output={file}"]
-    asked = _ask(["sbatch", "--parsable", *ours], stdin=script, without=unset)
-    if asked.returncode != 0:
-        raise BadInput(f"Slurm {REFUSES} {refusal(asked.stderr)}. {_advice(asked.stderr)}")
-    number = asked.stdout.strip().splitlines()[-1].partition(";")[0] if asked.stdout.strip() else ""
+    reply = _ask(["sbatch", "--parsable", *ours], stdin=script, without=unset)
+    if reply.returncode != 0:
+        raise BadInput(f"Slurm {REFUSES} {refusal(reply.stderr)}. {_advice(reply.stderr)}")
+    number = reply.stdout.strip().splitlines()[-1].partition(";")[0] if reply.stdout.strip() else ""
     if not _NUMBER.fullmatch(number):
-        raise WorkshopError(f"sbatch says what nobody understands: {asked.stdout[:200]!r}")
+        raise WorkshopError(f"sbatch says what nobody understands: {reply.stdout[:200]!r}")
     return number
 
 
 def refusal(words: str) -> str:
-    """What a command says when it refuses, without its preamble and repetitions."""
+    """The message of a command that refuses, without its preamble and repetitions."""
     lines = dict.fromkeys(_PREAMBLE.sub("", line).strip().rstrip(".") for line in words.splitlines())
     return "; ".join(line for line in lines if line)[:500] or "nothing"
 
 
 def _advice(words: str) -> str:
-    """What to change where sbatch refuses."""
+    """Advice on a job that sbatch refuses."""
     low = words.lower()
     if "partition" in low and "account" not in low and "limit" not in low:
         return f"Give --partition one of {_answer('sinfo', '-h', '-o', '%R') or 'those that sinfo lists'}."
@@ -123,46 +123,46 @@ def _answer(*command: str) -> str:
 
 
 def job(number: str) -> Job | None:
-    """What squeue tells of a job; None where Slurm has forgotten it. Raises Unanswered."""
-    asked = _ask(["squeue", "-h", "-t", "all", "-o", FORMAT, "-j", number])
-    if asked.returncode != 0:
-        if "invalid job id" in asked.stderr.lower():
+    """A job as squeue describes it; None where Slurm has forgotten it. Raises SlurmUnavailable."""
+    reply = _ask(["squeue", "-h", "-t", "all", "-o", FORMAT, "-j", number])
+    if reply.returncode != 0:
+        if "invalid job id" in reply.stderr.lower():
             return None
-        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
-    lines = asked.stdout.strip().splitlines()
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(reply.stderr)}")
+    lines = reply.stdout.strip().splitlines()
     return read_job(lines[0]) if lines else None
 
 
 def named(name: str) -> list[str]:
     """The numbers of this user's unfinished jobs with that name. Raises SlurmUnavailable."""
-    asked = _ask(["squeue", "-h", "-o", "%i", "-n", name, "-u", str(os.geteuid())])
-    if asked.returncode != 0:
-        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
-    return asked.stdout.split()
+    reply = _ask(["squeue", "-h", "-o", "%i", "-n", name, "-u", str(os.geteuid())])
+    if reply.returncode != 0:
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(reply.stderr)}")
+    return reply.stdout.split()
 
 
 def cancel(number: str) -> None:
     """End a waiting or running job; an ended job is no error. Raises SlurmUnavailable."""
-    asked = _ask(["scancel", number])
-    if asked.returncode != 0 and "invalid job id" not in asked.stderr.lower():
-        raise SlurmUnavailable(f"Slurm does not answer: {refusal(asked.stderr)}")
+    completed = _ask(["scancel", number])
+    if completed.returncode != 0 and "invalid job id" not in completed.stderr.lower():
+        raise SlurmUnavailable(f"Slurm does not answer: {refusal(completed.stderr)}")
 
 
 def hostnames(nodes: str) -> list[str]:
     """The names behind Slurm's short form, n[1-3]. Raises Unanswered."""
-    asked = _ask(["scontrol", "show", "hostnames", nodes])
-    if asked.returncode != 0 or not asked.stdout.split():
-        raise SlurmUnavailable(f"Slurm does not tell the names of {nodes}: {refusal(asked.stderr)}")
-    return asked.stdout.split()
+    completed = _ask(["scontrol", "show", "hostnames", nodes])
+    if completed.returncode != 0 or not completed.stdout.split():
+        raise SlurmUnavailable(f"Slurm does not tell the names of {nodes}: {refusal(completed.stderr)}")
+    return completed.stdout.split()
 
 
 def address(node: str) -> str:
     """The address or name at which Slurm itself finds a node. Raises Unanswered."""
-    asked = _ask(["scontrol", "show", "node", node])
-    found = re.search(r"\bNodeAddr=(\S+)", asked.stdout)
-    if asked.returncode != 0 or found is None:
-        raise SlurmUnavailable(f"Slurm does not tell where its node {node} is: {refusal(asked.stderr)}")
-    return found[1]
+    completed = _ask(["scontrol", "show", "node", node])
+    match = re.search(r"\bNodeAddr=(\S+)", completed.stdout)
+    if completed.returncode != 0 or match is None:
+        raise SlurmUnavailable(f"Slurm does not tell where its node {node} is: {refusal(completed.stderr)}")
+    return match[1]
 
 
 def slots(tasks_per_node: str, cores_per_task: int) -> str:
@@ -170,11 +170,11 @@ def slots(tasks_per_node: str, cores_per_task: int) -> str:
     WorkshopError for what can't be read."""
     parts = []
     for part in tasks_per_node.split(","):
-        found = _TASKS.fullmatch(part)
-        if found is None:
+        match = _TASKS.fullmatch(part)
+        if match is None:
             raise WorkshopError(f"Slurm's tasks per node are {tasks_per_node!r}, which nobody understands")
-        times = f"(x{found[2]})" if found[2] else ""
-        parts.append(f"{int(found[1]) * cores_per_task}{times}")
+        times = f"(x{match[2]})" if match[2] else ""
+        parts.append(f"{int(match[1]) * cores_per_task}{times}")
     return ",".join(parts)
 
 

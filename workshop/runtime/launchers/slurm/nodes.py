@@ -1,4 +1,4 @@
-"""What the nodes of an allocation are asked before ranks start there: the same questions as other hosts are."""
+"""Checks of an allocation's nodes before ranks start there: the same checks as for other hosts."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def check(
     step = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--mpi=none"]
     question = {"packages": list(preflight.PACKAGES), "nonce": str(nonce), "address": address}
     try:
-        with socket.create_server((address, 0)) as door:
-            asked = json.dumps(question | {"port": door.getsockname()[1]})
-            command = [*step, "--input=none", sys.executable, "-c", LOOK, asked]
+        with socket.create_server((address, 0)) as listener:
+            question_text = json.dumps(question | {"port": listener.getsockname()[1]})
+            command = [*step, "--input=none", sys.executable, "-c", LOOK, question_text]
             began = time.time()
             done = _run(command, commands.environment() | dict(allocation), give_up)
     except TimeoutError:
@@ -69,8 +69,8 @@ def check(
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     failures = [words for answer in answers for words in preflight.differences(answer["host"], answer, here, folder)]
     if len(answers) < count:
-        said = commands.refusal(done.stderr) if done.stderr else f"srun ended with {done.returncode}"
-        failures.append(f"{len(answers)} of {count} nodes have answered ({said}).")
+        message = commands.refusal(done.stderr) if done.stderr else f"srun ended with {done.returncode}"
+        failures.append(f"{len(answers)} of {count} nodes have answered ({message}).")
     machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
     return NodeFindings(failures, clocks(answers, began, time.time()), machines[0] if machines else None)
 
@@ -78,13 +78,13 @@ def check(
 def clocks(answers: Iterable[Mapping[str, Any]], began: float, ended: float) -> list[str]:
     """The nodes with a clock that is certainly wrong: it shows a time before the question or after the answer, by our
     clock."""
-    told = []
+    notices = []
     for answer in answers:
         behind, ahead = began - answer["clock"], answer["clock"] - ended
         if max(behind, ahead) > preflight.AHEAD:
             words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
-            told.append(f"{answer['host']}'s clock is at least {words} this machine's; times of its ranks are, too.")
-    return told
+            notices.append(f"{answer['host']}'s clock is at least {words} this machine's; times of its ranks are, too.")
+    return notices
 
 
 def _run(

@@ -18,7 +18,7 @@ def wait(number: str, patience: float, say: Callable[[str], None], give_up: Call
 
     Raises WorkshopError where the time is up or nobody waits any longer.
     """
-    deadline, seconds, said = time.monotonic() + patience, FIRST, ""
+    deadline, seconds, last_words = time.monotonic() + patience, FIRST, ""
     while True:
         try:
             job = commands.job(number)
@@ -30,8 +30,8 @@ def wait(number: str, patience: float, say: Callable[[str], None], give_up: Call
                 words += f", may start at {job.start.replace('T', ' ')}"
         except SlurmUnavailable as silent:
             state = words = f"{silent}; asking again"
-        if words != said:
-            said = words
+        if words != last_words:
+            last_words = words
             say(words)
         pause(seconds, give_up)
         seconds = min(seconds * SLOWER, CALM)
@@ -45,9 +45,9 @@ def wait(number: str, patience: float, say: Callable[[str], None], give_up: Call
 def pause(seconds: float, give_up: Callable[[], bool]) -> None:
     """Wait so long. Raises WorkshopError as soon as nobody wants to any longer."""
     deadline = time.monotonic() + seconds
-    while (left := deadline - time.monotonic()) > 0:
+    while (remaining := deadline - time.monotonic()) > 0:
         unless(give_up)
-        time.sleep(min(left, 0.1))
+        time.sleep(min(remaining, 0.1))
 
 
 def unless(give_up: Callable[[], bool]) -> None:

@@ -1,7 +1,7 @@
-"""The sbatch script of a session: what somebody asks Slurm for, its template, and which placements it carries.
+"""The sbatch script of a session: its resources, its template, and the placements that fit it.
 
 A template is an sbatch script with placeholders in braces. A #SBATCH line whose placeholder has no value is left out,
-so that Slurm's own default holds. What the user gives is checked, and can't add a line of its own.
+so that Slurm's own default holds. The user's values are checked, and can't add a line.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def placeholders(template: str) -> set[str]:
     """The placeholders of a template. Raises BadInput, with the line, for unknown and missing ones."""
     if not template.startswith("#!"):
         raise BadInput("Line 1 of the template should name the shell, as in #!/bin/bash; sbatch wants that.")
-    found = set()
+    names = set()
     for number, line in enumerate(template.splitlines(), 1):
         for name in _PLACEHOLDER.findall(line):
             if name not in PLACEHOLDERS:
@@ -88,11 +88,11 @@ def placeholders(template: str) -> set[str]:
                     "braces of the shell's own need a space behind them."
                 )
             if not line.lstrip().startswith("#") or (line.startswith("#SBATCH") and name != "hold"):
-                found.add(name)
+                names.add(name)
     for name in NEEDED:
-        if name not in found:
+        if name not in names:
             raise BadInput(f"The template has no {{{name}}}: {PLACEHOLDERS[name]}.")
-    return found
+    return names
 
 
 def fill(template: str, values: Mapping[str, Any]) -> str:
@@ -104,13 +104,13 @@ def fill(template: str, values: Mapping[str, Any]) -> str:
         if lacking and not line.startswith("#SBATCH"):
             raise BadInput(f"Line {number} of the template has {{{lacking[0]}}}, for which there is no value.")
         if not lacking:
-            lines.append(_PLACEHOLDER.sub(lambda found: str(values[found[1]]), line))
+            lines.append(_PLACEHOLDER.sub(lambda match: str(values[match[1]]), line))
     return "\n".join(lines) + "\n"
 
 
 def shape(placement: Placement, nodes: int | None) -> dict[str, int | None]:
-    """What a placement asks of Slurm: `ranks`, `cores_per_rank`, and, where they are known, `nodes` and
-    `ranks_per_node`."""
+    """The resources that a placement needs from Slurm: `ranks`, `cores_per_rank`, and, where they are known, `nodes`
+    and `ranks_per_node`."""
     each = placement.per_resource if placement.map_by == "node" else None
     if nodes is None and each is not None:
         nodes = -(-placement.ranks // each)
@@ -136,24 +136,24 @@ def _read(path: Path) -> str:
     return text
 
 
-def _word(option: str, given: str | None) -> str | None:
-    if given is not None and not _WORD.fullmatch(given):
-        raise BadInput(f"{option} is {given!r}: it should be a name of letters, digits and any of _ . , : @ + -")
-    return given
+def _word(option: str, value: str | None) -> str | None:
+    if value is not None and not _WORD.fullmatch(value):
+        raise BadInput(f"{option} is {value!r}: it should be a name of letters, digits and any of _ . , : @ + -")
+    return value
 
 
-def _number(option: str, given: str | None, most: int, unit: str) -> int | None:
-    if given is None:
+def _number(option: str, value: str | None, most: int, unit: str) -> int | None:
+    if value is None:
         return None
-    if not re.fullmatch(r"[0-9]{1,9}", given, re.ASCII) or not 1 <= int(given) <= most:
-        raise BadInput(f"{option} is {given!r}: it should be a whole number from 1 to {most} ({unit}).")
-    return int(given)
+    if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not 1 <= int(value) <= most:
+        raise BadInput(f"{option} is {value!r}: it should be a whole number from 1 to {most} ({unit}).")
+    return int(value)
 
 
 def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     """Refuse a placement that is too large for the session's allocation, whatever its nodes are like. Raises
     BadInput."""
-    mpi.of(placement.mpi).launcher()
+    mpi.module_of(placement.mpi).launcher()
     if placement.hosts:
         raise BadInput(CHOOSES)
     cores = int(options["cores"])
@@ -168,7 +168,7 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
 def arguments(options: Mapping[str, Any], placement: Placement, machine: Mapping[str, Any] | None) -> list[str]:
     """The launcher's options for a placement. `machine` is a node's machine; None: one with enough of everything, so
     that only impossible placements are refused. Raises BadInput."""
-    chosen, cores = mpi.of(placement.mpi), int(options["cores"])
+    chosen, cores = mpi.module_of(placement.mpi), int(options["cores"])
     return list(chosen.arguments(placement, cores, machine or _endless(placement.ranks)))
 
 

@@ -139,7 +139,7 @@ function form(shown) {
   const status = element("p", "status");
   status.setAttribute("role", "status");
   const view = question(shown);
-  const send = button(shown.type === "predict" ? "Keep my prediction" : "Answer", "send", submit);
+  const send = button(shown.measured ? "Keep my prediction" : "Answer", "send", submit);
   const root = element("form", "answering", view.root, element("div", "sending", status, send));
   root.noValidate = true;
   root.addEventListener("submit", (event) => { event.preventDefault(); submit(); });

@@ -11,13 +11,13 @@ export function chart(distribution, { shown, solution = null, truth = null, own 
 function choices({ options }, { shown, own }) {
   const sum = options.reduce((total, option) => total + option.count, 0);
   // A full bar is everybody; where one may choose several, it is the option that most have chosen.
-  const full = Math.max(1, ...(shown.type === "multiple" ? options.map((option) => option.count) : [sum]));
+  const full = Math.max(1, ...(shown.form === "choices" ? options.map((option) => option.count) : [sum]));
   const texts = Object.fromEntries(shown.options.map(({ key, html }) => [key, html]));
   const mine = [own ?? []].flat();
   return element("ul", `chart bars${options.length > 6 ? " many" : ""}`, options.map(({ key, count: many, right }) => {
     const inner = element("div", "bar-inner");
     inner.style.width = `${(100 * many) / full}%`;
-    const share = sum && shown.type !== "multiple" ? ` · ${Math.round((100 * many) / sum)} %` : "";
+    const share = sum && shown.form !== "choices" ? ` · ${Math.round((100 * many) / sum)} %` : "";
     const words = [right ? "✓ right" : null, mine.includes(key) ? "yours" : null, number(many) + share].filter(Boolean);
     const row = element("li", `bar-row${right ? " is-right" : ""}`, letterOf(key), rendered("div", "bar-text", texts[key] ?? ""),
       element("span", "bar-count", words.join(" · ")), element("div", "bar", inner));
@@ -105,7 +105,7 @@ function spoken(values, right, unit, truth) {
 function words({ answers }, { shown = null } = {}) {
   if (!answers.length) return element("p", "chart none", "Nobody has answered.");
   const most = Math.max(1, ...answers.map((answer) => answer.count));
-  const letters = ["order", "match"].includes(shown?.type); // as beside the items
+  const letters = ["order", "match"].includes(shown?.form); // as beside the items
   return element("ul", `chart bars words${answers.length > 6 ? " many" : ""}`, answers.map(({ text, count: many, right }) => {
     const inner = element("div", "bar-inner");
     inner.style.width = `${(100 * many) / most}%`;

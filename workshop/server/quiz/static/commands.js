@@ -13,8 +13,8 @@ export function next(state) {
   switch (phase) {
     case "lobby": return ["next", "Open question 1"];
     case "question": return ["close", "Close now"];
-    case "closed": return question?.type === "predict" ? ["run", "Run it on the cluster"]
-      : ["explain", question?.type === "poll" ? "Show the explanation" : "Show answer"];
+    case "closed": return question?.measured ? ["run", "Run it on the cluster"]
+      : ["explain", question?.marked === false ? "Show the explanation" : "Show answer"];
     case "measuring": return measuring?.problem ? ["run", "Run it again"] : [null, "Measuring…"];
     case "explained": return state.can.includes("ranking") && !last ? ["ranking", "Ranking"] : open;
     case "ranking": return open;
@@ -126,5 +126,5 @@ function keysSwitch() {
     document.body.classList.toggle("no-keys", !input.checked);
   });
   document.body.classList.toggle("no-keys", !input.checked);
-  return element("label", "keys", input, " Keys do what is beside them; Page Down does what comes next");
+  return element("label", "keys", input, " Use the keyboard: each button names its key, and Page Down takes the next step");
 }

@@ -24,8 +24,7 @@ export function judged(shown, mark) {
     head.append(element("span", "gained", `${mark.points > 0 ? "+" : ""}${count(mark.points, "point")}`));
   }
   // An option's feedback stands beside the option.
-  const beside = ["single", "multiple", "poll"].includes(shown.type);
-  const feedback = beside ? [] : (mark?.feedback ?? []);
+  const feedback = shown.options ? [] : (mark?.feedback ?? []);
   return element("div", `judged ${look}`, head, feedback.map((html) => rendered("div", "feedback", html)));
 }
 

@@ -1,4 +1,4 @@
-// A question with what one answers it by, from `shown` of workshop/quiz/question_view.py: all nine types, for all views.
+// A question with what one answers it by, from `view` of workshop/quiz/types/base.py: all forms, for all views.
 
 import { button, command, element, letter, unseen } from "./dom.js";
 import { ordering } from "./ordering.js";
@@ -45,11 +45,11 @@ export function asked(shown, id = null) {
 // answer, which write takes, too), and rows: option's element by key.
 export function question(shown, { answer = null, changed = () => {} } = {}) {
   const id = `text-${shown.id}`;
-  const kind = KINDS[shown.type](shown, changed);
+  const kind = FORMS[shown.form](shown, changed);
   const field = element("fieldset", "q-answer", kind.nodes);
   field.setAttribute("aria-labelledby", id);
   if (answer !== null) kind.write(answer);
-  const root = element("section", `q is-${shown.type}`, asked(shown, id), field);
+  const root = element("section", `q is-${shown.form}`, asked(shown, id), field);
   root.dataset.question = shown.id;
   return {
     root,
@@ -67,7 +67,7 @@ function hint(words) {
 }
 
 function choices(shown, changed) {
-  const many = shown.type === "multiple";
+  const many = shown.form === "choices";
   const inputs = [];
   const rows = {};
   for (const { key, html } of shown.options) {
@@ -120,7 +120,7 @@ function typed(shown, changed, { mode, label, unit = "", longest }) {
 
 function numeric(shown, changed) {
   if (shown.whole) return typed(shown, changed, { mode: "numeric", label: "Which rank? Its number, from 0", longest: 12 });
-  const label = shown.type === "predict" ? "Your prediction" : "Your answer";
+  const label = shown.measured ? "Your prediction" : "Your answer";
   return typed(shown, changed, { mode: "decimal", label, unit: shown.unit, longest: 60 });
 }
 
@@ -171,14 +171,12 @@ function match(shown, changed) {
   };
 }
 
-const KINDS = {
-  single: choices,
-  multiple: choices,
-  poll: choices,
+const FORMS = {
+  choice: choices,
+  choices,
   number: numeric,
-  predict: numeric,
   order,
   match,
   text: (shown, changed) => typed(shown, changed, { mode: "text", label: "Your answer, in a few words", longest: 500 }),
-  place: placing,
+  fields: placing,
 };

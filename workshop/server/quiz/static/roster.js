@@ -1,5 +1,5 @@
 // The players of a round, for its host: who is here, who has answered, who leads; taking some of them out, and letting
-// nobody new in.
+// nobody new in. Nicknames that were made without a page are one line: somebody may make hundreds of them.
 
 import { arrange, button, count, element, name, number, say } from "./dom.js";
 
@@ -22,10 +22,13 @@ export function roster({ remove, lock }) {
   const locksaid = element("p", "locked", "Locked: nobody new can join.");
   locksaid.setAttribute("role", "status");
   const tools = element("div", "tools");
-  const root = element("section", "roster", heading, tools, locksaid, find, element("table", "", element("thead", "", head), rows), rest);
-  root.setAttribute("aria-label", "Players");
   const rowOf = new Map(); // by the learner's id
-  let players = [], asked = null, locked = false, ended = false;
+  const idle = element("p", "idle", "");
+  const without = element("span", "");
+  const clear = button("Remove them", "quiet", () => remove(idlers.map(({ id }) => id)));
+  const root = element("section", "roster", heading, tools, locksaid, find, element("table", "", element("thead", "", head), rows), rest, idle);
+  root.setAttribute("aria-label", "Players");
+  let players = [], idlers = [], asked = null, locked = false, ended = false;
   let chosen = null; // ids, while some are being chosen
   find.addEventListener("input", draw);
 
@@ -70,6 +73,8 @@ export function roster({ remove, lock }) {
       if (!rowOf.has(player.id)) rowOf.set(player.id, row(player));
       return rowOf.get(player.id)(player);
     }));
+    say(without, `${count(idlers.length, "nickname")} without an open page. `);
+    arrange(idle, idlers.length ? [without, clear] : []);
     say(rest, matching.length > SHOWN ? `and ${number(matching.length - SHOWN)} more` : "");
   }
 
@@ -108,7 +113,11 @@ export function roster({ remove, lock }) {
   draw();
   return {
     root,
-    show: (now) => { players = now; draw(); },
+    show: (now) => {
+      players = now.filter(({ came }) => came);
+      idlers = now.filter(({ came }) => !came);
+      draw();
+    },
     state: (now) => { locked = Boolean(now.locked); ended = now.phase === "ended"; drawTools(); },
   };
 }

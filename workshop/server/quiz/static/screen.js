@@ -80,7 +80,7 @@ export function screen({ clock, round, title, code, join }) {
     },
     explained: () => {
       const { question: shown, solution, truth } = state;
-      const solved = ["order", "match"].includes(shown.type);
+      const solved = Boolean(solution?.order || solution?.match);
       return [still(shown, { options: false, solution }), state.distribution ? spread() : null,
         solution ? explained(shown, solved ? { ...solution, html: "" } : solution, truth) : null];
     },

@@ -6,8 +6,8 @@ import { asked, letterOf, rendered } from "./question.js";
 // Without `options` where a chart beside it has them. With a `solution`, what is to be ordered or matched is shown as it is
 // right, under the letters that it was asked with.
 export function still(shown, { options = true, solution = null } = {}) {
-  const parts = options || !shown.options ? KINDS[shown.type](shown, solution) : null;
-  return element("section", `q still is-${shown.type}`, asked(shown), parts);
+  const parts = options || !shown.options ? FORMS[shown.form](shown, solution) : null;
+  return element("section", `q still is-${shown.form}`, asked(shown), parts);
 }
 
 function lettered(parts, className) {
@@ -21,12 +21,14 @@ const choices = (shown) => lettered(shown.options, `options${wide(shown.options)
 const sorted = (parts, keys) => [...keys.map((key) => parts.find((part) => part.key === key)), ...parts.filter(({ key }) => !keys.includes(key))];
 const line = (words) => element("p", "how", words);
 
-const KINDS = {
-  single: choices,
-  poll: choices,
-  multiple: (shown) => [line("More than one can be right."), choices(shown)],
-  number: ({ unit }) => line(unit ? `A number, in ${unit}` : "A number"),
-  predict: ({ unit, whole }) => line(whole ? "Which rank? Its number, from 0" : unit ? `Your prediction, in ${unit}` : "Your prediction"),
+const FORMS = {
+  choice: choices,
+  choices: (shown) => [line("More than one can be right."), choices(shown)],
+  number: ({ unit, whole, measured }) => {
+    if (whole) return line("Which rank? Its number, from 0");
+    const label = measured ? "Your prediction" : "A number";
+    return line(unit ? `${label}, in ${unit}` : label);
+  },
   text: () => line("A few words"),
   order: (shown, solution) => (solution ? [line("The right order:"), lettered(sorted(shown.items, solution.order), "options solved")]
     : [line("Put into the right order:"), lettered(shown.items, `options${wide(shown.items) ? " two" : ""}`)]),
@@ -38,5 +40,5 @@ const KINDS = {
     return [line("What belongs together:"), lettered(pairs, "options two solved"),
       others.length ? [line("What belongs to nothing:"), lettered(others, "options two")] : null];
   },
-  place: (shown) => [line("Compose a placement:"), element("ul", "asks", shown.fields.map(({ label }) => element("li", "", label)))],
+  fields: (shown) => [line("Compose a placement:"), element("ul", "asks", shown.fields.map(({ label }) => element("li", "", label)))],
 };

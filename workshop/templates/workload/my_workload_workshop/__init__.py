@@ -1,4 +1,4 @@
-"""My workload: many ranks throw darts, and together they estimate pi. This file only describes what there is."""
+"""My workload: many ranks throw darts, and together they estimate pi. This file only describes the workload's parts."""
 
 from __future__ import annotations
 

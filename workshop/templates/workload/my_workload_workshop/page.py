@@ -1,4 +1,4 @@
-"""A page of the dashboard: what all runs came to, the newest first."""
+"""A page of the dashboard: the results of all runs, the newest first."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ def run(ctx: RankContext, params: MyWorkloadParams) -> Mapping[str, Any]:
     for step in range(params.steps):
         with ctx.phase("compute"):
             x, y = random.random((2, params.darts))
-            own = int(np.count_nonzero(x * x + y * y <= 1))
+            own_hits = int(np.count_nonzero(x * x + y * y <= 1))
         with ctx.phase("communicate"):
-            hits += ctx.comm.allreduce(own)
+            hits += ctx.comm.allreduce(own_hits)
         thrown += params.darts * ctx.size
         ctx.end_step(step)
         seconds = time.perf_counter() - began
@@ -38,5 +38,5 @@ def run(ctx: RankContext, params: MyWorkloadParams) -> Mapping[str, Any]:
         if ctx.stop_requested():  # on all ranks or on none
             break
     estimate = 4 * hits / thrown
-    told = {"estimate": estimate, "error": abs(estimate - math.pi), "darts": thrown}
-    return told | {"seconds": seconds, "darts_per_second": thrown / seconds}
+    metrics = {"estimate": estimate, "error": abs(estimate - math.pi), "darts": thrown}
+    return metrics | {"seconds": seconds, "darts_per_second": thrown / seconds}

@@ -1,4 +1,4 @@
-"""What a run says in words, and what its page shows."""
+"""The verdict on a run in words, and the panels of its page."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def measured(facts: Facts) -> Finding | None:
 
 def estimate(snapshot: Snapshot) -> list[Card]:
     """How the estimate came closer to pi with every step, also while the run goes on."""
-    if not (told := snapshot.series("estimate")):
+    if (curve := next(iter(snapshot.series("estimate")), None)) is None:
         return []
-    drawn = theme.figure([go.Scatter(x=told[0].steps, y=told[0].means)], height=300, xaxis={"title": {"text": "step"}})
-    drawn.add_hline(math.pi, line_dash="dash", annotation_text="pi")
-    last = told[0].means[-1]
-    shown = {"Estimate": f"{last:.5f}", "Off by": f"{abs(last - math.pi):.1e}"}
-    parts = tiles([{"label": label, "value": value} for label, value in shown.items()]), figure(drawn)
+    plot = theme.figure([go.Scatter(x=curve.steps, y=curve.means)], height=300, xaxis={"title": {"text": "step"}})
+    plot.add_hline(math.pi, line_dash="dash", annotation_text="pi")
+    last = curve.means[-1]
+    values = {"Estimate": f"{last:.5f}", "Off by": f"{abs(last - math.pi):.1e}"}
+    parts = tiles([{"label": label, "value": value} for label, value in values.items()]), figure(plot)
     return [Card("pi", "Estimate of pi", parts)]
 
 
 VERDICT = Verdict(measured, first=True)  # what kept the run from being faster comes behind it
-PANELS = (Panel("pi", estimate, lambda snapshot: snapshot.events, beside=estimate, told=("estimate", "error")),)
+PANELS = (Panel("pi", estimate, lambda snapshot: snapshot.events, comparison=estimate, metrics=("estimate", "error")),)

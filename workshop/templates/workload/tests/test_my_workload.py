@@ -40,4 +40,4 @@ def test_answers_are_judged():
     assert judged(cell.solved).right
     assert judged(cell.unsolved).kind == "empty"
     for mistake in exercise_checks.mistakes(LAB)["estimate"]:
-        assert mistake.hint in judged(mistake.code).said, mistake.name
+        assert mistake.hint in judged(mistake.code).sentence, mistake.name

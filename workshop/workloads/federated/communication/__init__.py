@@ -1,4 +1,4 @@
-"""What travels between institutions and the aggregator, and how."""
+"""Messages between institutions and the aggregator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from workshop.workloads.federated.params import Learning
 
 
 def uplink(ctx: RankContext, channel: InstitutionChannel, params: Learning) -> Uplink:
-    """The way to send updates that a run's params ask for."""
+    """Return the way to send updates that a run's params ask for."""
     kind = PlainUplink if params.secure == "off" else SecureUplink
     return kind(ctx, channel, params)

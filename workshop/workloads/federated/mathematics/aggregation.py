@@ -1,9 +1,9 @@
 """Aggregation of updates: means, rules that one wrong update can't move far, and the aggregator's optimizers.
 
-An update is what an institution's training has added to the shared model, float32 [parameters]; its weight is the
-number of images behind it. The robust rules take each value of the update by itself: Yin et al. 2018, arXiv:1803.01498,
-definitions 1 and 2. With them institutions count alike, however many images each has: weights would let an institution
-buy influence by saying that it has many.
+An update is the change of the shared model in an institution's training, float32 [parameters]. Its weight is the number
+of images behind it. The robust rules take each value of the update by itself: Yin et al. 2018, arXiv:1803.01498,
+definitions 1 and 2. They give all institutions the same weight: otherwise an institution could gain influence by
+claiming many images.
 """
 
 from __future__ import annotations
@@ -18,25 +18,24 @@ from numpy.typing import NDArray
 
 from workshop.workloads.federated.params import ROBUST, Learning
 
-Vector = NDArray[np.float32]  # [parameters]
-BLOCK = 1 << 16  # values that are looked at together, so that there is never a second copy of all updates
+Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order, or an update of them
+BLOCK = 1 << 16  # values that are computed together, so that memory never holds a second copy of all updates
 
 
 def median(updates: Sequence[Vector]) -> NDArray[np.float64]:
-    """The median of each value over at least one update, float64 [parameters]."""
+    """Return the median of each value over at least one update, float64 [parameters]."""
     return _by_blocks(updates, lambda block: np.median(block, axis=0))
 
 
 def trimmed(updates: Sequence[Vector], trim: int) -> NDArray[np.float64]:
-    """The mean of each value without the `trim` largest and smallest; needs more than 2 `trim` updates."""
+    """Return the mean of each value without the `trim` largest and smallest; needs more than 2 `trim` updates."""
     if 2 * trim >= len(updates):
         raise ValueError(f"{len(updates)} updates can't be trimmed by {trim} on either side.")
     return _by_blocks(updates, lambda block: np.sort(block, axis=0)[trim : len(block) - trim].mean(axis=0))
 
 
-def apart(updates: Sequence[Vector]) -> list[float]:
-    """The median of each update's distances from at least one other. A few that lie far off don't change it for the
-    rest."""
+def median_distances(updates: Sequence[Vector]) -> list[float]:
+    """Return the median of each update's distances from the others. A few outliers don't change it for the rest."""
     products = np.zeros((len(updates), len(updates)))
     for block in _blocks(updates):
         products += block @ block.T
@@ -57,8 +56,7 @@ def _by_blocks(
     return np.concatenate([rule(block) for block in _blocks(updates)])
 
 
-Vector = NDArray[np.float32]  # [parameters]
-KEPT = 256 << 20  # bytes of a round's updates that are kept to tell how far they are from each other
+MEMORY_LIMIT = 256 << 20  # bytes of a round's updates up to which all are kept, to compute their distances
 
 
 class ServerOptimizer(Protocol):
@@ -93,17 +91,17 @@ class FedAdam:
 
 
 def server(algorithm: str, rate: float) -> ServerOptimizer:
-    """The aggregator's part of an algorithm; FedProx differs from FedAvg at the institutions only."""
+    """Return the aggregator's part of an algorithm. FedProx differs from FedAvg at the institutions only."""
     return FedAdam(rate) if algorithm == "fedadam" else FedAvg()
 
 
 def usable(update: Vector) -> bool:
-    """Whether an update can be averaged: a single value that is no number would spoil the model for everybody."""
+    """Return whether an update can be averaged: a single value that is not a number would spoil the shared model."""
     return bool(np.isfinite(update).all())
 
 
 class Mean:
-    """The weighted mean of updates, added up in the institutions' order as they come, so that none has to be kept."""
+    """The weighted mean of updates. It adds them up as they arrive, so that none has to be kept."""
 
     def __init__(self, size: int) -> None:
         self.weight = 0.0
@@ -111,12 +109,12 @@ class Mean:
         self._spread = 0.0
 
     def add(self, update: Vector, weight: float) -> None:
-        """One more update, with a weight above zero."""
+        """Add an update with a weight above zero."""
         wide, weight = update.astype(np.float64), float(weight)
         if self.weight:
-            apart = wide - self.value
+            difference = wide - self.value
             # Chan, Golub and LeVeque 1983, doi:10.1080/00031305.1983.10483115, equation 1.5: it doesn't cancel.
-            self._spread += weight * self.weight / (self.weight + weight) * _square(apart)
+            self._spread += weight * self.weight / (self.weight + weight) * _square(difference)
         self._total += weight * wide
         self.weight += weight
 
@@ -134,14 +132,14 @@ class Mean:
 
 
 def _square(vector: NDArray[np.float64]) -> float:
-    """Its length's square, without BLAS, whose threads would get into the way of TensorFlow's."""
+    """Return the square of a vector's length, without BLAS, whose threads would compete with TensorFlow's."""
     return float(np.square(vector).sum())
 
 
 @dataclass(frozen=True)
 class Drift:
-    """How far a round's updates are from each other (`Mean.relative`), and each from the others (`apart`) where all of
-    at least three can be kept."""
+    """How far a round's updates are from their mean (`Mean.relative`). `distances` has each one's `median_distances`
+    from the others; it is empty for fewer than three updates, and for more than fit into memory."""
 
     relative: float
     distances: Mapping[int, float] = field(default_factory=dict)
@@ -149,8 +147,9 @@ class Drift:
 
 @dataclass(frozen=True)
 class GatheredUpdates:
-    """What the aggregator has of a round. `update` is what it goes on with, float64 [parameters], None where there is
-    none; `drift` is None where it can't know; `dropped` sent no numbers, `silent` sent nothing."""
+    """A round's updates at the aggregator. `update` is the combined one, float64 [parameters]; None where there is
+    none. `drift` is None where single updates are hidden. Institutions in `dropped` sent values that are not numbers,
+    those in `silent` sent nothing."""
 
     update: NDArray[np.float64] | None = None
     drift: Drift | None = None
@@ -159,28 +158,28 @@ class GatheredUpdates:
 
 
 def combined(
-    found: Mapping[int, Vector] | Iterable[tuple[int, Vector]], counts: Mapping[int, int], params: Learning
+    arrivals: Mapping[int, Vector] | Iterable[tuple[int, Vector]], counts: Mapping[int, int], params: Learning
 ) -> GatheredUpdates:
-    """What the run's rule makes of the updates that are numbers. `found` has them by institution, or one after the
-    other as they arrive; the mean keeps none of them where all together have more than `KEPT` bytes."""
-    mean, kept, dropped = None, {}, []
-    for one, update in found.items() if isinstance(found, Mapping) else found:
+    """Combine the updates that are numbers by the run's rule. `arrivals` has updates by institution, or yields them as
+    they arrive. Beyond `MEMORY_LIMIT` bytes in all, the mean keeps no single update."""
+    mean, by_institution, dropped = None, {}, []
+    for institution, update in arrivals.items() if isinstance(arrivals, Mapping) else arrivals:
         if not usable(update):
-            dropped.append(one)
+            dropped.append(institution)
             continue
         mean = mean or Mean(len(update))
-        mean.add(update, counts[one])
-        if params.rule in ROBUST or update.nbytes * len(counts) <= KEPT:
-            kept[one] = update
+        mean.add(update, counts[institution])
+        if params.rule in ROBUST or update.nbytes * len(counts) <= MEMORY_LIMIT:
+            by_institution[institution] = update
     if mean is None:
         return GatheredUpdates(dropped=dropped)
-    updates = list(kept.values())
-    distances = dict(zip(kept, apart(updates), strict=True)) if len(updates) > 2 else {}
+    updates = list(by_institution.values())
+    distances = dict(zip(by_institution, median_distances(updates), strict=True)) if len(updates) > 2 else {}
     return GatheredUpdates(_ruled(mean, updates, params), Drift(mean.relative, distances), dropped)
 
 
 def _ruled(mean: Mean, updates: Sequence[Vector], params: Learning) -> NDArray[np.float64] | None:
-    """None where so many were dropped that trimming would leave nothing."""
+    """Apply the run's rule; return None where trimming would leave nothing."""
     if params.rule == "median":
         return median(updates)
     if params.rule == "trimmed":

@@ -1,7 +1,7 @@
-"""Who has which images, and which scanner takes them: pure functions of labels and a seed, the same on every rank.
+"""The partition of images among institutions, and their scanners: pure functions of labels and a seed.
 
-Every image belongs to one institution. Draws are those of NumPy's RandomState and of `order`, which stay the same in
-every version of NumPy (NEP 19): ranks on several hosts may have several.
+Every image belongs to one institution. Random numbers come from NumPy's RandomState and from `order`, which give the
+same ones in every version of NumPy (NEP 19): ranks on several hosts may have different versions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.engine.data.shards import order, shard
 
@@ -26,7 +27,7 @@ SCANNER, NOISE = 34, 35  # streams of a seed
 
 @dataclass(frozen=True)
 class DigitScanner:
-    """Makes `offset + contrast * x` of an image x from 0 (paper) to 1 (ink), plus normal noise, kept within 0 and 1."""
+    """Turns an image x from 0 (paper) to 1 (ink) into `offset + contrast * x` plus normal noise, clipped to 0 to 1."""
 
     contrast: float
     offset: float
@@ -35,15 +36,15 @@ class DigitScanner:
     def as_json(self) -> dict[str, float]:
         return {name: round(value, 3) for name, value in asdict(self).items()}
 
-    def taken(self, images: NDArray[np.float32], seed: tuple[int, ...]) -> NDArray[np.float32]:
-        """The images as this scanner takes them; `seed` is that of the noise, the same pictures for the same one."""
+    def scan(self, images: NDArray[np.float32], seed: tuple[int, ...]) -> NDArray[np.float32]:
+        """Return the images as this scanner takes them; `seed` is that of the noise."""
         stream = np.random.RandomState([NOISE, *seed])
-        seen = self.offset + self.contrast * images + self.noise * stream.standard_normal(images.shape)
-        return np.clip(seen, 0, 1).astype(np.float32)
+        pixels = self.offset + self.contrast * images + self.noise * stream.standard_normal(images.shape)
+        return np.clip(pixels, 0, 1).astype(np.float32)
 
 
 def scanner(institution: int, seed: int) -> DigitScanner:
-    """An institution's scanner."""
+    """Return an institution's scanner."""
     stream = np.random.RandomState([SCANNER, seed, institution])
     contrast = stream.uniform(0.35, 1.0)
     return DigitScanner(
@@ -54,33 +55,33 @@ def scanner(institution: int, seed: int) -> DigitScanner:
 
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with
-DRAWS = 100  # of Dirichlet shares, before the request is refused
+DRAWS = 100  # draws of Dirichlet shares, before the request is refused
 DIGITS = 10
-DEAL, OWN = 31, 32  # so that the streams of one seed don't follow each other
+DEAL, VALIDATION = 31, 32  # streams of a seed
 
 Positions = NDArray[np.int64]  # in the data set
 
 
 @dataclass(frozen=True)
 class Partition:
-    """For each institution the images that it learns from, and those that it keeps to validate with."""
+    """For each institution, the images that it learns from and those that it validates with."""
 
     train: tuple[Positions, ...]
-    own: tuple[Positions, ...]
+    validation: tuple[Positions, ...]
 
     def all_of(self, institution: int) -> Positions:
-        return np.concatenate([self.train[institution], self.own[institution]])
+        return np.concatenate([self.train[institution], self.validation[institution]])
 
 
 def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
-    """Deal images with these labels out. Raises BadInput where an institution would have too few."""
+    """Deal out images with these labels. Raises BadInput where an institution would have too few."""
     count = min(params.images or len(labels), len(labels))
     if count < LEAST * params.institutions:
         raise BadInput(
             f"{params.institutions} institutions can't share {count} images: each needs {LEAST}, one to learn from and "
             f"one to validate with; take at most {count // LEAST} institutions."
         )
-    chosen = order(len(labels), [params.seed, DEAL])[:count]  # the same ones, whatever the partition
+    chosen = order(len(labels), [params.seed, DEAL])[:count]  # the same images in every partition
     dealt = [chosen[part] for part in _deal(params, labels[chosen])]
     poorest = min(range(len(dealt)), key=lambda number: len(dealt[number]))
     _check(params, poorest, len(dealt[poorest]))
@@ -88,74 +89,75 @@ def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
 
 
 def _deal(params: FederatedParams, labels: NDArray[np.int64]) -> list[Positions]:
-    """Positions in `labels`, which are in a random order, for each institution."""
-    many, count = params.institutions, len(labels)
+    """Return each institution's positions in `labels`, which are in a random order."""
+    institutions, count = params.institutions, len(labels)
     if params.partition == "dirichlet":
-        return dirichlet(labels, many, params.alpha, params.seed)
+        return dirichlet(labels, institutions, params.alpha, params.seed)
     if params.partition == "label":
-        return by_label(labels, many, params.classes, params.seed)
+        return by_label(labels, institutions, params.classes, params.seed)
     if params.partition == "unequal":
-        return unequal(count, many)
-    return [np.arange(*shard(count, many, number), dtype=np.int64) for number in range(many)]
+        return unequal(count, institutions)
+    return [np.arange(*shard(count, institutions, number), dtype=np.int64) for number in range(institutions)]
 
 
-def dirichlet(labels: NDArray[np.int64], many: int, alpha: float, seed: int) -> list[Positions]:
+def dirichlet(labels: NDArray[np.int64], institutions: int, alpha: float, seed: int) -> list[Positions]:
     """Divide each label in shares from a symmetric Dirichlet distribution (Yurochkin et al. 2019, arXiv:1905.12022; Hsu
-    et al. 2019, arXiv:1909.06335). Draws with too few images for somebody are repeated, up to a hundred times."""
+    et al. 2019, arXiv:1909.06335). A draw that gives an institution too few images is repeated, up to 100 times."""
     stream, best = np.random.RandomState([seed, DEAL]), None
     for _ in range(DRAWS):
-        parts: list[list[Positions]] = [[] for _ in range(many)]
+        parts: list[list[Positions]] = [[] for _ in range(institutions)]
         for label in range(DIGITS):
-            there = np.flatnonzero(labels == label)
-            # A share may underflow to no number where alpha is tiny: then one institution has the label to itself.
-            shares = np.nan_to_num(stream.dirichlet(np.full(many, alpha)))
+            positions = np.flatnonzero(labels == label)
+            # Shares may underflow to NaN where alpha is tiny: then one institution gets all images of the label.
+            shares = np.nan_to_num(stream.dirichlet(np.full(institutions, alpha)))
             if not shares.sum() > 0:
-                shares[stream.randint(many)] = 1.0
-            ends = np.rint(np.cumsum(shares / shares.sum())[:-1] * len(there)).astype(np.int64)
-            for part, piece in zip(parts, np.split(there, ends), strict=True):
+                shares[stream.randint(institutions)] = 1.0
+            ends = np.rint(np.cumsum(shares / shares.sum())[:-1] * len(positions)).astype(np.int64)
+            for part, piece in zip(parts, np.split(positions, ends), strict=True):
                 part.append(piece)
-        found = [np.concatenate(part) for part in parts]
-        if best is None or min(map(len, found)) > min(map(len, best)):
-            best = found
+        dealt = [np.concatenate(part) for part in parts]
+        if best is None or min(map(len, dealt)) > min(map(len, best)):
+            best = dealt
         if min(map(len, best)) >= LEAST:
             break
     assert best is not None
     return best
 
 
-def by_label(labels: NDArray[np.int64], many: int, classes: int, seed: int) -> list[Positions]:
-    """Give each institution `classes` of the labels. Raises BadInput where some label would belong to nobody."""
-    if many * classes < DIGITS:
+def by_label(labels: NDArray[np.int64], institutions: int, classes: int, seed: int) -> list[Positions]:
+    """Give each institution `classes` of the labels. Raises BadInput where a label would belong to no institution."""
+    if institutions * classes < DIGITS:
         raise BadInput(
-            f"{many} institution{'s' * (many > 1)} of {classes} digit{'s' * (classes > 1)} each would leave "
-            f"{DIGITS - many * classes} of the {DIGITS} digits to nobody; take classes of at least "
-            f"{math.ceil(DIGITS / many)}."
+            f"{words.count(institutions, 'institution')} of {words.count(classes, 'digit')} each would leave "
+            f"{DIGITS - institutions * classes} of the {DIGITS} digits to nobody; take classes of at least "
+            f"{math.ceil(DIGITS / institutions)}."
         )
     deck = order(DIGITS, [seed, DEAL, 1])
     owners: list[list[int]] = [[] for _ in range(DIGITS)]
-    for number in range(many):
+    for number in range(institutions):
         for card in range(classes):
             owners[deck[(number * classes + card) % DIGITS]].append(number)
-    parts: list[list[Positions]] = [[] for _ in range(many)]
-    for label, those in enumerate(owners):
-        there = np.flatnonzero(labels == label)
-        for place, owner in enumerate(those):
-            # Who comes first has one image more where they don't divide: not always the same institution.
-            turn = (place + label) % len(those)
-            parts[owner].append(there[slice(*shard(len(there), len(those), turn))])
+    parts: list[list[Positions]] = [[] for _ in range(institutions)]
+    for label, holders in enumerate(owners):
+        positions = np.flatnonzero(labels == label)
+        for place, owner in enumerate(holders):
+            # The first one gets an image more where the number doesn't divide: not always the same institution.
+            turn = (place + label) % len(holders)
+            parts[owner].append(positions[slice(*shard(len(positions), len(holders), turn))])
     return [np.concatenate(part).astype(np.int64) for part in parts]
 
 
-def unequal(count: int, many: int) -> list[Positions]:
-    """The first institution has twice as many as the second, three times as many as the third (Zipf); none has fewer
-    than two."""
-    shares = 1 / np.arange(1, many + 1)
-    sizes = LEAST + np.floor((count - LEAST * many) * shares / shares.sum()).astype(np.int64)
+def unequal(count: int, institutions: int) -> list[Positions]:
+    """Give the first institution twice as many images as the second, three times as many as the third (Zipf), and each
+    at least two."""
+    shares = 1 / np.arange(1, institutions + 1)
+    sizes = LEAST + np.floor((count - LEAST * institutions) * shares / shares.sum()).astype(np.int64)
     sizes[0] += count - sizes.sum()
     return np.split(np.arange(count, dtype=np.int64), np.cumsum(sizes)[:-1])
 
 
 def _check(params: FederatedParams, institution: int, count: int) -> None:
+    """Raise BadInput where an institution has too few images."""
     if count >= LEAST:
         return
     have = "no images" if count == 0 else "only one image"
@@ -170,12 +172,12 @@ def _check(params: FederatedParams, institution: int, count: int) -> None:
 
 
 def _divide(params: FederatedParams, institution: int, positions: Positions) -> tuple[Positions, Positions]:
-    """What an institution learns from, and what it keeps to validate with: at least one image each."""
-    shuffled = positions[order(len(positions), [params.seed, OWN, institution])]
-    kept = min(max(round(params.validation * len(shuffled)), 1), len(shuffled) - 1)
-    return shuffled[kept:], shuffled[:kept]
+    """Return what an institution learns from and what it validates with: at least one image each."""
+    shuffled = positions[order(len(positions), [params.seed, VALIDATION, institution])]
+    split = min(max(round(params.validation * len(shuffled)), 1), len(shuffled) - 1)
+    return shuffled[split:], shuffled[:split]
 
 
 def label_counts(labels: NDArray[np.int64], positions: Sequence[int] | Positions) -> list[int]:
-    """How many of each digit there are among some positions, [10]."""
+    """Return how many images of each digit there are at some positions, [10]."""
     return np.bincount(labels[positions], minlength=DIGITS).tolist()

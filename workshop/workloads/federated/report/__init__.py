@@ -1,1 +1,1 @@
-"""What is shown of a federation: verdict, panels and figures."""
+"""Verdict, panels and figures of a federation."""

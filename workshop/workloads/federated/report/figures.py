@@ -1,5 +1,5 @@
-"""Figures of a federation: who has which digits, how institutions fare by round, how far their updates lie apart, what
-can be seen of masked updates, and where each rank's time went."""
+"""Figures of a federation: digits by institution, accuracies by round, distances of updates, masked updates, and each
+rank's time by phase."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.report.figures import theme
+from workshop.report.figures import marks, theme
+from workshop.report.figures.times import bars
 
-# Lighter to darker, so that what institutions lack stays white.
+# From light to dark, so that digits without images stay white.
 COUNTS = ((0.0, theme.PAPER), *((0.15 + 0.85 * place, colour) for place, colour in theme.SCALE))
 WRITTEN = 24  # institutions up to which there is room for numbers
 COLUMNS = 12  # rounds up to which a cell has room for its value
-DARK = 0.55  # of the scale, from which words are white
+DARK = 0.55  # share of the scale above which numbers are white
 ROW, LEAST, MOST = 34, 170, 760  # pixels
 HONEST, POISONED = theme.ACCENT, theme.RANKS[4]  # far apart for any colour vision
-APART = 0.08  # powers of ten that two numbers need between them
+LABEL_GAP = 0.08  # the least gap between two labels, in powers of ten
 MESSAGE, SUM = theme.HATCH, theme.ACCENT
 PHASES = {
     "train": {"color": theme.PHASES["compute"]},
@@ -32,7 +33,7 @@ PHASES = {
 
 
 def shares(labels: Sequence[Sequence[int]]) -> go.Figure:
-    """Images by institution (rows) and digit (columns), from counts [institutions, 10]; darker are more."""
+    """Draw the numbers of images by institution (rows) and digit (columns), from counts [institutions, 10]."""
     if not labels:
         return theme.nothing_yet("No images have been dealt out yet")
     most = max(max(map(max, labels)), 1)
@@ -51,8 +52,8 @@ def shares(labels: Sequence[Sequence[int]]) -> go.Figure:
 
 
 def by_round(rounds: Sequence[int], accuracies: Sequence[Sequence[float]], ends: tuple[float, float]) -> go.Figure:
-    """Accuracy by institution (rows) and round, from shares [institutions, rounds], NaN where there is none; darker is
-    better, from the lowest to the highest of `ends`."""
+    """Draw accuracy by institution (rows) and round, from shares [institutions, rounds], NaN where there is none.
+    Darker is better; `ends` are the ends of the scale."""
     if not rounds or not accuracies:
         return theme.nothing_yet("No round is over yet")
     few = len(rounds) <= COLUMNS
@@ -81,10 +82,10 @@ def _grid(
     colorbar: Mapping[str, Any],
     **cells: Any,
 ) -> go.Figure:
-    """A row for each institution, which people count from 1; `text` writes a cell's value."""
+    """Draw a heatmap with a row for each institution, counted from 1. `text` formats a cell's value."""
     names, (low, high) = list(range(1, len(values) + 1)), ends
     few = len(values) <= WRITTEN
-    drawn = go.Heatmap(
+    heatmap = go.Heatmap(
         z=[list(row) for row in values],
         x=columns,
         y=names,
@@ -105,7 +106,7 @@ def _grid(
     ]
     down = {"title": {"text": "institution"}, "autorange": "reversed", **({"dtick": 1} if few else {"nticks": 12})}
     return theme.figure(
-        [drawn],
+        [heatmap],
         height=max(LEAST, min(90 + ROW * len(values), MOST)),
         showlegend=False,
         annotations=notes if written else [],
@@ -114,40 +115,45 @@ def _grid(
     )
 
 
-def distances(rounds: Sequence[int], told: Mapping[int, Sequence[float]], poisoned: Collection[int] = ()) -> go.Figure:
-    """A line for each institution (counted from 1) from its distances [rounds], NaN where there is none; those that
-    are known to be poisoned are dashed, in another colour. Distances differ by powers of ten: the axis is logarithmic.
+def distances(
+    rounds: Sequence[int], by_institution: Mapping[int, Sequence[float]], poisoned: Collection[int] = ()
+) -> go.Figure:
+    """Draw a line for each institution (counted from 1) from its distances [rounds], NaN where there is none. Lines of
+    poisoned institutions are dashed, in another colour. Distances differ by powers of ten, so the axis is logarithmic.
     """
-    if not rounds or not told:
+    if not rounds or not by_institution:
         return theme.nothing_yet("No round is over yet")
     traces, ends, named = [], [], set()
-    for one, values in told.items():
+    for institution, values in by_institution.items():
         kind, colour, dash, symbol = (
-            ("poisoned", POISONED, "dash", "diamond") if one in poisoned else ("honest", HONEST, "solid", "circle")
+            ("poisoned", POISONED, "dash", "diamond")
+            if institution in poisoned
+            else ("honest", HONEST, "solid", "circle")
         )
-        there = [value if math.isfinite(value) and value > 0 else None for value in values]
+        positive = [value if math.isfinite(value) and value > 0 else None for value in values]
         traces.append(
-            go.Scatter(
-                x=list(rounds),
-                y=there,
+            marks.line(
+                list(rounds),
+                positive,
+                colour,
+                f"institution {institution}, round %{{x}}<br>%{{y:.3g}}<extra></extra>",
+                size=7,
+                symbol=symbol,
+                line={"width": 2, "dash": dash},
                 name=kind,
                 legendgroup=kind,
                 showlegend=bool(poisoned) and kind not in named,
-                mode="lines+markers",
-                line={"color": colour, "width": 2, "dash": dash},
-                marker={"size": 7, "symbol": symbol},
-                hovertemplate=f"institution {one}, round %{{x}}<br>%{{y:.3g}}<extra></extra>",
             )
         )
         named.add(kind)
-        last = next(((at, value) for at, value in zip(rounds[::-1], there[::-1], strict=True) if value), None)
+        last = next(((at, value) for at, value in zip(rounds[::-1], positive[::-1], strict=True) if value), None)
         if last is not None:
-            ends.append((one, *last))
+            ends.append((institution, *last))
     return theme.figure(
         traces,
         height=320,
         showlegend=bool(poisoned),
-        annotations=_numbers(ends) if len(told) <= WRITTEN else [],
+        annotations=_numbers(ends) if len(by_institution) <= WRITTEN else [],
         xaxis={"title": {"text": "round"}, "nticks": 8},
         yaxis={"type": "log", "dtick": "D2", "exponentformat": "power"},
         margin={"t": 44, "r": 40},
@@ -155,31 +161,32 @@ def distances(rounds: Sequence[int], told: Mapping[int, Sequence[float]], poison
 
 
 def _numbers(ends: Sequence[tuple[int, int, float]]) -> list[dict[str, Any]]:
-    """Institutions' numbers at the ends of their lines, those that lie far off first; where there is no room, the
-    number is left out, and the pointer tells it."""
+    """Return labels with institutions' numbers at the ends of their lines, the largest distances first. A label without
+    room is left out; the pointer then shows the number."""
     notes: list[dict[str, Any]] = []
-    for one, at, value in sorted(ends, key=lambda end: -end[2]):
+    for institution, at, value in sorted(ends, key=lambda end: -end[2]):
         place = math.log10(value)
-        if all(abs(place - note["y"]) > APART or at != note["x"] for note in notes):
+        if all(abs(place - note["y"]) > LABEL_GAP or at != note["x"] for note in notes):
             font = {"size": 14, "color": theme.INK}
-            there = {"x": at, "y": place, "xanchor": "left", "xshift": 6}
-            notes.append({**there, "text": str(one), "showarrow": False, "font": font})
+            position = {"x": at, "y": place, "xanchor": "left", "xshift": 6}
+            notes.append({**position, "text": str(institution), "showarrow": False, "font": font})
     return notes
 
 
-def seen(message: Sequence[float], total: Sequence[float], cancelled: bool = True) -> go.Figure:
-    """Shares of the words of one masked update, and of those of the sum of all, in equal parts of what a word can be:
-    from -2^63 to 2^63. `cancelled` says whether the masks are out of the sum."""
+def word_shares(message: Sequence[float], total: Sequence[float], cancelled: bool = True) -> go.Figure:
+    """Draw two histograms of 64-bit words: of one masked update, and of the sum of all. They have equal bins from -2^63
+    to 2^63. `cancelled` says whether the masks are out of the sum."""
     if not message or len(message) != len(total):
         return theme.nothing_yet("No masked update has come yet")
     names = ("one masked update", "the sum of all" if cancelled else "the weighted sum of all")
     traces = [
-        go.Bar(
-            x=[(place + 0.5) * 2 / len(shares) - 1 for place in range(len(shares))],
-            y=[float(share) for share in shares],
+        marks.bars(
+            [float(share) for share in shares],
+            [(place + 0.5) * 2 / len(shares) - 1 for place in range(len(shares))],
+            colour,
+            f"{name}<br>%{{y:.1%}} of its words<extra></extra>",
+            upright=True,
             name=name,
-            marker={"color": colour, "line": {"width": 0}},
-            hovertemplate=f"{name}<br>%{{y:.1%}} of its words<extra></extra>",
         )
         for name, shares, colour in zip(names, (message, total), (MESSAGE, SUM), strict=True)
     ]
@@ -197,40 +204,11 @@ def seen(message: Sequence[float], total: Sequence[float], cancelled: bool = Tru
 
 
 def phase_times(seconds: Mapping[str, Sequence[float]], rounds: int) -> go.Figure:
-    """Where each rank's time went in a round, on average: a stacked bar for each rank from its seconds in all rounds,
-    by phase."""
-    told = {phase: seconds[phase] for phase in PHASES if phase in seconds and any(seconds[phase])}
-    if not told or rounds < 1:
+    """Draw each rank's mean time of a round as a stacked bar, from its `seconds` in all rounds by phase."""
+    phases = {phase: seconds[phase] for phase in PHASES if phase in seconds and any(seconds[phase])}
+    if not phases or rounds < 1:
         return theme.nothing_yet("No rank has told its times yet")
-    ranks = max(map(len, told.values()))
-    longest = max(sum(values[rank] for values in told.values()) for rank in range(ranks)) / rounds
-    factor, unit, word = (1.0, "s", "seconds") if longest >= 1 else (1e3, "ms", "milliseconds")
-    traces = []
-    for phase, values in told.items():
-        each = [factor * value / rounds for value in values]
-        traces.append(
-            go.Bar(
-                y=[f"rank {rank}" for rank in range(ranks)],
-                x=each,
-                name=phase,
-                orientation="h",
-                marker={"line": {"width": 0}, **PHASES[phase]},
-                text=[f"{value:.3g}" if value >= 0.12 * longest * factor else "" for value in each],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"size": 15, "color": theme.PAPER if phase in ("train", "aggregate") else theme.INK},
-                hovertemplate=f"%{{y}}<br>{phase} %{{x:.4g}} {unit}<extra></extra>",
-            )
-        )
-    return theme.figure(
-        traces,
-        barmode="stack",
-        bargap=0.35,
-        height=max(260, min(120 + 46 * ranks, 640)),
-        showlegend=True,
-        xaxis={"title": {"text": f"{word} in a round"}, "rangemode": "tozero"},
-        yaxis={"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}},
-        legend={"traceorder": "normal"},
-        margin={"t": 64},
-    )
+    names = [f"rank {rank}" for rank in range(max(map(len, phases.values())))]
+    of_round = {phase: [value / rounds for value in values] for phase, values in phases.items()}
+    markers = {phase: {"line": {"width": 0}, **marker} for phase, marker in PHASES.items()}
+    return bars(names, of_round, " in a round", 260, markers)

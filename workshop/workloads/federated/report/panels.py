@@ -1,10 +1,10 @@
-"""What a federation shows, live by round: the ways of learning side by side, who has which digits, how each institution
-fares, and what that cost in bytes and time."""
+"""The cards of a federation, live by round: the ways of learning side by side, the partition of the images, each
+institution's accuracies, bytes and times."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core.words import count, percent, size, thousands
@@ -14,10 +14,11 @@ from workshop.report.cards import Card, Part, figure, line, table, tiles, words
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
+from workshop.training import panels as training_panels
 from workshop.workloads.federated.report import figures, protection_panels
 from workshop.workloads.federated.report.verdict import DICE, PUBLISHED
 
-HELD_OUT, OWN = "held-out", "own"  # before the measure; of other ways than the first behind their name
+HELD_OUT, OWN_DATA = "held-out", "own"  # in the names of events, before the measure
 # "Undisturbed" is without attack and defence, "undefended" with the attack alone.
 NAMES = {
     "federated": "federated",
@@ -29,9 +30,9 @@ NAMES = {
 }
 SHORT = {**NAMES, "centralised": "pooled", "alone": "alone"}
 NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
-# Metrics that the cards here tell.
-TOLD_HERE = frozenset(("bytes_down", "bytes_up", "bytes_model", "bytes_of_images", "participants"))
-# What is drawn of the ways side by side, by the name of its card: title, explanation, event.
+# Metrics that the cards here show.
+SHOWN_METRICS = frozenset(("bytes_down", "bytes_up", "bytes_model", "bytes_of_images", "participants"))
+# Cards that compare the ways by round: name -> title, explanation, event.
 SIDE_BY_SIDE = {
     "ways": (
         "On held-out images",
@@ -41,17 +42,17 @@ SIDE_BY_SIDE = {
     "ways-own": (
         "On their own",
         "The mean over institutions, each on images of its own that it doesn't learn from.",
-        OWN,
+        OWN_DATA,
     ),
 }
 ALONE = "Its own model", "Each institution's own model on the images that it keeps to validate with, in percent."
-# What is drawn of each institution by round, by the word in its event: title, explanation.
+# Cards that compare the institutions by round: word in the event's name -> title, explanation.
 BY_ROUND = {
     "global": (
         "The shared model, by institution",
         "The shared model on the images that each institution keeps to validate with, in percent.",
     ),
-    OWN: (
+    OWN_DATA: (
         "Before it is averaged",
         "The model that each institution has trained on its own images, before it is averaged; on the same images.",
     ),
@@ -67,8 +68,8 @@ PHASES = "time."
 
 
 def federated(snapshot: Snapshot) -> list[Card]:
-    """Nothing for runs without institutions."""
-    if not _known(snapshot):
+    """Return a federation's cards; none for other runs."""
+    if not _is_federation(snapshot):
         return []
     institutions, ways = snapshot.run.metrics["institutions"], snapshot.run.metrics["ways"]
     return [
@@ -81,22 +82,22 @@ def federated(snapshot: Snapshot) -> list[Card]:
     ]
 
 
-def _known(snapshot: Snapshot) -> bool:
-    """Whether the run is a federation, and has told who has which images."""
+def _is_federation(snapshot: Snapshot) -> bool:
+    """Return whether the run is a federation whose institutions are known already."""
     institutions, ways = snapshot.metric("institutions", list), snapshot.metric("ways", list)
-    return bool(institutions and ways) and all(isinstance(one, Mapping) for one in institutions)
+    return bool(institutions and ways) and all(isinstance(institution, Mapping) for institution in institutions)
 
 
 def _made_of(snapshot: Snapshot) -> Any:
-    """What changes with every round of every way."""
-    if not _known(snapshot):
+    """Return what the cards depend on: totals and metrics, which change with every round of every way."""
+    if not _is_federation(snapshot):
         return None
-    told = [(name, total) for name, total in sorted(snapshot.totals.items()) if name.endswith(_measure(snapshot))]
-    return told, snapshot.run.metrics
+    totals = [(name, total) for name, total in sorted(snapshot.totals.items()) if name.endswith(_measure(snapshot))]
+    return totals, snapshot.run.metrics
 
 
 def _measure(snapshot: Snapshot) -> str:
-    """The word for what is measured."""
+    """Return the word for what is measured."""
     return snapshot.metric("measure", str) or "accuracy"
 
 
@@ -106,26 +107,26 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
     began = None if snapshot.began is None else {NAMES.get(way, way): snapshot.began for way in ways}
     cards = []
     for name, (title, about, event) in SIDE_BY_SIDE.items():
-        told = f"{event} {_measure(snapshot)}"
+        event_name = f"{event} {_measure(snapshot)}"
         lines = {
             NAMES.get(way, way): series
             for way in ways
-            if (series := snapshot.series(told if way == ways[0] else f"{way} {told}"))
+            if (series := snapshot.series(event_name if way == ways[0] else f"{way} {event_name}"))
         }
-        drawn = overlay(lines, began=began)
-        drawn.update_layout(xaxis_title_text="round")
-        cards.append(Card(name, title, (_about(about), figure(drawn)), half=True))
+        chart = overlay(lines, began=began)
+        chart.update_layout(xaxis_title_text="round")
+        cards.append(Card(name, title, (_about(about), figure(chart)), half=True))
     by_way = snapshot.metric("by_way", Mapping) or {}
     rows = [
         [
             NAMES.get(way, way).capitalize(),
-            _accuracy(came.get("held_out_score")),
-            _accuracy(came.get("own_score")),
-            thousands(came.get("images_read") or 0),
-            _left(snapshot, way),
+            _accuracy(results.get("held_out_score")),
+            _accuracy(results.get("own_score")),
+            thousands(results.get("images_read") or 0),
+            _transmitted(snapshot, way),
         ]
         for way in ways
-        if isinstance(came := by_way.get(way), Mapping)
+        if isinstance(results := by_way.get(way), Mapping)
     ]
     if rows:
         heads = ["Way", "Held-out images", "Institutions' own images", "Images read", "What left the institutions"]
@@ -136,114 +137,119 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
 
 
 def _published(snapshot: Snapshot) -> Part:
-    """What others found, and why it isn't to be compared."""
+    """Return published results, and why they can't be compared with these."""
     other = "That is another task, other data and another measure"
     if _measure(snapshot) == DICE:
         other = "Those are brain tumours of real patients, these patients don't exist"
-    apart = f"{other}; it is cited here for the question, not for the numbers."
-    return words(line(PUBLISHED, "Published", "about"), line(apart, tone="about"))
+    caveat = f"{other}; it is cited here for the question, not for the numbers."
+    return words(line(PUBLISHED, "Published", "about"), line(caveat, tone="about"))
 
 
-def _left(snapshot: Snapshot, way: str) -> str:
-    """What institutions give away in a way of learning."""
+def _transmitted(snapshot: Snapshot, way: str) -> str:
+    """Return what leaves the institutions in a way of learning."""
     if way == "centralised":
         images = snapshot.metric("train_images", int) or 0
         return f"all {count(images, 'image')}, {size(snapshot.metric('bytes_of_images', int) or 0)}"
     if way == "alone":
         return "nothing"
-    if way != "federated":  # in the same way, beside it
+    if way != "federated":  # a federated way for comparison, whose bytes aren't counted here
         return "updates; no image"
     return f"updates, {size(snapshot.metric('bytes_up', int) or 0)}; no image"
 
 
 def _by_round(snapshot: Snapshot, institutions: int, first: str) -> list[Card]:
-    """Accuracies of all institutions in all rounds, as far as they are."""
-    found = {
+    """Return cards with the accuracies of all institutions in the rounds so far."""
+    by_kind = {
         what: protection_panels.by_round(snapshot, institutions, f"{what} {_measure(snapshot)}") for what in BY_ROUND
     }
-    rounds = sorted({number for values in found.values() for _, number in values})
-    seen = [value for values in found.values() for value in values.values() if math.isfinite(value)]
+    rounds = sorted({number for values in by_kind.values() for _, number in values})
+    finite = [value for values in by_kind.values() for value in values.values() if math.isfinite(value)]
     cards = []
     for what, words_of in BY_ROUND.items():
-        if seen and found[what]:
-            title, about = ALONE if (what, first) == (OWN, "alone") else words_of
+        if finite and by_kind[what]:
+            title, about = ALONE if (what, first) == (OWN_DATA, "alone") else words_of
             rows = [
-                [found[what].get((one, number), math.nan) for number in rounds] for one in range(1, institutions + 1)
+                [by_kind[what].get((institution, number), math.nan) for number in rounds]
+                for institution in range(1, institutions + 1)
             ]
-            drawn = figures.by_round(rounds, rows, (min(seen), max(seen)))
-            cards.append(Card(f"institutions-{what}", title, (_about(about), figure(drawn)), half=True))
+            chart = figures.by_round(rounds, rows, (min(finite), max(finite)))
+            cards.append(Card(f"institutions-{what}", title, (_about(about), figure(chart)), half=True))
     return cards
 
 
 def _by_institution(institutions: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> list[Card]:
-    """What every way came to at each of them, once that is known."""
+    """Return a card with the scores of every way at each institution, once they are known."""
     ended = [way for way in ways if way in (institutions[0].get("own_score") or {})]
     if not ended:
         return []
     alone = "held_out_alone" in institutions[0]
     heads = ["Institution", *(SHORT.get(way, way).capitalize() for way in ended)]
     rows = [
-        [str(number), *(_accuracy(one["own_score"].get(way)) for way in ended)]
-        for number, one in enumerate(institutions, 1)
+        [str(number), *(_accuracy(institution["own_score"].get(way)) for way in ended)]
+        for number, institution in enumerate(institutions, 1)
     ]
     if alone:
         heads.append("Alone, held-out images")
-        for row, one in zip(rows, institutions, strict=True):
-            row.append(_accuracy(one.get("held_out_alone")))
+        for row, institution in zip(rows, institutions, strict=True):
+            row.append(_accuracy(institution.get("held_out_alone")))
     about = _about(ABOUT_TABLE + (ABOUT_LAST if alone else ""))
     return [Card("institutions-end", "Institution by institution", (about, table(heads, rows)))]
 
 
 def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
-    labels = [one.get("labels") for one in institutions]
+    labels = [institution.get("labels") for institution in institutions]
     parts: list[Part] = []
     if all(isinstance(row, list) for row in labels):
-        parts += [_about(ABOUT_SHARES), figure(figures.shares(labels))]
-    # Headings, the key that has to be known, and how its value reads.
-    columns = [
-        ("Lives on", "", lambda one: rank_cell(one.get("rank", 0))),
-        ("Learns from", "", lambda one: thousands(one["images"])),
-        ("Validates with", "", lambda one: thousands(one["validation"])),
-        ("Took part in", "took_part", lambda one: count(one["took_part"], "round")),
-        ("Its scanner", "scanner", lambda one: _scanner(one["scanner"])),
+        parts += [_about(ABOUT_SHARES), figure(figures.shares([row or [] for row in labels]))]
+    # Heading, required key, text of the cell.
+    columns: list[tuple[str, str, Callable[[Any], Any]]] = [
+        ("Lives on", "", lambda institution: rank_cell(institution.get("rank", 0))),
+        ("Learns from", "", lambda institution: thousands(institution["images"])),
+        ("Validates with", "", lambda institution: thousands(institution["validation"])),
+        ("Took part in", "took_part", lambda institution: count(institution["took_part"], "round")),
+        ("Its scanner", "scanner", lambda institution: _scanner(institution["scanner"])),
     ]
-    shown = [column for column in columns if not column[1] or column[1] in institutions[0]]
-    rows = [[str(number), *(cell(one) for _, _, cell in shown)] for number, one in enumerate(institutions, 1)]
-    heads = ["Institution", *(heading for heading, _, _ in shown)]
+    visible = [column for column in columns if not column[1] or column[1] in institutions[0]]
+    rows = [
+        [str(number), *(cell(institution) for _, _, cell in visible)]
+        for number, institution in enumerate(institutions, 1)
+    ]
+    heads = ["Institution", *(heading for heading, _, _ in visible)]
     return Card("institutions", "Who has which images", (*parts, table(heads, rows)))
 
 
-def _scanner(one: Mapping[str, Any]) -> str:
-    return f"contrast {percent(one['contrast'])}, paper at {percent(one['offset'])}, noise {percent(one['noise'])}"
+def _scanner(settings: Mapping[str, Any]) -> str:
+    contrast, paper, noise = (percent(settings[name]) for name in ("contrast", "offset", "noise"))
+    return f"contrast {contrast}, paper at {paper}, noise {noise}"
 
 
 def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
-    """Bytes of the first way, as far as they were sent."""
+    """Return a card with the bytes that the first way has sent so far."""
     sums = {way: snapshot.totals.get(f"bytes {way}", {}).get(0, (0, 0.0))[1] for way in ("down", "up")}
     rounds = _rounds(snapshot)
     if first == "alone" or not any(sums.values()) or not rounds:
         return []
-    shown = [{"label": way, "value": size(value)} for way, value in sums.items()]
-    shown += [{"label": f"{way} in a round", "value": size(value / rounds)} for way, value in sums.items()]
+    entries = [{"label": way, "value": size(value)} for way, value in sums.items()]
+    entries += [{"label": f"{way} in a round", "value": size(value / rounds)} for way, value in sums.items()]
     model = snapshot.metric("bytes_model", int)
     up = "scores up from each" if first == "centralised" else "an update up from each that learned"
     about = f"A model down to every institution, {up}; as over a network between them."
     about += f" A model has {size(model)}." if model else ""
-    return [Card("bytes", "What was sent", (_about(about), tiles(shown)), half=True)]
+    return [Card("bytes", "What was sent", (_about(about), tiles(entries)), half=True)]
 
 
 def _phases(snapshot: Snapshot) -> list[Card]:
-    """The time of all ways, rank by rank."""
+    """Return a card with each rank's time of a round, all ways together."""
     times = {
-        name.removeprefix(PHASES): [told.get(rank, (0, 0.0))[1] for rank in range(snapshot.ranks)]
-        for name, told in snapshot.totals.items()
+        name.removeprefix(PHASES): [by_rank.get(rank, (0, 0.0))[1] for rank in range(snapshot.ranks)]
+        for name, by_rank in snapshot.totals.items()
         if name.startswith(PHASES)
     }
     rounds = _rounds(snapshot)
     if not times or not rounds:
         return []
-    drawn = figure(figures.phase_times(times, rounds))
-    return [Card("phases", "Where each rank's time went", (drawn,), half=True)]
+    chart = figure(figures.phase_times(times, rounds))
+    return [Card("phases", "Where each rank's time went", (chart,), half=True)]
 
 
 def _rounds(snapshot: Snapshot) -> int:
@@ -259,6 +265,7 @@ def _accuracy(value: Any) -> str:
 
 
 PANELS = (
-    Panel("federated", federated, _made_of, "learning", beside=federated, told=TOLD_HERE),
+    Panel("federated", federated, _made_of, "learning", comparison=federated, metrics=SHOWN_METRICS),
     *protection_panels.PANELS,
+    *training_panels.PANELS,
 )

@@ -1,5 +1,5 @@
-"""What an attack on a federation cost and what defended it; who lies far from the others; what noise promises, and what
-that cost."""
+"""Findings on attack and defence: the cost of an attack, the benefit of a defence, updates far from the others, and
+epsilon with its cost."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from workshop.report.analysis.scores import number, percent, points
 from workshop.workloads.federated.params import MOST, ROBUST
 from workshop.workloads.federated.report.facts import FederationFacts, numbered
 
-FAR = 3.0  # times the distance in the middle from which an update is called far from the others
-WEAK = 10.0  # an epsilon from which nothing to speak of is promised: conclusions may be 22,000 times as sure
-STRONG = 1.0  # one up to which a conclusion may be 2.7 times as sure at most
+FAR = 3.0  # an update is far from the others from this many times the median distance on
+WEAK = 10.0  # an epsilon from which on privacy is negligible: conclusions may be 22,000 times as certain
+STRONG = 1.0  # an epsilon up to which conclusions are at most 2.7 times as certain
 
 _RULES = {"median": "the median of each value", "trimmed": "the trimmed mean", "mean": "clipping and noise"}
 
 
 def attacked(run: FederationFacts) -> Finding | None:
-    """What poisoned institutions did to the shared model; None for runs without an attack, or that haven't ended."""
-    whose = run.metrics.get("attackers")
-    if not isinstance(whose, list) or not whose or run.reached is None:
+    """Return the finding of an attack on the shared model; None without one, and for runs that haven't ended."""
+    attackers = run.metrics.get("attackers")
+    if not isinstance(attackers, list) or not attackers or run.reached is None:
         return None
-    return Finding(_cost(run, run.reached), _poison(run, whose), _against(run, len(whose), run.reached))
+    return Finding(_cost(run, run.reached), _poison(run, attackers), _against(run, len(attackers), run.reached))
 
 
 def _cost(run: FederationFacts, reached: float) -> str:
@@ -32,58 +32,60 @@ def _cost(run: FederationFacts, reached: float) -> str:
         return f"Under attack the shared model came to {percent(reached)} on held-out images."
     suffered = reached if undefended is None else undefended
     if not run.ahead(plain, suffered):
-        said = (
+        sentence = (
             "The attack made no difference that so many images can tell: "
             f"{percent(suffered)}, without it {percent(plain)}"
         )
-        return f"{said}; {rule} cost {points(suffered - reached)}." if run.ahead(suffered, reached) else f"{said}."
-    said = f"The attack cost {points(plain - suffered)}: {percent(suffered)} on held-out images in place of"
-    said += f" {percent(plain)}"
+        return (
+            f"{sentence}; {rule} cost {points(suffered - reached)}." if run.ahead(suffered, reached) else f"{sentence}."
+        )
+    sentence = f"The attack cost {points(plain - suffered)}: {percent(suffered)} on held-out images in place of"
+    sentence += f" {percent(plain)}"
     if undefended is None:
-        return f"{said}."
+        return f"{sentence}."
     if run.ahead(undefended, reached):
-        return f"{said}; {rule} made it worse by {points(undefended - reached)}."
+        return f"{sentence}; {rule} made it worse by {points(undefended - reached)}."
     if not run.ahead(reached, undefended):
-        return f"{said}; {rule} did not help."
+        return f"{sentence}; {rule} did not help."
     won = f"won {points(reached - undefended)} back" if run.ahead(plain, reached) else "won all of that back"
-    return f"{said}; {rule} {won}."
+    return f"{sentence}; {rule} {won}."
 
 
-def _poison(run: FederationFacts, whose: list[int]) -> str:
-    """Who did what, and whether it shows."""
+def _poison(run: FederationFacts, attackers: list[int]) -> str:
+    """Say what the attackers did, and whether it is visible."""
     attack, boost = run.params.get("attack"), run.params.get("boost")
-    times = f"{boost:g} times {'their' if len(whose) > 1 else 'its'} update" if number(boost) else "another one"
+    times = f"{boost:g} times {'their' if len(attackers) > 1 else 'its'} update" if number(boost) else "another one"
     did = {
         "flip": "learned from wrong labels",
         "scale": f"sent {times}",
         "nan": "sent updates that are no numbers, which were dropped by name: a single one would make the shared model "
         "useless for everybody",
     }.get(str(attack), "was poisoned")
-    said = [f"{numbered(whose)} {did}.", _seen(run, whose) if attack != "nan" else ""]
+    sentences = [f"{numbered(attackers)} {did}.", _visibility(run, attackers) if attack != "nan" else ""]
     if skipped := run.metrics.get("skipped"):
-        said.append(
+        sentences.append(
             f"In {words.count(len(skipped), 'round')} too few updates were left, and the model stayed the same."
         )
-    return " ".join(filter(None, said))
+    return " ".join(filter(None, sentences))
 
 
-def _seen(run: FederationFacts, whose: list[int]) -> str:
-    """Whether the poisoned are those whose updates lie far from the others'."""
+def _visibility(run: FederationFacts, attackers: list[int]) -> str:
+    """Say whether the poisoned updates are those that lie far from the others."""
     distances = run.each("distance")
-    poisoned = [distances[one] for one in whose if one in distances]
-    found = [one for one in whose if one in far(run)]
+    poisoned = [distances[institution] for institution in attackers if institution in distances]
+    visible = [institution for institution in attackers if institution in far(run)]
     if not poisoned:
         return "Nobody could see how far updates were from each other."
-    if len(found) == len(whose):
+    if len(visible) == len(attackers):
         return (
             f"It shows: such an update lies {min(poisoned):.2g} times as far from the others as the one in the middle."
         )
-    if found:
+    if visible:
         return (
-            f"It shows of {words.numbered('institution', found)} only: the others' updates lie less than {FAR:g} times "
-            "as far from everybody's as the one in the middle."
+            f"It shows of {words.numbered('institution', visible)} only: the others' updates lie less than {FAR:g} "
+            "times as far from everybody's as the one in the middle."
         )
-    honest = max((value for one, value in distances.items() if one not in whose), default=0.0)
+    honest = max((value for institution, value in distances.items() if institution not in attackers), default=0.0)
     return (
         f"It doesn't show: a poisoned update lies {max(poisoned):.2g} times as far from the others as the one in the "
         f"middle, an honest one up to {honest:.2g} times."
@@ -94,7 +96,7 @@ def _against(run: FederationFacts, many: int, reached: float) -> str:
     params, institutions = run.params, len(run.metrics.get("institutions") or [])
     if params.get("attack") == "nan":
         return "Send something that is a number, and wrong (--attack scale): does anybody notice?"
-    robust = "--rule median" + " --privacy none" * (params.get("privacy") == "institutions")  # both can't be
+    robust = "--rule median" + " --privacy none" * (params.get("privacy") == "institutions")  # they exclude each other
     if params.get("secure") not in (None, "off"):
         return f"Look at updates (--secure off), so that a rule can compare them ({robust})."
     if params.get("rule") == "mean":
@@ -114,7 +116,7 @@ def _against(run: FederationFacts, many: int, reached: float) -> str:
 
 
 def protected(run: FederationFacts) -> Finding | None:
-    """What privacy promises, or a robust rule costs, where nobody attacks; None where there is neither."""
+    """Return the finding of privacy or of a robust rule without an attack; None where there is neither."""
     if run.metrics.get("attackers") or run.reached is None:
         return None
     if run.params.get("privacy") in ("institutions", "images"):
@@ -130,12 +132,12 @@ def protected(run: FederationFacts) -> Finding | None:
 
 def _private(run: FederationFacts) -> Finding:
     params, epsilon, clipped, cost = run.params, run.metrics.get("epsilon"), run.metrics.get("clipped"), _price(run)
-    whom, what = "an institution had an image", "gradients"
+    secret, vectors = "an institution had an image", "gradients"
     if params["privacy"] == "institutions":
-        whom, what = "an institution took part", "updates"
+        secret, vectors = "an institution took part", "updates"
     cut = ""
     if number(clipped):
-        cut = f"{words.percent(clipped)} of the {what} were longer than the clip of {params.get('clip'):g}."
+        cut = f"{words.percent(clipped)} of the {vectors} were longer than the clip of {params.get('clip'):g}."
     if not number(epsilon):
         verdict, why = (
             "Without noise no privacy is promised",
@@ -147,8 +149,8 @@ def _private(run: FederationFacts) -> Finding:
         return Finding(f"{verdict}{cost}.", f"{why} {cut}".strip(), "Add noise (--noise 1).")
     how = ": next to nothing is promised." if epsilon >= WEAK else ": that is strict." if epsilon <= STRONG else "."
     why = (
-        f"Whoever has the shared model may be {words.short(math.exp(min(epsilon, 700)))} times as sure whether {whom} "
-        f"as without it, and no more, but for a chance of delta{how}"
+        f"Whoever has the shared model may be {words.short(math.exp(min(epsilon, 700)))} times as sure whether "
+        f"{secret} as without it, and no more, but for a chance of delta{how}"
     )
     each = list(run.each("epsilon").values())
     smallest = ""
@@ -175,22 +177,22 @@ def _more_private(run: FederationFacts, epsilon: float) -> str:
 
 
 def _price(run: FederationFacts) -> str:
-    """What a defence costs where nobody attacks, behind what it is."""
+    """Say what a defence costs without an attack, as the end of a sentence."""
     plain, reached = run.plain, run.reached
     if plain is None or reached is None:
         return ""
-    if run.alike(plain, reached):
+    if run.tied(plain, reached):
         return f", at no cost that so many images can tell ({percent(reached)})"
-    apart = f"{points(abs(plain - reached))} {'less' if plain > reached else 'more'}"
-    return f", at {apart}: {percent(reached)} in place of {percent(plain)}"
+    difference = f"{points(abs(plain - reached))} {'less' if plain > reached else 'more'}"
+    return f", at {difference}: {percent(reached)} in place of {percent(plain)}"
 
 
 def remark(run: FederationFacts) -> str:
-    """Who lies far from the others in a run that doesn't tell of an attack; empty where nobody does."""
+    """Name the institutions whose updates lie far from the others' in a run without an attack; empty without any."""
     outliers = [] if run.metrics.get("attackers") else far(run)
     if not outliers:
         return ""
-    farthest = max(run.each("distance")[one] for one in outliers)
+    farthest = max(run.each("distance")[institution] for institution in outliers)
     return (
         f"{numbered(outliers)} sent updates that lie up to {farthest:.2g} times as far from the others as the one in "
         "the middle: other images, another number of steps, or poison."
@@ -198,8 +200,8 @@ def remark(run: FederationFacts) -> str:
 
 
 def far(run: FederationFacts) -> list[int]:
-    """Institutions, counted from 1, whose updates lie far from the others' in most rounds."""
-    return [one for one, distance in run.each("distance").items() if distance >= FAR]
+    """Return the institutions, counted from 1, whose updates lie far from the others' in most rounds."""
+    return [institution for institution, distance in run.each("distance").items() if distance >= FAR]
 
 
 def _defence(run: FederationFacts) -> str:

@@ -1,5 +1,5 @@
-"""What a federation shows of attack and defence, and of what left its institutions: whose updates lie far from the
-others', what noise promises, kinds of messages and their bytes, what could be seen of masked updates."""
+"""The cards of attack, defence and transmission: distances of updates, epsilon, kinds of messages and their bytes,
+masked updates as the aggregator sees them."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ ABOUT_DISTANCES = (
 )
 UNKNOWN = " Who is poisoned is told when the run has ended: who do you think it is?"
 ABOUT_EPSILON = {
-    "institutions": "Noise is there to hide from whoever has the shared model whether an institution took part.",
-    "images": "Noise is there to hide from whoever has the shared model whether an image was among an institution's.",
+    "institutions": "Noise hides from whoever has the shared model whether an institution took part.",
+    "images": "Noise hides from whoever has the shared model whether an image was among an institution's.",
 }
 SURER = (
     " Any conclusion of that kind may be e^epsilon times as sure with the model as without it, but for a chance of "
     "delta: small is good, and every round adds to it."
 )
 COVERED = (
-    "Epsilon is about the shared model. Accuracies, losses and distances on this page are told without noise, for the "
-    "lesson, and noise comes from the run's seed so that it can be repeated: in earnest neither would be so."
+    "Epsilon is about the shared model. For the lesson, accuracies, losses and distances on this page have no noise, "
+    "and the noise comes from the run's seed, so that a run can be repeated: a real federation must do neither."
 )
-EACH = "By institution: in each step of few images each one is more likely to be read."
-WRITTEN = 24  # institutions up to which each one's epsilon is listed
+EACH = "By institution: the fewer images it has, the more likely each one is read in a step."
+WRITTEN = 24  # the largest number of institutions whose epsilons are listed
 ABOUT_SECURE = {
-    "off": "The aggregator can read every update, and look for what is behind it.",
+    "off": "The aggregator can read every update, and can try to reconstruct images from it.",
     "masks": (
         "The aggregator can read no update: each is hidden by masks that pairs of institutions agreed on, and that "
         "cancel in the sum of all."
@@ -54,8 +54,8 @@ ABOUT_SEEN = (
     "chance spreads them."
 )
 CANCELLED = " In the sum masks are gone: updates are small numbers, all in the middle."
-LEFT = " The sum is spread as widely: masks are left in it, and nothing can be read from it."
-# What each kind of message holds, by its name in `communication.messages`.
+MASKS_LEFT = " The sum is spread as widely: masks are left in it, and nothing can be read from it."
+# The content of each kind of message, by its name in `communication.messages`.
 HOLDS = {
     "update": "what training has added to the shared model",
     "count": "how many images are behind an update",
@@ -76,8 +76,8 @@ HOLDS = {
 
 
 def by_round(snapshot: Snapshot, institutions: int, what: str) -> dict[tuple[int, int], float]:
-    """What was told of each institution (counted from 1) in each round: (institution, round) -> value."""
-    names = {f"institution {one} {what}": one for one in range(1, institutions + 1)}
+    """Return an event of each institution (counted from 1) in each round: (institution, round) -> value."""
+    names = {f"institution {institution} {what}": institution for institution in range(1, institutions + 1)}
     if not names.keys() & snapshot.totals.keys():
         return {}
     events = snapshot.store.events(snapshot.run.id, names, rank=0)
@@ -85,106 +85,121 @@ def by_round(snapshot: Snapshot, institutions: int, what: str) -> dict[tuple[int
 
 
 def protection(snapshot: Snapshot) -> list[Card]:
-    """Nothing for runs of which no institution's update was looked at, or hidden by noise."""
+    """Return the cards on attack and defence; none where no update was compared, dropped or hidden by noise."""
     return [*_far(snapshot), *_dropped(snapshot), *_private(snapshot)]
 
 
 def _made_of(snapshot: Snapshot) -> Any:
-    told = [(name, total) for name, total in sorted(snapshot.totals.items()) if name.endswith(("distance", *_TOLD))]
-    return told, [snapshot.run.metrics.get(name) for name in ("attackers", "dropped", "skipped")]
+    totals = [(name, total) for name, total in sorted(snapshot.totals.items()) if name.endswith(("distance", *_EVENTS))]
+    return totals, [snapshot.run.metrics.get(name) for name in ("attackers", "dropped", "skipped")]
 
 
-_TOLD = ("epsilon", "clipped", "dropped")
+_EVENTS = ("epsilon", "clipped", "dropped")
 
 
 def _far(snapshot: Snapshot) -> list[Card]:
-    found = by_round(snapshot, len(snapshot.metric("institutions", list) or []), "distance")
-    if not found:
+    distances = by_round(snapshot, len(snapshot.metric("institutions", list) or []), "distance")
+    if not distances:
         return []
-    rounds, whose = (sorted(set(keys)) for keys in ((key[1] for key in found), (key[0] for key in found)))
-    told = {one: [found.get((one, number), math.nan) for number in rounds] for one in whose}
-    poisoned = [one for one in snapshot.metric("attackers", list) or [] if isinstance(one, int)]
+    institutions, rounds = (sorted(set(keys)) for keys in zip(*distances, strict=True))
+    by_institution = {
+        institution: [distances.get((institution, number), math.nan) for number in rounds]
+        for institution in institutions
+    }
+    poisoned = [institution for institution in snapshot.metric("attackers", list) or [] if isinstance(institution, int)]
     attack = snapshot.run.params.get("attack") not in (None, "none")
-    said = [line(ABOUT_DISTANCES + UNKNOWN * (attack and not poisoned and not snapshot.run.ended), tone="about")]
+    notes = [line(ABOUT_DISTANCES + UNKNOWN * (attack and not poisoned and not snapshot.run.ended), tone="about")]
     if poisoned:
-        said.append(line(f"{capital(numbered('institution', poisoned))}.", "Poisoned"))
-    parts = words(*said), figure(figures.distances(rounds, told, poisoned))
+        notes.append(line(f"{capital(numbered('institution', poisoned))}.", "Poisoned"))
+    parts = words(*notes), figure(figures.distances(rounds, by_institution, poisoned))
     return [Card("distances", "Who lies far from the others", parts, half=True)]
 
 
 def _dropped(snapshot: Snapshot) -> list[Card]:
-    """Updates that were no numbers, as soon as they are known."""
+    """Return a card with the updates that were not numbers so far."""
     rounds: dict[int, list[int]] = {}
-    for one in snapshot.metric("dropped", list) or []:
-        if isinstance(one, Mapping):
-            rounds.setdefault(one["institution"], []).append(one["round"])
+    for update in snapshot.metric("dropped", list) or []:
+        if isinstance(update, Mapping):
+            rounds.setdefault(update["institution"], []).append(update["round"])
     if not rounds:
         return []
-    said = [line("What these institutions made was no number; the others went on without it.", tone="about")]
-    for one, numbers in sorted(rounds.items()):
-        said.append(line(f"{capital(numbered('institution', [one]))}: {numbered('round', numbers)}.", "Dropped"))
+    notes = [line("What these institutions made was no number; the others went on without it.", tone="about")]
+    for institution, numbers in sorted(rounds.items()):
+        notes.append(
+            line(f"{capital(numbered('institution', [institution]))}: {numbered('round', numbers)}.", "Dropped")
+        )
     if skipped := snapshot.metric("skipped", list):
-        said.append(line(f"In {count(len(skipped), 'round')} too few were left to go on with.", "Skipped"))
-    return [Card("dropped", "Updates that are no numbers", (words(*said),), half=True)]
+        notes.append(line(f"In {count(len(skipped), 'round')} too few were left to go on with.", "Skipped"))
+    return [Card("dropped", "Updates that are no numbers", (words(*notes),), half=True)]
 
 
 def _private(snapshot: Snapshot) -> list[Card]:
     params, kind = snapshot.run.params, snapshot.run.params.get("privacy")
     if kind not in ABOUT_EPSILON or "clipped" not in snapshot.totals:
         return []
-    shown = {"noise": f"{params.get('noise'):g} x clip", "clip": f"{params.get('clip'):g}"}
+    facts = {"noise": f"{params.get('noise'):g} x clip", "clip": f"{params.get('clip'):g}"}
     if clipped := snapshot.series("clipped"):
-        what = "updates" if kind == "institutions" else "gradients"
-        shown[f"{what} clipped, last round"] = percent(clipped[0].means[-1])
+        vectors = "updates" if kind == "institutions" else "gradients"
+        facts[f"{vectors} clipped, last round"] = percent(clipped[0].means[-1])
     parts: list[Part] = [words(line(ABOUT_EPSILON[kind] + SURER, tone="about"))]
-    if told := snapshot.series("epsilon"):
-        shown = {"epsilon so far": f"{told[0].means[-1]:.3g}", "delta": f"{params.get('delta'):g}", **shown}
-        drawn = curve(told, began=snapshot.began, height=260)
-        drawn.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
-        parts += [_tiles(shown), figure(drawn), *_each(snapshot)]
+    if epsilons := snapshot.series("epsilon"):
+        facts = {"epsilon so far": f"{epsilons[0].means[-1]:.3g}", "delta": f"{params.get('delta'):g}", **facts}
+        chart = curve(epsilons, began=snapshot.began, height=260)
+        chart.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
+        parts += [_tiles(facts), figure(chart), *_each(snapshot)]
     else:
-        parts += [_tiles(shown), words(line("Without noise there is no epsilon: nothing is promised."))]
+        parts += [_tiles(facts), words(line("Without noise there is no epsilon: nothing is promised."))]
     return [Card("epsilon", "What noise promises", (*parts, words(line(COVERED, tone="about"))), half=True)]
 
 
-def _tiles(shown: Mapping[str, str]) -> Part:
-    return tiles([{"label": label, "value": value} for label, value in shown.items()])
+def _tiles(facts: Mapping[str, str]) -> Part:
+    return tiles([{"label": label, "value": value} for label, value in facts.items()])
 
 
 def _each(snapshot: Snapshot) -> list[Part]:
-    """Epsilon of each institution, where they have their own, at the end."""
-    told = [one.get("epsilon") for one in snapshot.metric("institutions", list) or [] if isinstance(one, Mapping)]
-    if not told or len(told) > WRITTEN or not all(isinstance(one, float) for one in told):
+    """Return a table with each institution's epsilon, where they differ and the run has ended."""
+    epsilons = [
+        institution.get("epsilon")
+        for institution in snapshot.metric("institutions", list) or []
+        if isinstance(institution, Mapping)
+    ]
+    if not epsilons or len(epsilons) > WRITTEN or not all(isinstance(epsilon, float) for epsilon in epsilons):
         return []
-    rows = [[str(number), f"{one:.3g}"] for number, one in enumerate(told, 1)]
+    rows = [[str(number), f"{epsilon:.3g}"] for number, epsilon in enumerate(epsilons, 1)]
     return [words(line(EACH, tone="about")), table(["Institution", "Epsilon"], rows)]
 
 
 def transmission(snapshot: Snapshot) -> list[Card]:
-    """Nothing for runs in which no institution has sent an update yet."""
-    told = sent(snapshot.run.metrics)
-    return [] if told is None else [_kinds(told), *_seen(told)]
+    """Return the cards on what was sent; none before the first update."""
+    sending = sent(snapshot.run.metrics)
+    return [] if sending is None else [_kinds(sending), *_masked_words(sending)]
 
 
-def _kinds(told: Mapping[str, Any]) -> Card:
-    about = ABOUT_SECURE.get(str(told.get("secure")), "") + COMPRESSED.get(str(told.get("compression")), "")
-    shown = {
-        "sent for updates": size(told["bytes_updates"]),
-        "plain updates take": size(told["bytes_plain"]),
-        "bytes against plain": saving(told),
+def _kinds(sending: Mapping[str, Any]) -> Card:
+    about = ABOUT_SECURE.get(str(sending.get("secure")), "") + COMPRESSED.get(str(sending.get("compression")), "")
+    facts = {
+        "sent for updates": size(sending["bytes_updates"]),
+        "plain updates take": size(sending["bytes_plain"]),
+        "bytes against plain": saving(sending),
     }
-    parts: list[Part] = [words(line(about, tone="about")), _tiles(shown)]
+    parts: list[Part] = [words(line(about, tone="about")), _tiles(facts)]
     rows = [
-        [way, str(one.get("kind")), HOLDS.get(str(one.get("kind")), ""), thousands(one["messages"]), size(one["bytes"])]
+        [
+            way,
+            str(entry.get("kind")),
+            HOLDS.get(str(entry.get("kind")), ""),
+            thousands(entry["messages"]),
+            size(entry["bytes"]),
+        ]
         for way in ("up", "down")
-        for one in told.get(way) or []
-        if isinstance(one, Mapping) and isinstance(one.get("messages"), int) and isinstance(one.get("bytes"), int)
+        for entry in sending.get(way) or []
+        if isinstance(entry, Mapping) and isinstance(entry.get("messages"), int) and isinstance(entry.get("bytes"), int)
     ]
     if rows:
         parts.append(table(["", "Message", "What it holds", "Messages", "Bytes"], rows))
     silent = [
-        f"institution {one} in {count(number, 'round')}"
-        for one, number in enumerate(told.get("silent") or [], 1)
+        f"institution {institution} in {count(number, 'round')}"
+        for institution, number in enumerate(sending.get("silent") or [], 1)
         if number
     ]
     if silent:
@@ -192,23 +207,23 @@ def _kinds(told: Mapping[str, Any]) -> Card:
     return Card("sending", "What left the institutions", tuple(parts))
 
 
-def _seen(told: Mapping[str, Any]) -> list[Card]:
-    looked = told.get("seen")
-    if not isinstance(looked, Mapping) or not looked.get("message") or not looked.get("sum"):
+def _masked_words(sending: Mapping[str, Any]) -> list[Card]:
+    histograms = sending.get("seen")
+    if not isinstance(histograms, Mapping) or not histograms.get("message") or not histograms.get("sum"):
         return []
-    cancelled = not told.get("uncancelled")
-    about = words(line(ABOUT_SEEN + (CANCELLED if cancelled else LEFT), tone="about"))
-    drawn = figure(figures.seen(looked["message"], looked["sum"], cancelled))
-    return [Card("seen", f"What the aggregator saw in round {looked.get('round')}", (about, drawn), half=True)]
+    cancelled = not sending.get("uncancelled")
+    about = words(line(ABOUT_SEEN + (CANCELLED if cancelled else MASKS_LEFT), tone="about"))
+    chart = figure(figures.word_shares(histograms["message"], histograms["sum"], cancelled))
+    return [Card("seen", f"What the aggregator saw in round {histograms.get('round')}", (about, chart), half=True)]
 
 
 PANELS = (
-    Panel("guarding", protection, _made_of, "learning", beside=protection, told=("epsilon", "clipped", "rule")),
+    Panel("guarding", protection, _made_of, "learning", comparison=protection, metrics=("epsilon", "clipped", "rule")),
     Panel(
         "sending",
         transmission,
         lambda snapshot: (snapshot.run.metrics.get("sending"), snapshot.run.status),
         "learning",
-        beside=transmission,
+        comparison=transmission,
     ),
 )

@@ -1,5 +1,5 @@
-"""What left the institutions of a federation: bytes that compression saved, what masks cost and hid, who fell silent;
-and masks that were left in the sum."""
+"""Findings on transmission: the bytes that compression saved, the cost of masks, silent institutions, and masks that
+were left in the sum."""
 
 from __future__ import annotations
 
@@ -14,63 +14,67 @@ from workshop.workloads.federated.report.facts import FederationFacts, numbered
 OPENFL = "OpenFL 1.9's own secure aggregation has this fault, too, where institutions are of unequal size."
 _CODECS = {"topk": "their largest values", "8bit": "eight bits for each value"}
 
-Told = Mapping[str, Any]
+Sending = Mapping[str, Any]
 
 
-def sent(metrics: Told) -> Told | None:
-    """What a run has told of what left its institutions; None where it is no federation, or nothing was sent yet."""
-    told = metrics.get("sending")
-    return told if isinstance(told, Mapping) and told.get("rounds") and told.get("bytes_plain") else None
+def sent(metrics: Sending) -> Sending | None:
+    """Return the metric `sending`; None without a federation, and before the first update."""
+    sending = metrics.get("sending")
+    return sending if isinstance(sending, Mapping) and sending.get("rounds") and sending.get("bytes_plain") else None
 
 
 def broken(run: FederationFacts) -> Finding | None:
-    """What made the shared model useless, or institutions unable to send."""
-    told = sent(run.metrics)
-    return (_uncancelled(run, told) or _too_large(run, told)) if told is not None else None
+    """Return the finding of masks in the shared model, or of updates too large to be masked."""
+    sending = sent(run.metrics)
+    return (_uncancelled(run, sending) or _too_large(run, sending)) if sending is not None else None
 
 
 def measured(run: FederationFacts) -> Finding | None:
-    """What sending otherwise came to; None where every institution sent its updates as they are."""
-    told = sent(run.metrics)
-    if told is None:
+    """Return the finding of masks or compression; None where updates were sent as they are."""
+    sending = sent(run.metrics)
+    if sending is None:
         return None
-    said = [one for one in (_hidden(told), _compressed(run, told), _silent(told)) if one is not None]
-    return Finding(said[0].verdict, " ".join(one.why for one in said), said[0].following) if said else None
+    findings = [
+        finding for finding in (_hidden(sending), _compressed(run, sending), _silent(sending)) if finding is not None
+    ]
+    if not findings:
+        return None
+    return Finding(findings[0].verdict, " ".join(finding.why for finding in findings), findings[0].following)
 
 
-def saving(told: Told) -> str:
-    """How the bytes that went up for updates compare with those of plain ones: "50 times fewer", "2 times as many"."""
-    share = told["bytes_updates"] / told["bytes_plain"]
+def saving(sending: Sending) -> str:
+    """Compare the bytes of updates with those of plain ones: "50 times fewer", "2 times as many"."""
+    share = sending["bytes_updates"] / sending["bytes_plain"]
     if 0.95 < share < 1.05:
         return "as many"
     return f"{1 / share:.2g} times fewer" if share < 1 else f"{share:.2g} times as many"
 
 
-def _uncancelled(run: FederationFacts, told: Told) -> Finding | None:
-    rounds, after = told.get("uncancelled") or 0, told.get("too_few") or 0
+def _uncancelled(run: FederationFacts, sending: Sending) -> Finding | None:
+    rounds, after = sending.get("uncancelled") or 0, sending.get("too_few") or 0
     if not rounds:
         return None
-    sizes, reached = [one["images"] for one in run.institutions.values()], _reached(run)
-    apart = ""
+    sizes, reached = [institution["images"] for institution in run.institutions.values()], _reached(run)
+    unequal = ""
     if sizes and min(sizes) < max(sizes):
-        apart = f" (they have from {words.thousands(min(sizes))} to {words.thousands(max(sizes))})"
-    came = f"; the model came to {reached}" if reached else ""
-    lost = f"; in {after} more no three updates were numbers that can be masked" if after else ""
+        unequal = f" (they have from {words.thousands(min(sizes))} to {words.thousands(max(sizes))})"
+    accuracy = f"; the model came to {reached}" if reached else ""
+    too_few = f"; in {after} more no three updates were numbers that can be masked" if after else ""
     return Finding(
         "The masks did not cancel, and the shared model is noise.",
         "Updates were masked first and weighted by images afterwards: a mask that one of a pair adds and the other "
-        f"takes away is multiplied by another number at each{apart}, and the difference stays in the sum. That was so "
-        f"in {rounds} of {words.count(told['rounds'], 'round')}{lost}{came}. {OPENFL}",
+        f"takes away is multiplied by another number at each{unequal}, and the difference stays in the sum. That was "
+        f"so in {rounds} of {words.count(sending['rounds'], 'round')}{too_few}{accuracy}. {OPENFL}",
         "Let each institution multiply its update by its images before it is masked (--secure masks), and compare.",
     )
 
 
-def _too_large(run: FederationFacts, told: Told) -> Finding | None:
-    rounds = told.get("too_large") or []
+def _too_large(run: FederationFacts, sending: Sending) -> Finding | None:
+    rounds = sending.get("too_large") or []
     if not any(rounds):
         return None
     return Finding(
-        f"{numbered(_whose(rounds))} had updates too large to be masked.",
+        f"{numbered(_with_any(rounds))} had updates too large to be masked.",
         f"Masks are added to numbers of a fixed point, which hold values up to 16,384; "
         f"{words.count(sum(rounds), 'update')} had larger ones, as training that diverges has, and "
         f"{'were' if sum(rounds) > 1 else 'was'} left out.",
@@ -78,93 +82,97 @@ def _too_large(run: FederationFacts, told: Told) -> Finding | None:
     )
 
 
-def _hidden(told: Told) -> Finding | None:
-    if told.get("secure") == "unequal" and not told.get("uncancelled"):
+def _hidden(sending: Sending) -> Finding | None:
+    if sending.get("secure") == "unequal" and not sending.get("uncancelled"):
         return Finding(
             "Masks that are weighted afterwards cancelled, because all weights were the same.",
             "Updates were masked first and weighted by images afterwards, which goes well only where all institutions "
             "have as many images.",
             "Give them unequal numbers of images (--partition unequal): what is left of the model then?",
         )
-    if told.get("secure") != "masks":
+    if sending.get("secure") != "masks":
         return None
-    each, plain = (words.size(told[name] / max(told["updates"], 1)) for name in ("bytes_updates", "bytes_plain"))
-    seconds, few = told.get("seconds_encoding"), told.get("too_few") or 0
-    took = alone = fall = ""
+    each, plain = (words.size(sending[name] / max(sending["updates"], 1)) for name in ("bytes_updates", "bytes_plain"))
+    seconds, few = sending.get("seconds_encoding"), sending.get("too_few") or 0
+    cost = unopened = silence = ""
     if number(seconds) and seconds > 0:
-        took = f"; agreeing on masks and adding them took rank 0 {words.seconds(seconds / told['rounds'])} in a round"
+        cost = (
+            f"; agreeing on masks and adding them took rank 0 {words.seconds(seconds / sending['rounds'])} in a round"
+        )
     if few:
-        alone = (
+        unopened = (
             f" In {words.count(few, 'round')} fewer than three updates came: the sum would have given somebody away, "
             "and was not opened."
         )
-    if not any(told.get("silent") or []):
-        fall = "Let an institution fall silent after masks were agreed on (--silent 1). "
+    if not any(sending.get("silent") or []):
+        silence = "Let an institution fall silent after masks were agreed on (--silent 1). "
     return Finding(
         "No single update could be read: masks hid each, and cancelled in the sum.",
-        f"An update took {each} to send, where a plain one takes {plain}{took}.{alone}",
-        f"{fall}Weight updates after they were masked (--secure unequal): what does the sum come to then?",
+        f"An update took {each} to send, where a plain one takes {plain}{cost}.{unopened}",
+        f"{silence}Weight updates after they were masked (--secure unequal): what does the sum come to then?",
     )
 
 
-def _compressed(run: FederationFacts, told: Told) -> Finding | None:
-    codec, top = _CODECS.get(str(told.get("compression"))), told.get("compression") == "topk"
+def _compressed(run: FederationFacts, sending: Sending) -> Finding | None:
+    codec, top = _CODECS.get(str(sending.get("compression"))), sending.get("compression") == "topk"
     if codec is None:
         return None
-    came, keep = _reached(run), run.params.get("keep")
-    if told["bytes_updates"] > told["bytes_plain"]:
+    reached, keep = _reached(run), run.params.get("keep")
+    if sending["bytes_updates"] > sending["bytes_plain"]:
         verdict, following = (
             "Compression cost bytes in place of saving them.",
             "Take a smaller share of the values (--keep 0.1).",
         )
     else:
-        verdict = f"Compression sent {saving(told)} bytes for updates{came and f', and came to {came}'}{_price(run)}."
+        accuracy = reached and f", and came to {reached}"
+        verdict = f"Compression sent {saving(sending)} bytes for updates{accuracy}{_price(run)}."
         following = "Compare with plain updates of the same seed (--compression none): how much did the bytes cost?"
-        if run.whole is not None and top and isinstance(keep, float):
+        if run.uncompressed is not None and top and isinstance(keep, float):
             following = f"Send a tenth of that (--keep {keep / 10:.2g}): from where on does it cost more than it saves?"
-        elif run.whole is not None:
+        elif run.uncompressed is not None:
             following = "Send the largest hundredth of the values only (--compression topk --keep 0.01), and compare."
     places = " A value that is sent takes its place along, four bytes more." if top else ""
     return Finding(
         verdict,
-        f"Updates were sent as {codec}: {words.size(told['bytes_updates'])} in all, where plain ones take "
-        f"{words.size(told['bytes_plain'])}.{places}",
+        f"Updates were sent as {codec}: {words.size(sending['bytes_updates'])} in all, where plain ones take "
+        f"{words.size(sending['bytes_plain'])}.{places}",
         following,
     )
 
 
-def _silent(told: Told) -> Finding | None:
-    rounds = told.get("silent") or []
+def _silent(sending: Sending) -> Finding | None:
+    rounds = sending.get("silent") or []
     missing = sum(rounds)
     if not missing:
         return None
     why = "the others were averaged without them"
-    if told.get("seeds"):
-        why = f"the others revealed {words.count(told['seeds'], 'seed')} of masks that they shared with them"
-        why += ", and the sums of the rest came out exactly" if told.get("secure") == "masks" else ""
+    if sending.get("seeds"):
+        why = f"the others revealed {words.count(sending['seeds'], 'seed')} of masks that they shared with them"
+        why += ", and the sums of the rest came out exactly" if sending.get("secure") == "masks" else ""
     return Finding(
-        f"{numbered(_whose(rounds))} fell silent in some rounds.",
-        f"{missing} of {words.count(told['updates'] + missing, 'update')} did not come, because their institutions "
+        f"{numbered(_with_any(rounds))} fell silent in some rounds.",
+        f"{missing} of {words.count(sending['updates'] + missing, 'update')} did not come, because their institutions "
         f"fell silent first; {why}.",
         "Compare with everybody's updates (--silent 0) of the same seed: what is lost with those that are missing?",
     )
 
 
-def _whose(rounds: list[int]) -> list[int]:
-    """The institutions, counted from 1, that have any."""
-    return [one for one, count in enumerate(rounds, 1) if count]
+def _with_any(rounds: list[int]) -> list[int]:
+    """Return the institutions, counted from 1, whose number of `rounds` isn't 0."""
+    return [institution for institution, count in enumerate(rounds, 1) if count]
 
 
 def _reached(run: FederationFacts) -> str:
-    """What the federation came to on held-out images; nothing where that isn't known yet."""
+    """Say the accuracy on held-out images; nothing before it is known."""
     return "" if run.reached is None else f"{percent(run.reached)} on held-out images"
 
 
 def _price(run: FederationFacts) -> str:
-    """What compression cost, against the same federation without it."""
-    whole, reached = run.whole, run.reached
-    if whole is None or reached is None:
+    """Compare the accuracy with that of the same federation without compression, as the end of a sentence."""
+    uncompressed, reached = run.uncompressed, run.reached
+    if uncompressed is None or reached is None:
         return ""
-    if run.alike(whole, reached):
-        return f", as plain updates do ({percent(whole)})"
-    return f", {points(abs(whole - reached))} {'less' if whole > reached else 'more'} than with plain updates"
+    if run.tied(uncompressed, reached):
+        return f", as plain updates do ({percent(uncompressed)})"
+    direction = "less" if uncompressed > reached else "more"
+    return f", {points(abs(uncompressed - reached))} {direction} than with plain updates"

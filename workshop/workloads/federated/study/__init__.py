@@ -1,1 +1,1 @@
-"""Three ways to learn from what several institutions have, side by side, with several seeds."""
+"""Studies of the three ways of learning, side by side, with several seeds."""

@@ -1,19 +1,197 @@
-"""Cards of three ways side by side: curves with their band on each data, what each way came to with every seed, the
-differences seed by seed, what others have published, and real federations with the same settings."""
+"""Cards of three ways side by side: curves with bands, final scores and differences seed by seed, published results,
+and real federations with the same settings."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+import plotly.graph_objects as go
+
 from workshop.core import words as say
+from workshop.report.analysis.scores import percent
 from workshop.report.cards import Card, code, figure, line, table, words
+from workshop.report.figures import marks, theme
 from workshop.study.cards import about, runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import figures, sentences
-from workshop.workloads.federated.study.figures import WayCurve
+from workshop.workloads.federated.study import verdict as sentences
 from workshop.workloads.federated.study.kind import WaysReport
-from workshop.workloads.federated.study.real_federations import OURS, Peer, start_command
-from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Seeds
+from workshop.workloads.federated.study.results import ON, OURS, WAYS, WAYS_ON, Band, Curve, Peer, start_command
 from workshop.workloads.federated.study.verdict import ALONE, summary
+
+# The colours of a run's own page.
+COLOURS = {
+    "federated": theme.rank_colour(0),
+    "centralised": theme.rank_colour(1),
+    "alone": theme.rank_colour(2),
+    "openfl": theme.rank_colour(4),
+}
+NOW = "now"
+NOTHING = "No round is over yet"
+BAND = 0.18  # how opaque a band is
+FEW = 60  # rounds up to which each one is marked
+JITTER = 0.06  # the gap between two seeds, in widths of a way
+
+
+@dataclass(frozen=True)
+class WayCurve:
+    """One way's curve: its band over the seeds; `now` has the scores by round of the run that goes on, of `seed`."""
+
+    way: str
+    name: str
+    band: Band | None = None
+    now: Curve = field(default_factory=dict)
+    seed: int | None = None
+
+
+def lines(
+    ways: Sequence[WayCurve], real: Mapping[str, Curve], rounds: int = 1, measure: str = "", height: int = 380
+) -> go.Figure:
+    """Draw scores (0 to 1) over rounds: the mean of the seeds that have ended with its band, the run that goes on as a
+    dotted line, real federations (by name) as points. The axis has room for all `rounds`, so it doesn't move."""
+    traces: list[go.Scatter] = []
+    for curve in ways:
+        traces += [*_band(curve), *_mean(curve), *_now(curve)]
+    for name, values in real.items():
+        traces += _real(name, values, first=name == next(iter(real)))
+    if not traces:
+        return theme.nothing_yet(NOTHING, height)
+    scores = [value for trace in traces for value in trace.y if value is not None]
+    return theme.figure(
+        traces,
+        height=height,
+        showlegend=True,
+        hovermode="closest",
+        xaxis={
+            "title": {"text": "round"},
+            "range": [0.5 if rounds > 1 else 0, rounds + 0.5],
+            **({"dtick": 1} if rounds <= 12 else {"nticks": 10}),
+        },
+        yaxis=_values(measure, scores),
+        margin={"t": 64},
+        legend={"traceorder": "normal"},
+    )
+
+
+def by_seed(
+    ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str, height: int = 320
+) -> go.Figure:
+    """Draw each way's final scores, from (seed, score): points joined by seed, and a bar at their mean. `ways` has the
+    ways' names by key."""
+    if not any(values.values()):
+        return theme.nothing_yet("No seed has come to its end yet", height)
+    seeds = sorted({seed for points in values.values() for seed, _ in points})
+    widest = (len(seeds) - 1) / 2
+    spacing = min(JITTER, 0.3 / widest) if widest else 0.0
+    place = {seed: spacing * (number - widest) for number, seed in enumerate(seeds)}
+    quiet = {"mode": "lines", "showlegend": False}
+    traces = []
+    for seed in seeds:
+        x, y = ([at + place[seed] for at in range(len(ways))], [dict(values.get(way, ())).get(seed) for way in ways])
+        traces.append(go.Scatter(x=x, y=y, line={"color": theme.LINE, "width": 1.5}, hoverinfo="skip", **quiet))
+    for at, (way, name) in enumerate(ways.items()):
+        if points := values.get(way):
+            mean = fmean(value for _, value in points)
+            across = {"color": COLOURS[way], "width": 4}
+            hover = f"mean of {name}: %{{y:.1%}}<extra></extra>"
+            traces += [
+                go.Scatter(x=[at - 0.32, at + 0.32], y=[mean, mean], line=across, hovertemplate=hover, **quiet),
+                marks.points(
+                    [at + place[seed] for seed, _ in points],
+                    [value for _, value in points],
+                    COLOURS[way],
+                    [f"{name}, seed {seed}: {percent(value)}" for seed, value in points],
+                    edge=1.5,
+                    showlegend=False,
+                ),
+            ]
+    return theme.figure(
+        traces,
+        height=height,
+        showlegend=False,
+        hovermode="closest",
+        xaxis=marks.names_axis(list(ways.values()), tickangle=0),
+        yaxis=_values(measure, [value for points in values.values() for _, value in points]),
+    )
+
+
+def _mean(curve: WayCurve) -> list[go.Scatter]:
+    band = curve.band
+    if band is None:
+        return []
+    seeds = f"mean of {band.seeds} seeds" if band.seeds > 1 else "one seed"
+    return [
+        marks.line(
+            list(band.rounds),
+            _short(band.means),
+            COLOURS[curve.way],
+            f"round %{{x}}: %{{y:.1%}}, {seeds}, %{{customdata[0]:.1%}} to %{{customdata[1]:.1%}}"
+            f"<extra>{curve.name}</extra>",
+            size=6 if len(band.rounds) <= FEW else 0,
+            line={"dash": "solid" if curve.way == "federated" else "dash"},
+            name=f"{curve.name} <b>{percent(band.means[-1])}</b>",
+            customdata=list(zip(_short(band.lows), _short(band.highs), strict=True)),
+        )
+    ]
+
+
+def _band(curve: WayCurve) -> list[go.Scatter]:
+    band = curve.band
+    if band is None or band.seeds < 2:
+        return []
+    return marks.band(_short(band.lows), _short(band.highs), COLOURS[curve.way], BAND, x=list(band.rounds))
+
+
+def _now(curve: WayCurve) -> list[go.Scatter]:
+    """Return the line of the run that goes on. It is in the legend where the way has no other line yet."""
+    rounds = sorted(curve.now)
+    return [
+        marks.line(
+            rounds,
+            _short([curve.now[number] for number in rounds]),
+            COLOURS[curve.way],
+            f"round %{{x}}: %{{y:.1%}}, seed {curve.seed}, going on<extra>{curve.name}</extra>",
+            size=8,
+            line={"width": 1.5, "dash": "dot"},
+            marker={"size": 8, "symbol": "circle-open", "line": {"width": 2}},
+            name=f"{curve.name}, seed {curve.seed}",
+            showlegend=curve.band is None,
+            meta=NOW,
+        )
+    ] * bool(rounds)
+
+
+def _real(name: str, values: Curve, first: bool) -> list[go.Scatter]:
+    rounds = sorted(values)
+    return [
+        marks.points(
+            rounds,
+            _short([values[number] for number in rounds]),
+            COLOURS["openfl"],
+            f"round %{{x}}: %{{y:.1%}}<extra>{name}</extra>",
+            size=10,
+            edge=1.5,
+            marker={"symbol": "diamond"},
+            name="real OpenFL federation",
+            legendgroup="openfl",
+            showlegend=first,
+        )
+    ] * bool(rounds)
+
+
+def _short(values: Sequence[float]) -> list[float | None]:
+    """Return values with few digits, to make pages smaller; None, which is a gap, for NaN."""
+    return [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]
+
+
+def _values(measure: str, scores: Sequence[float]) -> dict[str, object]:
+    """Return an axis of percentages, with a decimal where the scores are close together."""
+    fine = bool(scores) and max(scores) - min(scores) <= 0.05
+    return {"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"}
+
 
 TITLES = {"held_out": "On held-out images", "own": "On their own"}
 ABOUT = {
@@ -21,7 +199,7 @@ ABOUT = {
     "own": "The mean over institutions, each on images of its own that it doesn't learn from.",
 }
 BANDS = "Lines are means over the seeds that have ended, bands go from the lowest to the highest of them."
-NOW = "Dotted with open marks: seed {seed}, which is learning now (run {run})."
+GOING_ON = "Dotted with open marks: seed {seed}, which is learning now (run {run})."
 REAL = "Diamonds: a real federation over OpenFL with the same settings."
 SPREAD = "Mean ± standard deviation over the seeds; then what each seed came to."
 PAIRED = (
@@ -36,88 +214,87 @@ def cards(report: WaysReport) -> list[Card]:
     return [
         verdict(report),
         *_curves(report),
-        *_came_to(report),
+        *_final_scores(report),
         *_differences(report),
         *_published(report),
-        *_real(report),
+        *_openfl(report),
         runs_card(report),
     ]
 
 
 def _curves(report: WaysReport) -> list[Card]:
-    """By round, as far as any seed is."""
+    """Return cards with the ways' curves by round so far."""
     now = report.now
-    found = []
+    curve_cards = []
     for on in ON:
         real = {f"OpenFL, run {peer.run}": peer.curves[on] for peer in report.peers if peer.curves.get(on)}
         ways = [
-            WayCurve(way, NAMES[way], report.found.by_round(way, on), now.curves.get((way, on), {}), now.seed)
+            WayCurve(way, NAMES[way], report.seeds.by_round(way, on), now.curves.get((way, on), {}), now.seed)
             if now is not None
-            else WayCurve(way, NAMES[way], report.found.by_round(way, on))
+            else WayCurve(way, NAMES[way], report.seeds.by_round(way, on))
             for way in WAYS
         ]
-        legend = [ABOUT[on]] + [BANDS] * (len(report.found) > 1)
-        legend += [NOW.format(seed=now.seed, run=now.run)] if now is not None else []
+        legend = [ABOUT[on]] + [BANDS] * (len(report.seeds) > 1)
+        legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
         legend += [REAL] if real else []
-        drawn = figure(figures.lines(ways, real, report.rounds, report.measure))
-        found.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), drawn), half=True))
-    return found
+        chart = figure(lines(ways, real, report.rounds, report.measure))
+        curve_cards.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), chart), half=True))
+    return curve_cards
 
 
-def _came_to(report: WaysReport) -> list[Card]:
-    """Every way on both data: over the seeds, and with each of them."""
-    if not report.found:
+def _final_scores(report: WaysReport) -> list[Card]:
+    """Return cards with each way's final scores, over the seeds and with each of them."""
+    if not report.seeds:
         return []
-    drawn: list[Card] = []
+    seed_cards: list[Card] = []
     for on in ON:
-        values = {way: [(one.seed, one.scores[way, on]) for one in report.found] for way in WAYS}
-        made = figures.by_seed(sentences.NAMES, values, report.measure)
-        drawn.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(made),), half=True))
+        values = {way: [(run.seed, run.scores[way, on]) for run in report.seeds] for way in WAYS}
+        chart = by_seed(sentences.NAMES, values, report.measure)
+        seed_cards.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(chart),), half=True))
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(sentences.spread(report.found.spread(way, on)) for on in ON)] for way in WAYS]
+    rows = [[say.capital(NAMES[way]), *(sentences.spread(report.seeds.spread(way, on)) for on in ON)] for way in WAYS]
     each = ["Seed", "Run", *(f"{say.capital(sentences.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
-        [str(one.seed), runs_cell([one.run]), *(sentences.percent(one.scores[key]) for key in WAYS_ON)]
-        for one in report.found
+        [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
     ]
     parts = (about(SPREAD), table(heads, rows), table(each, seeds))
-    return [*drawn, Card("came-to", "What each way came to", parts)]
+    return [*seed_cards, Card("came-to", "What each way came to", parts)]
 
 
 def _differences(report: WaysReport) -> list[Card]:
-    if not report.found:
+    if not report.seeds:
         return []
     rows = [
         [
-            f"{say.capital(sentences.NAMES[apart.one])} against {sentences.NAMES[apart.other]}",
-            sentences.DATA[apart.on],
-            sentences.difference(apart),
-            sentences.relative(apart),
-            f"{apart.better} of {len(apart.differences)}",
-            say.percent(apart.chance),
+            f"{say.capital(sentences.NAMES[pair.way])} against {sentences.NAMES[pair.other]}",
+            sentences.DATA[pair.on],
+            sentences.difference(pair),
+            sentences.relative(pair),
+            f"{pair.better} of {len(pair.differences)}",
+            say.percent(pair.chance),
         ]
-        for apart in report.pairs
+        for pair in report.pairs
     ]
     heads = ["What", "On", "Difference", "In proportion", "Seeds that are better", "Chance"]
     return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
 
 
 def _published(report: WaysReport) -> list[Card]:
-    """How much better data-rich models are than those of one's own: here, and as others have found."""
+    """Return a card with the relative gains over learning alone, here and in a publication."""
     heads = ["Better than alone", *(say.capital(sentences.DATA[on]) for on in ON)]
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(sentences.relative(report.found.apart(way, ALONE, on)) for on in ON)]
+        [f"{say.capital(NAMES[way])}, here", *(sentences.relative(report.seeds.compare(way, ALONE, on)) for on in ON)]
         for way in WAYS
         if way != ALONE
     ]
     rows.append([f"Data of all, {sentences.PUBLISHED_BY}", *(f"{100 * sentences.PUBLISHED[on]:+.2g} %" for on in ON)])
-    said = [line(text) for on in ON if (text := summary(report.found, on))]
-    lines = words(*said, line(PUBLISHED, "Published", "about"), line(sentences.APART, tone="about"))
+    summaries = [line(text) for on in ON if (text := summary(report.seeds, on))]
+    lines = words(*summaries, line(PUBLISHED, "Published", "about"), line(sentences.CAVEAT, tone="about"))
     return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
 
 
-def _real(report: WaysReport) -> list[Card]:
-    """Real federations with the same settings, or how to start one."""
+def _openfl(report: WaysReport) -> list[Card]:
+    """Return a card with real federations with the same settings, or with the command that starts one."""
     if report.study.workload != OURS:
         return []
     title = "A real federation, over OpenFL"
@@ -134,8 +311,8 @@ def _real(report: WaysReport) -> list[Card]:
         [
             runs_cell([peer.run]),
             str(peer.seed),
-            *(sentences.percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
-            _ours(report.found, peer),
+            *(percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
+            next((percent(run.scores[OURS, ON[0]]) for run in report.seeds if run.seed == peer.seed), "–"),
             _within(report, peer),
         ]
         for peer in report.peers
@@ -143,16 +320,11 @@ def _real(report: WaysReport) -> list[Card]:
     return [Card("openfl", title, (about(REAL), table(heads, rows)))]
 
 
-def _ours(found: Seeds, peer: Peer) -> str:
-    same = next((one for one in found if one.seed == peer.seed), None)
-    return sentences.percent(same.scores[OURS, ON[0]]) if same is not None else sentences.NONE
-
-
 def _within(report: WaysReport, peer: Peer) -> str:
-    """Whether it lies between the lowest and the highest of our seeds."""
-    ours = report.found.spread(OURS, ON[0])
+    """Say whether a real federation's score lies between the lowest and the highest of our seeds."""
+    ours = report.seeds.spread(OURS, ON[0])
     if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
         return sentences.NONE
     low, high = min(ours.values), max(ours.values)
     inside = low <= peer.scores[ON[0]] <= high
-    return f"{'yes' if inside else 'no'}, {sentences.percent(low)} to {sentences.percent(high)}"
+    return f"{'yes' if inside else 'no'}, {percent(low)} to {percent(high)}"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from workshop.cli import common, params
 from workshop.study import command as commands
 
-Where = common.PLACEMENT.only("ranks", "threads", "map_by", "cores_per_rank", "bind_to", "env")
+if TYPE_CHECKING:
+    Where = dict[str, Any]
+else:
+    Where = common.PLACEMENT.only("ranks", "threads", "map_by", "cores_per_rank", "bind_to", "env")
 
 
 @params.grouped
@@ -36,13 +39,13 @@ def ways(
     """
     from workshop.registry import workload as workload_of
     from workshop.study.settings import read_options, read_settings
-    from workshop.workloads.federated.study.plan import KIND, checked
+    from workshop.workloads.federated.study.plan import checked
 
     chosen = workload_of(workload)
-    given = read_settings([*(settings or []), *read_options(context.args)], chosen)
+    values = read_settings([*(settings or []), *read_options(context.args)], chosen)
     store, shared = commands.store_and_session(session, private)
     base = shared.placement if shared else {}
     placement = common.placement_from(base, **where)
-    wanted = checked(store, chosen, given, seeds, shared, placement)
-    study = commands.begin(store, KIND, chosen.name, wanted)
+    planned = checked(store, chosen, values, seeds, shared, placement)
+    study = commands.begin(store, planned)
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -1,55 +1,57 @@
-"""Three ways side by side as a kind of study: what the seeds have found so far, and the run that goes on."""
+"""Three ways side by side as a kind of study: the results of the seeds so far, and the run that goes on."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import words
 from workshop.report.analysis.scores import number
+from workshop.report.cards import Card
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.kinds import Kind, Sofar, read
-from workshop.study.report import Report
+from workshop.study.guided.guesses import Answer, NumberGuess, about
+from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import failure
-from workshop.study.trials import missing, remaining, status
+from workshop.study.trials import status
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import plan, sentences
-from workshop.workloads.federated.study.real_federations import Peer, peers
+from workshop.workloads.federated.study import plan
+from workshop.workloads.federated.study import verdict as sentences
 from workshop.workloads.federated.study.results import (
     ON,
     WAYS,
     WAYS_ON,
     Band,
     Paired,
+    Peer,
     Seeded,
     Seeds,
     Spread,
-    came_to,
     ended,
-    going,
     names,
+    peers,
+    running,
     seed_of,
+    way_results,
 )
 from workshop.workloads.federated.study.verdict import verdict
 
-# What is compared, the better one by expectation first.
+# The ways that are compared, first the one that is expected to be better.
 PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "alone"))
 
 
 @dataclass(frozen=True)
 class WaysReport(Report):
-    """Three ways of learning with several seeds, and what they have found."""
+    """A study of three ways: the results of its seeds, the run that goes on, and real federations."""
 
-    found: Seeds
+    seeds: Seeds
     now: Seeded | None  # the run that goes on
     peers: Sequence[Peer]  # real federations with the same settings
 
     @property
     def measure(self) -> str:
-        """The word for what is measured."""
+        """The word for what is measured, such as accuracy."""
         return self.study.description["measure"]
 
     @property
@@ -62,64 +64,59 @@ class WaysReport(Report):
 
     @property
     def pairs(self) -> list[Paired]:
-        """All differences, on one data after the other."""
-        told = (self.found.apart(one, other, on) for on in ON for one, other in PAIRS)
-        return [pair for pair in told if pair is not None]
+        """All differences, first those on held-out data."""
+        differences = (self.seeds.compare(way, other, on) for on in ON for way, other in PAIRS)
+        return [pair for pair in differences if pair is not None]
 
     def findings(self) -> dict[str, Any]:
+        curves = self.now.curves if self.now is not None else {}
+        rounds = {way: {on: dict(curves.get((way, on), {})) for on in ON} for way in WAYS}
         return {
             **self.study.description,
-            "ways": {way: {on: _told(self.found.spread(way, on)) for on in ON} for way in WAYS},
-            "by_round": {way: {on: _told(self.found.by_round(way, on)) for on in ON} for way in WAYS},
+            "ways": {way: {on: _as_json(self.seeds.spread(way, on)) for on in ON} for way in WAYS},
+            "by_round": {way: {on: _as_json(self.seeds.by_round(way, on)) for on in ON} for way in WAYS},
             "differences": [pair.as_json() for pair in self.pairs],
-            "closed": self.found.closed,
-            "by_seed": [one.as_json() for one in self.found],
-            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": _rounds(self)},
+            "closed": self.seeds.closed,
+            "by_seed": [run.as_json() for run in self.seeds],
+            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": rounds},
             "openfl": [peer.as_json() for peer in self.peers],
             "published": {**sentences.PUBLISHED, "source": PUBLISHED},
         }
 
 
 def ways_report(store: Store, study: StudyRecord) -> WaysReport:
-    """What a study of three ways has found so far, by round also of the run that goes on."""
+    """Return a study of three ways with its results so far, also those of the run that goes on."""
     trials, runs = read(store, study.id)
-    told = study.description
-    found, now = Seeds(), None
+    description = study.description
+    seeds, now = Seeds(), None
     for trial in trials:
         run = runs.get(trial.run_id or 0)
-        if (one := ended(trial, run)) is not None:
-            found.append(one)
+        if (seeded := ended(trial, run)) is not None:
+            seeds.append(seeded)
         elif run is not None and run.status == "running":
-            events = store.events(run.id, names(told["measure"]).values(), rank=0)
-            now = going(trial, run, events, told["measure"])
-    said = verdict(found, told["params"], study.workload, study.finished_at is not None, _why_not(trials, runs))
-    return WaysReport(study, trials, runs, said, found, now, peers(store, study.workload, told["params"]))
+            events = store.events(run.id, names(description["measure"]).values(), rank=0)
+            now = running(trial, run, events, description["measure"])
+    conclusion = verdict(
+        seeds, description["params"], study.workload, study.finished_at is not None, _failed(trials, runs)
+    )
+    return WaysReport(study, trials, runs, conclusion, seeds, now, peers(store, study.workload, description["params"]))
 
 
 def title(study: StudyRecord) -> str:
-    """A study of three ways in a few words."""
-    told = study.description
-    who = words.count(told["params"]["institutions"], "institution")
-    return f"three ways side by side: {study.workload}, {who}, {words.count(told['seeds'], 'seed')}"
-
-
-def seconds(store: Store, sofar: Sofar) -> tuple[float, str]:
-    """How long it is still likely to take."""
-    left = remaining(sofar.trials, sofar.runs, time.time())
-    if left is not None:
-        return left, "as those before"
-    each, why = plan.seconds_of_one(store, sofar.study.workload, sofar.study.description["params"])
-    return each * len(missing(sofar.trials, sofar.runs)), why
+    """Return a study's title."""
+    description = study.description
+    who = words.count(description["params"]["institutions"], "institution")
+    return f"three ways side by side: {study.workload}, {who}, {words.count(description['seeds'], 'seed')}"
 
 
 def columns(run: RunRecord) -> dict[str, float]:
-    """What a run tells beside its rate, in tables of trials: each way's scores."""
-    scores = {f"{way}_{on}": came_to(run, way).get(f"{on}_score") for way, on in WAYS_ON}
+    """Return a run's further columns in tables of trials: each way's scores."""
+    scores = {f"{way}_{on}": way_results(run, way).get(f"{on}_score") for way, on in WAYS_ON}
     return {name: value for name, value in scores.items() if number(value)}
 
 
-def _why_not(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:
-    """A sentence on those that failed."""
+def _failed(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:
+    """Return a sentence on the seeds that failed; empty where none did."""
     broken = [trial for trial in trials if status(trial, runs) == "failed"]
     if not broken:
         return ""
@@ -128,13 +125,49 @@ def _why_not(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:
     return f"{words.capital(seeds)} failed: {first}."
 
 
-def _rounds(report: WaysReport) -> dict[str, dict[str, dict[int, float]]]:
-    curves = report.now.curves if report.now is not None else {}
-    return {way: {on: dict(curves.get((way, on), {})) for on in ON} for way in WAYS}
+def _as_json(figure: Spread | Band | None) -> dict[str, Any] | None:
+    return None if figure is None else figure.as_json()
 
 
-def _told(one: Spread | Band | None) -> dict[str, Any] | None:
-    return None if one is None else one.as_json()
+KIND = Kind(
+    plan.KIND,
+    title,
+    ways_report,
+    measured=False,
+    columns=columns,
+    cards="workshop.workloads.federated.study.cards:cards",
+    visible="workshop.workloads.federated.study.kind:visible",
+    hidden="The page Federated asks what you expect; what came out is shown to those who have guessed.",
+)
 
 
-KIND = Kind(plan.KIND, title, ways_report, seconds=seconds, measured=False, columns=columns)
+LEAST = 0.02  # the smallest margin of a score: a guess within two points is always right
+# The way that federated learning is compared with -> the question.
+ASKS: Mapping[str, NumberGuess] = {
+    "centralised": NumberGuess(
+        "How far will federated learning be behind pooled images, on images that nobody has? Below zero: ahead.",
+        "points",
+        -50.0,
+        100.0,
+        0.5,
+        0.0,
+    ),
+    "alone": NumberGuess(
+        "And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5, 0.0
+    ),
+}
+_SIGNS = {"centralised": -1.0, "alone": 1.0}  # behind is below
+
+
+def answer(report: WaysReport, other: str) -> Answer | None:
+    """Return the difference from the other way on held-out data, in points; None before a seed has ended."""
+    pair = report.seeds.compare("federated", other, ON[0])
+    if pair is None:
+        return None
+    margin = max(2 * (pair.error or 0.0), LEAST)  # no guess can be expected to be closer than two standard errors
+    return Answer(round(_SIGNS[other] * 100 * pair.mean, 1), margin=round(100 * margin, 1))
+
+
+def visible(store: Store, identity: int, report: WaysReport, cards: Sequence[Card]) -> list[Card]:
+    """Return all cards for a person who has guessed or has chosen to look; none before."""
+    return list(cards) if any(store.guess(identity, about(report.study.id, other)) for other in ASKS) else []

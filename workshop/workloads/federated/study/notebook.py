@@ -6,16 +6,17 @@ from typing import Any
 
 from workshop.extension import Workload
 from workshop.notebook.request import on_top
-from workshop.notebook.study_plan import PlannedStudy, parted_for, whole
+from workshop.notebook.study_plan import parted_for, whole_number
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.trials import Plan
 
 
-def plan(store: Store, session: SessionRecord, chosen: Workload, asked: dict[str, Any]) -> PlannedStudy:
+def plan(store: Store, session: SessionRecord, chosen: Workload, options: dict[str, Any]) -> Plan:
     from workshop.workloads.federated.study.plan import SEEDS, checked
 
-    seeds = whole("seeds", asked.pop("seeds", SEEDS))
-    params, fields = parted_for(chosen, asked, ("seeds", "minutes"))
+    seeds = whole_number("seeds", options.pop("seeds", SEEDS))
+    params, fields = parted_for(chosen, options, ("seeds", "minutes"))
     placement = client.placement_in(session, on_top(session.placement, fields))
     return checked(store, chosen, params, seeds, session, placement)

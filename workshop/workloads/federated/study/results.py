@@ -1,20 +1,27 @@
-"""What runs of three ways have told, what several seeds say of a figure, and of the difference between two. Pure."""
+"""The results of runs in three ways, their spread over several seeds, and the differences between two ways. Pure."""
 
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
+from workshop.core.forms import applies
+from workshop.extension import Params
+from workshop.registry import workloads
 from workshop.report.analysis.scores import number
+from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord, Trial
-from workshop.study.grid.seeds import AGREED, SEED
+from workshop.store.store import Store
+from workshop.study.grid.verdict import AGREED
+from workshop.study.trials import SEED
 
 WAYS = ("federated", "centralised", "alone")  # in the order in which runs learn them
-ON = ("held_out", "own")  # data that no institution has, and each one's own
+ON = ("held_out", "own")  # the data of a score: images that no institution has, or each institution's own
 WAYS_ON = [(way, on) for on in ON for way in WAYS]
 
 Curve = Mapping[int, float]  # round, from 1 -> score
@@ -23,7 +30,7 @@ Curves = Mapping[tuple[str, str], Curve]  # of a way on some data
 
 @dataclass(frozen=True)
 class Spread:
-    """A figure of several seeds, in the order of the seeds; at least one."""
+    """A score's values in the order of the seeds; at least one."""
 
     values: tuple[float, ...]
 
@@ -33,7 +40,7 @@ class Spread:
 
     @property
     def deviation(self) -> float | None:
-        """The sample's standard deviation (divided by n - 1); None for one value, which has none."""
+        """The sample's standard deviation (divided by n - 1); None for one value."""
         return stdev(self.values) if len(self.values) > 1 else None
 
     def as_json(self) -> dict[str, Any]:
@@ -43,13 +50,13 @@ class Spread:
 
 @dataclass(frozen=True)
 class Paired:
-    """By how much one way did better than another, seed by seed: differences, and shares of what the other came to."""
+    """By how much one way did better than another, seed by seed."""
 
-    one: str
+    way: str
     other: str
     on: str  # held_out or own
     differences: tuple[float, ...]
-    shares: tuple[float, ...]  # of the same seeds: one / other - 1; none where some other is 0
+    shares: tuple[float, ...]  # relative differences, score / baseline - 1; empty where a baseline is 0
 
     @property
     def mean(self) -> float:
@@ -62,7 +69,7 @@ class Paired:
 
     @property
     def share(self) -> float | None:
-        """How much better in proportion, as figures of others are given."""
+        """The mean relative difference, which publications report."""
         return fmean(self.shares) if self.shares else None
 
     @property
@@ -71,44 +78,45 @@ class Paired:
 
     @property
     def better(self) -> int:
-        return sum(one > 0 for one in self.differences)
+        return sum(difference > 0 for difference in self.differences)
 
     @property
     def worse(self) -> int:
-        return sum(one < 0 for one in self.differences)
+        return sum(difference < 0 for difference in self.differences)
 
     @cached_property
     def chance(self) -> float:
-        """How likely two equal ways would differ so one-sidedly: the two-sided sign test, ties left out (Conover,
-        Practical nonparametric statistics, 1999, section 3.4)."""
-        told, most = self.better + self.worse, max(self.better, self.worse)
-        return min(2 * sum(math.comb(told, count) for count in range(most, told + 1)) / 2**told, 1.0)
+        """The p-value of the two-sided sign test without ties: how likely two equal ways differ so one-sidedly
+        (Conover, Practical nonparametric statistics, 1999, section 3.4)."""
+        decided, most = self.better + self.worse, max(self.better, self.worse)
+        return min(2 * sum(math.comb(decided, count) for count in range(most, decided + 1)) / 2**decided, 1.0)
 
     @property
     def agreed(self) -> bool:
-        """Whether all seeds say the same."""
+        """Whether all differences have the same sign."""
         return len(self.differences) in (self.better, self.worse)
 
     @property
     def sure(self) -> bool:
-        """Whether all seeds say the same, and are enough for that to mean something."""
+        """Whether all differences have the same sign, with enough seeds to be significant."""
         return self.agreed and len(self.differences) >= AGREED
 
     def as_json(self) -> dict[str, Any]:
-        names = ("one", "other", "on", "mean", "error", "share", "share_error", "better", "worse", "chance", "sure")
-        return {**{name: getattr(self, name) for name in names}, "differences": list(self.differences)}
+        names = ("other", "on", "mean", "error", "share", "share_error", "better", "worse", "chance", "sure")
+        values = {name: getattr(self, name) for name in names}
+        return {"one": self.way, **values, "differences": list(self.differences)}
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """Of the mean of some values: their sample's standard deviation over the root of their number."""
+    """Return the standard error of the mean of some values; None for one value."""
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
-def paired(one: str, other: str, on: str, values: Sequence[tuple[float, float]]) -> Paired | None:
-    """From what the two came to with the same seed; None where no seed has both."""
-    shares = tuple(mine / theirs - 1 for mine, theirs in values if theirs > 0)
-    whole = shares if len(shares) == len(values) else ()
-    return Paired(one, other, on, tuple(mine - theirs for mine, theirs in values), whole) if values else None
+def paired(way: str, other: str, on: str, values: Sequence[tuple[float, float]]) -> Paired | None:
+    """Compare two ways by their scores with the same seeds; None without any."""
+    shares = tuple(score / baseline - 1 for score, baseline in values if baseline > 0)
+    complete = shares if len(shares) == len(values) else ()
+    return Paired(way, other, on, tuple(score - baseline for score, baseline in values), complete) if values else None
 
 
 @dataclass(frozen=True)
@@ -128,20 +136,22 @@ class Band:
 
 
 def band(curves: Sequence[Curve]) -> Band | None:
-    """The curves of several seeds as one, over the rounds that all of them have; None where there are none."""
+    """Return the band of several seeds' curves, over the rounds that all of them have; None without any."""
     common = sorted(set.intersection(*map(set, curves))) if curves else []
     columns = [[curve[number] for curve in curves] for number in common]
-    means, lows, highs = (tuple(map(of, columns)) for of in (fmean, min, max))
-    return Band(tuple(common), means, lows, highs, len(curves)) if common else None
+    if not common:
+        return None
+    means, lows, highs = tuple(map(fmean, columns)), tuple(map(min, columns)), tuple(map(max, columns))
+    return Band(tuple(common), means, lows, highs, len(curves))
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """What one run came to, or has come to so far: the scores (0 to 1) of each way on each data."""
+    """One run's scores (0 to 1), for each way on each data: final ones, and by round so far."""
 
     seed: int
     run: int
-    scores: Mapping[tuple[str, str], float]  # (way, on) -> score at its end; none while it goes on
+    scores: Mapping[tuple[str, str], float]  # (way, on) -> final score; empty while the run goes on
     curves: Curves
 
     def as_json(self) -> dict[str, Any]:
@@ -150,62 +160,64 @@ class Seeded:
 
 
 class Seeds(list[Seeded]):
-    """The runs that have come to their end, one for each seed."""
+    """The completed runs, one for each seed."""
 
     def spread(self, way: str, on: str) -> Spread | None:
-        """A way's scores over the seeds; None where there are none yet."""
-        return Spread(tuple(one.scores[way, on] for one in self)) if self else None
+        """Return a way's scores over the seeds; None without any."""
+        return Spread(tuple(run.scores[way, on] for run in self)) if self else None
 
-    def apart(self, one: str, other: str, on: str) -> Paired | None:
-        """Two ways, seed by seed."""
-        return paired(one, other, on, [(seed.scores[one, on], seed.scores[other, on]) for seed in self])
+    def compare(self, way: str, other: str, on: str) -> Paired | None:
+        """Compare two ways, seed by seed."""
+        return paired(way, other, on, [(seed.scores[way, on], seed.scores[other, on]) for seed in self])
 
     def by_round(self, way: str, on: str) -> Band | None:
-        """A way's curve over all seeds."""
-        return band([curve for one in self if (curve := one.curves.get((way, on)))])
+        """Return a way's band over all seeds."""
+        return band([curve for run in self if (curve := run.curves.get((way, on)))])
 
     @property
     def closed(self) -> float | None:
-        """How far federated learning has come from alone (0) to pooled data (1) on held-out data, by the means over the
-        seeds; None where pooled data aren't better than alone with every seed."""
-        gain, whole = (self.apart(way, WAYS[2], ON[0]) for way in WAYS[:2])
-        return gain.mean / whole.mean if gain is not None and whole is not None and whole.better == len(self) else None
+        """The position of federated learning between alone (0) and pooled data (1) on held-out data, by the means over
+        the seeds; None where pooled data aren't better than alone with every seed."""
+        gain, pooled = (self.compare(way, WAYS[2], ON[0]) for way in WAYS[:2])
+        return (
+            gain.mean / pooled.mean if gain is not None and pooled is not None and pooled.better == len(self) else None
+        )
 
 
 def ended(trial: Trial, run: RunRecord | None) -> Seeded | None:
-    """What a trial's run came to; None where it hasn't completed, or told something else than three ways."""
+    """Return the scores of a trial's run; None where it hasn't completed, or doesn't have all three ways."""
     if run is None or run.status != "completed":
         return None
-    told = {way: came_to(run, way) for way in WAYS}
-    scores = {(way, on): told[way].get(f"{on}_score") for way, on in WAYS_ON}
+    results = {way: way_results(run, way) for way in WAYS}
+    scores: dict[tuple[str, str], Any] = {(way, on): results[way].get(f"{on}_score") for way, on in WAYS_ON}
     if not all(map(number, scores.values())):
         return None
-    return Seeded(seed_of(trial), run.id, scores, {(way, on): curve(told[way].get(on)) for way, on in WAYS_ON})
+    return Seeded(seed_of(trial), run.id, scores, {(way, on): curve(results[way].get(on)) for way, on in WAYS_ON})
 
 
-def going(trial: Trial, run: RunRecord, events: Iterable[Event], measure: str) -> Seeded:
-    """A run that goes on, from what its rank 0 has told: see `names`."""
+def running(trial: Trial, run: RunRecord, events: Iterable[Event], measure: str) -> Seeded:
+    """Return the scores of a run that goes on, from the events of its rank 0 (see `names`)."""
     return Seeded(seed_of(trial), run.id, {}, curves_of(events, {name: key for key, name in names(measure).items()}))
 
 
-def came_to(run: RunRecord, way: str) -> Mapping[str, Any]:
-    """What a run has told of a way at its end; nothing where it hasn't."""
+def way_results(run: RunRecord, way: str) -> Mapping[str, Any]:
+    """Return a run's metrics of a way; empty without any."""
     by_way = run.metrics.get("by_way")
-    told = by_way.get(way) if isinstance(by_way, Mapping) else None
-    return told if isinstance(told, Mapping) else {}
+    results = by_way.get(way) if isinstance(by_way, Mapping) else None
+    return results if isinstance(results, Mapping) else {}
 
 
 def curves_of(events: Iterable[Event], keys: Mapping[str, Any]) -> dict[Any, dict[int, float]]:
-    """The values of events by round, for each key of `keys` (name -> key); those that are no numbers are left out."""
-    found: dict[Any, dict[int, float]] = {}
+    """Return the values of events by round, for each key of `keys` (event name -> key). NaN is left out."""
+    curves: dict[Any, dict[int, float]] = {}
     for event in events:
         if event.name in keys and event.step is not None and math.isfinite(event.value):
-            found.setdefault(keys[event.name], {})[event.step] = event.value
-    return found
+            curves.setdefault(keys[event.name], {})[event.step] = event.value
+    return curves
 
 
 def names(measure: str) -> dict[tuple[str, str], str]:
-    """The events by which runs tell the scores of a round: (way, on) -> name. The first way's have no way's name."""
+    """Return the names of the events with a round's scores: (way, on) -> name."""
     return {
         (way, on): f"{'' if way == WAYS[0] else f'{way} '}{on.replace('_', '-')} {measure}" for way in WAYS for on in ON
     }
@@ -216,6 +228,77 @@ def seed_of(trial: Trial) -> int:
 
 
 def curve(values: Any) -> dict[int, float]:
-    """A metric's values by round; those that are no numbers are left out."""
-    told = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
-    return {at: float(value) for at, value in enumerate(told, 1) if number(value)}
+    """Return a metric's values by round. Values that are not numbers are left out."""
+    entries = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
+    return {at: float(value) for at, value in enumerate(entries, 1) if number(value)}
+
+
+OPENFL = "openfl"
+OURS = "federated"  # the workload whose runs are compared with those over OpenFL
+SAME = {"collaborators": "institutions"}  # OpenFL's name of a setting -> ours
+FAULT, NONE = "fault", "none"
+VARYING = ("way", SEED)  # our settings that may differ
+RECENT = 50  # newest runs that are searched
+MEASURE = "accuracy"
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A real federation: its final scores (0 to 1), and its scores by round so far."""
+
+    run: int
+    seed: int
+    ended: bool
+    scores: Mapping[str, float]  # held_out, own; none while it goes on
+    curves: Mapping[str, Curve]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"run": self.run, "seed": self.seed, "ended": self.ended, **{on: self.scores.get(on) for on in ON}}
+
+
+def peers(store: Store, workload: str, params: Mapping[str, Any]) -> list[Peer]:
+    """Return the real federations with a study's settings, completed or running, the oldest first."""
+    registered = workloads()
+    if workload != OURS or OPENFL not in registered or OURS not in registered:
+        return []
+    federations = []
+    for run in store.runs(workload=OPENFL, limit=RECENT):
+        if run.status in ("completed", "running") and same_settings(params, run.params, registered[OURS].params):
+            keys = {names(MEASURE)[OURS, on]: on for on in ON}
+            events = store.events(run.id, keys, rank=0) if run.status == "running" else ()
+            if (peer := _peer(run, events, keys)) is not None:
+                federations.append(peer)
+    return federations[::-1]
+
+
+def same_settings(ours: Mapping[str, Any], peer_params: Mapping[str, Any], model: type[Params]) -> bool:
+    """Return whether a real federation has the same settings except for the seed. Settings that only `model` has must
+    have their defaults, and nothing may be broken on purpose."""
+    if peer_params.get(FAULT, NONE) != NONE:
+        return False
+    renamed = {SAME.get(name, name): value for name, value in peer_params.items()}
+    if "institutions" not in renamed or "rounds" not in renamed:
+        return False
+    for name, field in model.model_fields.items():
+        if name in VARYING or name not in ours:
+            continue
+        if ours[name] != renamed.get(name, field.get_default(call_default_factory=True)) and applies(field, ours):
+            return False
+    return True
+
+
+def start_command(params: Mapping[str, Any]) -> str:
+    """Return the command that runs a real federation with a study's settings, as far as it has them."""
+    workload = workloads().get(OPENFL)
+    openfl_names = {SAME.get(name, name): name for name in (workload.params.model_fields if workload else ())}
+    values = {openfl_names[name]: value for name, value in params.items() if name in openfl_names}
+    options = params_of(workload, values) if workload else []
+    return shlex.join(["workshop", "federation", "start", "--backend", OPENFL, *options])
+
+
+def _peer(run: RunRecord, events: Iterable[Event], keys: Mapping[str, str]) -> Peer | None:
+    seed, results = int(run.params.get(SEED) or 0), way_results(run, OURS)
+    if run.status == "running":
+        return Peer(run.id, seed, False, {}, curves_of(events, keys))
+    scores = {on: float(value) for on in ON if number(value := results.get(f"{on}_score"))}
+    return Peer(run.id, seed, True, scores, {on: curve(results.get(on)) for on in ON}) if ON[0] in scores else None

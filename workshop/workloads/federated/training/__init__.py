@@ -1,1 +1,1 @@
-"""What a rank does in a run: institutions learn, and ways of learning are compared."""
+"""A rank's part in a run: it trains its institutions and compares ways of learning."""

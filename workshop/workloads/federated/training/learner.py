@@ -1,4 +1,4 @@
-"""What happens at an institution: training on its own images, with privacy where that is asked for, and testing."""
+"""Training at an institution on its own images, also with differential privacy, and testing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Descent = Callable[[Sequence[Any]], None]  # changes the network's variables by 
 
 @dataclass(frozen=True)
 class Sums:
-    """Of some images: their losses, their scores, and how many there were."""
+    """Sums over some images: their losses, their scores, and how many there were."""
 
     loss: float = 0.0
     scores: float = 0.0
@@ -56,16 +56,16 @@ class LocalLearner:
         optimizer: str = "sgd",
         at_once: int = 512,
     ) -> None:
-        """`rate` is that of the optimizer, "sgd" or "adam"; `mu` adds FedProx's proximal term; `at_once` images are
-        tested together."""
+        """`rate` is the learning rate of the `optimizer`, "sgd" or "adam". `mu` adds FedProx's proximal term.
+        `at_once` images are tested together."""
         tf = tensorflow()
         self._tf, self._model, self._at_once = tf, model, at_once
 
-        def told(labels: Any, outputs: Any) -> Any:
+        def measured(labels: Any, outputs: Any) -> Any:
             scores = tf.cast(score(labels, outputs), tf.float32)
             return tf.stack([tf.cast(loss(labels, outputs), tf.float32), scores], axis=1)
 
-        self._test = evaluation(model, told)
+        self._test = evaluation(model, measured)
         self._anchors = [
             tf.Variable(tf.zeros_like(value.value), trainable=False) for value in model.trainable_variables
         ]
@@ -81,11 +81,11 @@ class LocalLearner:
         return sum(int(np.prod(weight.shape)) for weight in self._model.weights)
 
     def vector(self) -> Vector:
-        """The weights as they are now, a copy."""
+        """Return a copy of the weights."""
         return np.concatenate([weight.numpy().ravel() for weight in self._model.weights]).astype(np.float32)
 
     def load(self, vector: Vector) -> None:
-        """Put in a model. FedProx holds what is trained from here on near it, and Adam begins anew."""
+        """Load a model's weights. FedProx then keeps training near them, and Adam starts with an empty state."""
         at = 0
         for weight in self._model.weights:
             size = int(np.prod(weight.shape))
@@ -106,36 +106,36 @@ class LocalLearner:
         batches: Sequence[NDArray[np.int64]],
         ends: Callable[[], bool] = lambda: False,
     ) -> Sums:
-        """A step for each batch of positions, until `ends`; returns what the network made of them before each step."""
-        constant, told, count = self._tf.constant, [], 0
+        """Take a step for each batch of positions, until `ends`; return the sums before each step."""
+        constant, step_sums, count = self._tf.constant, [], 0
         for positions in batches:
             if ends():
                 break
-            told.append(self._step(constant(images[positions]), constant(labels[positions])))
+            step_sums.append(self._step(constant(images[positions]), constant(labels[positions])))
             count += len(positions)
-        loss, scores = np.sum([one.numpy() for one in told], axis=0) if told else (0.0, 0.0)
+        loss, scores = np.sum([step.numpy() for step in step_sums], axis=0) if step_sums else (0.0, 0.0)
         return Sums(float(loss), float(scores), float(count))
 
     def outputs(self, images: NDArray[np.float32], labels: Labels) -> NDArray[np.float32]:
-        """What the network gives for some images, [n, ...]."""
+        """Return the network's outputs for some images, [n, ...]."""
         parts = (slice(at, at + self._at_once) for at in range(0, len(labels), self._at_once))
         return np.concatenate([self._test(images[part], labels[part])[1] for part in parts])
 
     def test(self, images: NDArray[np.float32], labels: Labels) -> Sums:
-        """What the network makes of some images."""
+        """Return the network's sums over some images."""
         sums = Sums()
         for at in range(0, len(labels), self._at_once):
-            those = slice(at, at + self._at_once)
-            loss, scores = self._test(images[those], labels[those])[0].sum(axis=0, dtype=np.float64)
-            sums += Sums(float(loss), float(scores), len(labels[those]))
+            part = slice(at, at + self._at_once)
+            loss, scores = self._test(images[part], labels[part])[0].sum(axis=0, dtype=np.float64)
+            sums += Sums(float(loss), float(scores), len(labels[part]))
         return sums
 
 
 def _descent(
     variables: Sequence[Any], rate: float, mu: float | None, anchors: Sequence[Any], optimizer: Any | None
 ) -> Descent:
-    """A step of `optimizer`, or else of plain gradient descent. FedProx adds mu (w - w_t) to the gradient: Li et al.
-    2020, arXiv:1812.06127, equation 2."""
+    """Return the function that takes a step of `optimizer`, by default of plain gradient descent. FedProx adds
+    mu (w - w_t) to the gradient: Li et al. 2020, arXiv:1812.06127, equation 2."""
 
     def descend(gradients: Sequence[Any]) -> None:
         if mu is not None:
@@ -153,7 +153,7 @@ def _descent(
 
 
 def _step(model: Any, loss: PerExample, score: PerExample, descend: Descent) -> Any:
-    """A compiled step on the mean loss of a batch; returns float64 [2]: the sums of the losses and of the scores."""
+    """Return a compiled step on the mean loss of a batch. It returns float64 [2]: the sums of losses and scores."""
     tf = tensorflow()
     variables = model.trainable_variables
 
@@ -170,7 +170,7 @@ def _step(model: Any, loss: PerExample, score: PerExample, descend: Descent) -> 
 
 
 def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A function of images and labels, compiled once for batches of any size."""
+    """Return a function of images and labels, compiled once for batches of any size."""
     tf = tensorflow()
     compiled: dict[Any, Any] = {}
 
@@ -188,14 +188,21 @@ def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
 
 
 class PrivateLearner(LocalLearner):
-    """A learner in which each image moves each step by `clip` at most, before noise of standard deviation `noise` times
-    `clip`: DP-SGD, Abadi et al. 2016, arXiv:1607.00133, algorithm 1."""
+    """A learner with DP-SGD: each image's gradient is at most `clip` long, and each step adds noise of standard
+    deviation `noise` times `clip` (Abadi et al. 2016, arXiv:1607.00133, algorithm 1)."""
 
     def __init__(
-        self, model: Any, loss: PerExample, score: PerExample, *given: Any, clip: float, noise: float, **named: Any
+        self,
+        model: Any,
+        loss: PerExample,
+        score: PerExample,
+        *arguments: Any,
+        clip: float,
+        noise: float,
+        **options: Any,
     ) -> None:
-        """Otherwise as `Learner`. Raises BadInput for a network whose images know of each other within a batch."""
-        super().__init__(model, loss, score, *given, **named)
+        """The other arguments are those of `LocalLearner`. Raises BadInput for a network with batch normalisation."""
+        super().__init__(model, loss, score, *arguments, **options)
         tf = tensorflow()
         if any(isinstance(layer, tf.keras.layers.BatchNormalization) for layer in _layers(model)):
             raise BadInput(
@@ -209,28 +216,28 @@ class PrivateLearner(LocalLearner):
         self.begin(1.0, stream([0]))
 
     def begin(self, expected: float, noise: np.random.Generator) -> None:
-        """Training from here on: steps of so many images on average, with noise from this stream."""
+        """Begin training with steps of `expected` images on average, and noise from this generator."""
         self._expected, self._noise = expected, noise
         self._cut: list[Any] = []
         self._read = 0
 
     @property
     def cut(self) -> tuple[float, float]:
-        """Gradients that were longer than `clip` since `begin`, and how many there were."""
-        return float(sum(one.numpy() for one in self._cut)), float(self._read)
+        """How many gradients were longer than `clip` since `begin`, and how many there were."""
+        return float(sum(count.numpy() for count in self._cut)), float(self._read)
 
     def _private_step(self, images: Any, labels: Any) -> Any:
-        told, *sums = self._clipped(images, labels)
-        size = sum(int(np.prod(one.shape)) for one in sums)
+        totals, *sums = self._clipped(images, labels)
+        size = sum(int(np.prod(gradient.shape)) for gradient in sums)
         noise = self._spread * self._noise.standard_normal(size, np.float32)
         self._apply(sums, self._tf.constant(noise), self._tf.constant(self._expected, self._tf.float32))
-        self._cut.append(told[2])
+        self._cut.append(totals[2])
         self._read += int(images.shape[0])
-        return told[:2]
+        return totals[:2]
 
 
 def _layers(model: Any) -> Iterator[Any]:
-    """All layers, those of networks within it, too."""
+    """Yield all layers, also those of nested networks."""
     for layer in model.layers:
         yield layer
         if hasattr(layer, "layers"):
@@ -238,24 +245,27 @@ def _layers(model: Any) -> Iterator[Any]:
 
 
 def _clipped(model: Any, loss: PerExample, score: PerExample, clip: float) -> Any:
-    """A function of images and labels: float64 [3], the sums of losses and scores and how many gradients were clipped,
-    then the sums of the clipped gradients. It takes image by image: on a few cores that is as fast as all at once."""
+    """Return a function of images and labels. It returns float64 [3]: the sums of losses and scores and the number of
+    clipped gradients; then the sums of the clipped gradients. It takes one image after the other: on a few cores that
+    is as fast as all at once."""
     tf = tensorflow()
     values = [variable.value for variable in model.trainable_variables]
 
-    def one(image: Any, label: Any) -> tuple[Any, list[Any]]:
+    def clipped_gradients(image: Any, label: Any) -> tuple[Any, list[Any]]:
         with tf.GradientTape() as tape:
             outputs = model(image, training=True)
             losses = loss(label, outputs)
         gradients = tape.gradient(losses, values)
         times = tf.maximum(tf.linalg.global_norm(gradients) / clip, 1.0)
-        told = (losses[0], score(label, outputs)[0], times > 1)
-        return tf.stack([tf.cast(value, tf.float64) for value in told]), [gradient / times for gradient in gradients]
+        measured = (losses[0], score(label, outputs)[0], times > 1)
+        return tf.stack([tf.cast(value, tf.float64) for value in measured]), [
+            gradient / times for gradient in gradients
+        ]
 
     def function(images: Any, labels: Any) -> list[Any]:
         def body(at: Any, *sums: Any) -> list[Any]:
-            told, gradients = one(images[at : at + 1], labels[at : at + 1])
-            return [at + 1, *(total + more for total, more in zip(sums, [told, *gradients], strict=True))]
+            measured, gradients = clipped_gradients(images[at : at + 1], labels[at : at + 1])
+            return [at + 1, *(total + more for total, more in zip(sums, [measured, *gradients], strict=True))]
 
         nothing = [tf.zeros(3, tf.float64), *(tf.zeros_like(value) for value in values)]
         return tf.while_loop(lambda at, *_: at < tf.shape(labels)[0], body, [0, *nothing])[1:]
@@ -264,7 +274,7 @@ def _clipped(model: Any, loss: PerExample, score: PerExample, clip: float) -> An
 
 
 def _noisy(variables: Sequence[Any], descend: Descent) -> Any:
-    """A function of the sums of gradients, noise [parameters] and the number of images to divide both by: a step."""
+    """Return a step: a function of sums of gradients, noise [parameters], and the expected number of images."""
     tf = tensorflow()
 
     def function(sums: Sequence[Any], noise: Any, expected: Any) -> None:

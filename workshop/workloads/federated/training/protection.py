@@ -1,4 +1,4 @@
-"""Attack and defence on a rank: what a poisoned institution does, and how clipping and noise protect the others."""
+"""Attack and defence on a rank: poisoned labels and updates, clipping and noise."""
 
 from __future__ import annotations
 
@@ -22,74 +22,74 @@ POISONED = 71  # stream of a seed
 
 
 def attackers(params: Learning) -> list[int]:
-    """The institutions that are poisoned, drawn once for a run; none without an attack."""
+    """Return the poisoned institutions of a run; none without an attack."""
     if not params.attacked:
         return []
     return sorted(order(params.institutions, [params.seed, POISONED])[: params.attackers].tolist())
 
 
 def flipped(labels: Labels, classes: int) -> Labels:
-    """Wrong labels: class l becomes `classes` - 1 - l (Fang et al. 2020, arXiv:1911.11815, section 4.1), a mask its
-    opposite."""
+    """Return wrong labels: class l becomes `classes` - 1 - l (Fang et al. 2020, arXiv:1911.11815, section 4.1); a mask
+    is inverted."""
     if np.issubdtype(labels.dtype, np.integer):
         return (classes - 1 - labels).astype(labels.dtype)
     return (1 - labels).astype(labels.dtype)
 
 
-def poisoned_silo(own: Silo, classes: int) -> Silo:
-    """An institution that learns from wrong labels; those that it validates with are right."""
-    return dataclasses.replace(own, labels=flipped(own.labels, classes))
+def poisoned_silo(silo: Silo, classes: int) -> Silo:
+    """Return an institution's images with wrong labels for training and right ones for validation."""
+    return dataclasses.replace(silo, labels=flipped(silo.labels, classes))
 
 
-def poisoned_update(own: Vector, params: ProtectionParams) -> Vector:
-    """What a poisoned institution sends in place of its own update."""
+def poisoned_update(update: Vector, params: ProtectionParams) -> Vector:
+    """Return the update that a poisoned institution sends in place of this one."""
     if params.attack == "scale":
-        return (params.boost * own.astype(np.float64)).astype(np.float32)
+        return (params.boost * update.astype(np.float64)).astype(np.float32)
     if params.attack == "nan":
-        return np.full_like(own, np.nan)
-    return own
+        return np.full_like(update, np.nan)
+    return update
 
 
-EVERYBODY = -1  # in the ledger: whichever institution it is
+EVERYBODY = -1  # the ledger's account for all institutions together
 
 
 class Protection:
-    """One rank's part in that. Without attack and privacy everything passes as it is."""
+    """One rank's part in attack and defence. Without attack and privacy it changes nothing."""
 
     def __init__(self, rank: Rank, images: Sequence[int]) -> None:
-        """`images` are those that each institution learns from."""
+        """`images` has the number of images that each institution learns from."""
         self.rank, self.params, self._images = rank, rank.params, images
         self._poisoned = frozenset(attackers(rank.params))
         self._cut: dict[int, tuple[float, float]] = {}
         self._ledger = Ledger(rank.params.noise, rank.params.delta)
 
-    def order(self, number: int, one: int) -> list[NDArray[np.int64]]:
-        """The batches that an institution reads in a round."""
-        params, learner, count = self.params, self.rank.learner, self._images[one]
+    def order(self, number: int, institution: int) -> list[NDArray[np.int64]]:
+        """Return the batches that an institution reads in a round."""
+        params, learner, count = self.params, self.rank.learner, self._images[institution]
         if not isinstance(learner, PrivateLearner):
-            return self.rank.order(number, one)
-        noise = privacy.stream([params.seed, privacy.IMAGES_NOISE, number, one])
+            return self.rank.order(number, institution)
+        noise = privacy.stream([params.seed, privacy.IMAGES_NOISE, number, institution])
         learner.begin(count * sampling.share(count, params.batch), noise)
-        seed = (params.seed, number, one)
+        seed = (params.seed, number, institution)
         return sampling.sampled(count, params.batch, epochs=params.epochs, steps=params.steps, seed=seed)
 
-    def outgoing(self, one: int, update: Vector) -> Vector:
-        """What an institution sends: poisoned first, as its owner wills, then clipped, as everybody's is."""
-        if one in self._poisoned:
+    def outgoing(self, institution: int, update: Vector) -> Vector:
+        """Return the update that an institution sends: poisoned by an attacker, then clipped."""
+        if institution in self._poisoned:
             update = poisoned_update(update, self.params)
         if self.params.privacy == "institutions":
             update, cut = privacy.clipped(update, self.params.clip)
-            self._cut[one] = float(cut), 1.0
+            self._cut[institution] = float(cut), 1.0
         elif isinstance(self.rank.learner, PrivateLearner):
-            self._cut[one] = self.rank.learner.cut
+            self._cut[institution] = self.rank.learner.cut
         return update
 
     def weights(self, images: Mapping[int, int]) -> Mapping[int, int]:
-        """How much each update counts: by its images, or all alike, so that the clip bounds what each can do."""
+        """Return the weights of updates: their images; with privacy of institutions 1, so that the clip bounds each."""
         return dict.fromkeys(images, 1) if self.params.privacy == "institutions" else images
 
     def incoming(self, number: int, gathered: GatheredUpdates, chosen: Sequence[int]) -> NDArray[np.float64] | None:
-        """The update that the aggregator goes on with, on its rank; with noise where institutions are private."""
+        """Return the aggregator's update on its rank, with noise where institutions are private."""
         params = self.params
         if params.privacy != "institutions" or not self.rank.here:
             return gathered.update
@@ -99,31 +99,31 @@ class Protection:
         seed = [params.seed, privacy.AGGREGATOR_NOISE, number]
         return privacy.noised(mean, used, expected, params.noise * params.clip, seed)
 
-    def told(self, chosen: Sequence[int]) -> PrivacySpent:
-        """What there is to tell of a round, on the aggregator's rank. Collective."""
+    def spent(self, chosen: Sequence[int]) -> PrivacySpent:
+        """Return the privacy that a round has spent, on the aggregator's rank. Collective."""
         if self.params.privacy == "none":
             return PrivacySpent()
-        mine = {one: np.array(cut) for one, cut in self._cut.items()}
-        found = self.rank.channel.from_institutions(messages.CUT, mine, chosen)
+        outgoing = {institution: np.array(cut) for institution, cut in self._cut.items()}
+        received = self.rank.channel.from_institutions(messages.CUT, outgoing, chosen)
         self._cut = {}
         if not self.rank.here:
             return PrivacySpent()
-        cut, of = np.sum(list(found.values()), axis=0) if found else (0.0, 0.0)
+        cut, total = np.sum(list(received.values()), axis=0) if received else (0.0, 0.0)
         epsilons = self._epsilons(chosen) if self.params.noise else {}
         return PrivacySpent(
             max(epsilons.values(), default=None),
-            {one: epsilon for one, epsilon in epsilons.items() if one != EVERYBODY},
-            float(cut / of) if of else None,
+            {institution: epsilon for institution, epsilon in epsilons.items() if institution != EVERYBODY},
+            float(cut / total) if total else None,
         )
 
     def _epsilons(self, chosen: Sequence[int]) -> dict[int, float]:
-        """One epsilon for all institutions, since nobody knows who was drawn; or one for each institution's images."""
+        """Return one epsilon for all institutions, since the drawn ones are secret; or one for each one's images."""
         params, ledger = self.params, self._ledger
         if params.privacy == "institutions":
             ledger.spend(EVERYBODY, params.participation)
             return {EVERYBODY: ledger.epsilon(EVERYBODY)}
-        for one in chosen:
-            count = self._images[one]
+        for institution in chosen:
+            count = self._images[institution]
             steps = sampling.length(count, params.batch, epochs=params.epochs, steps=params.steps)
-            ledger.spend(one, sampling.share(count, params.batch), steps)
-        return {one: ledger.epsilon(one) for one in range(params.institutions)}
+            ledger.spend(institution, sampling.share(count, params.batch), steps)
+        return {institution: ledger.epsilon(institution) for institution in range(params.institutions)}

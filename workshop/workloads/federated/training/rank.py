@@ -1,4 +1,4 @@
-"""What all ways of learning have in common on a rank, and what comes of a round."""
+"""The work of a rank that all ways of learning have in common, and the results of a round."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from workshop.workloads.federated.training.learner import LocalLearner, Sums, Ve
 from workshop.workloads.federated.training.task import Labels, Silo
 
 NOTHING = Sums()
-SAMPLE = 256  # held-out images, on which models that are about to be averaged are tested in every round
+SAMPLE = 256  # held-out images on which trained models are tested in every round, before they are averaged
 
 
 @dataclass(frozen=True)
 class InstitutionScore:
-    """What an institution tells of a round: of training, of its model before averaging and of the one that it goes on
-    with on its own validation images, and of the former on held-out images."""
+    """An institution's sums of a round: `trained` over its training images; `before` and `validation` over its
+    validation images, with its model before averaging and with the model that it goes on with; `held_out` over held-out
+    images, with its model before averaging."""
 
     trained: Sums = NOTHING
     before: Sums = NOTHING
-    own: Sums = NOTHING
+    validation: Sums = NOTHING
     held_out: Sums = NOTHING
 
     def message(self) -> NDArray[np.float64]:
-        parts = (self.trained, self.before, self.own, self.held_out)
+        parts = (self.trained, self.before, self.validation, self.held_out)
         return np.array([value for part in parts for value in part.values()])
 
     @staticmethod
@@ -43,8 +44,8 @@ class InstitutionScore:
 
 @dataclass(frozen=True)
 class PrivacySpent:
-    """Epsilon until now, the largest and by institution where they differ, None without noise; and the share of updates
-    or gradients that were `clipped`."""
+    """The privacy spent so far: the largest `epsilon` (None without noise), the `epsilons` by institution where they
+    differ, and the share of `clipped` updates or gradients."""
 
     epsilon: float | None = None
     epsilons: Mapping[int, float] = field(default_factory=dict)
@@ -53,27 +54,26 @@ class PrivacySpent:
 
 @dataclass(frozen=True)
 class Round:
-    """What came of a round, as the aggregator knows it. Scores are from 0 to 1 [institutions], NaN where there is
-    none."""
+    """The results of a round at the aggregator. Scores are from 0 to 1 [institutions], NaN where there is none."""
 
     trained: Sums
-    held_out: Sums  # where institutions have models of their own, added up over these
-    own: list[float]  # of the model that each goes on with, on its own validation images
-    before: list[float]  # of the model that each has trained, before it is averaged
-    held_out_each: list[float] = field(default_factory=list)  # of the model that each has trained, on held-out images
+    held_out: Sums  # where institutions have models of their own, the sum over all models
+    validation: list[float]  # each one's next model on its own validation images
+    before: list[float]  # the model that each one has trained, before averaging, on the same images
+    held_out_each: list[float] = field(default_factory=list)  # the model that each one has trained, on held-out images
     drift: aggregation.Drift | None = None
-    dropped: list[int] = field(default_factory=list)  # institutions whose update was no number
-    moved: bool = True  # whether the shared model is another one than before
+    dropped: list[int] = field(default_factory=list)  # institutions whose update was not a number
+    moved: bool = True  # whether the shared model has changed
     guarded: PrivacySpent = field(default_factory=PrivacySpent)
 
     @property
     def own_score(self) -> float:
-        """The mean over institutions, each counting as much as the next."""
-        return float(np.mean(self.own))
+        """The mean over institutions, all with the same weight."""
+        return float(np.mean(self.validation))
 
 
 class RoundStopped(Exception):
-    """All ranks have agreed to leave a round that isn't over: some of them didn't train all that it asked for."""
+    """All ranks have agreed to leave a round early: some of them have stopped training."""
 
 
 class Rank:
@@ -96,23 +96,22 @@ class Rank:
         self._cut_short = False
 
     def living(self, institutions: Sequence[int]) -> Iterator[int]:
-        """Those of some institutions that live on this rank."""
+        """Return the institutions that live on this rank."""
         return (number for number in institutions if home(number, self.ctx.size) == self.ctx.rank)
 
     def turns(self, chosen: Sequence[int]) -> Iterator[int]:
-        """Those of the chosen that live on this rank, one after the other, until it hears of a stop."""
-        for one in self.living(chosen):
+        """Yield the chosen institutions that live on this rank, until a stop is requested."""
+        for institution in self.living(chosen):
             if self._ends():
                 return
-            yield one
+            yield institution
 
     def _ends(self) -> bool:
         self._cut_short = self._cut_short or self.ctx.stop_heard()
         return self._cut_short
 
     def agree(self) -> None:
-        """Wait for all ranks at the end of training. Raises RoundStopped on all of them where one has heard of a
-        stop."""
+        """Wait for all ranks at the end of training. Raises RoundStopped on all of them where one was stopped."""
         from mpi4py import MPI
 
         self.ctx.synchronise()
@@ -124,46 +123,46 @@ class Rank:
         return range(self.params.institutions)
 
     def train(self, silo: Silo, start: Vector, order: Sequence[NDArray[np.int64]]) -> Sums:
-        """Train on an institution's images, from these weights on."""
+        """Train on an institution's images, starting with these weights."""
         self.learner.load(start)
-        told = self.learner.train(silo.images, silo.labels, order, self._ends)
-        self.images_read += int(told.count)
-        return told
+        sums = self.learner.train(silo.images, silo.labels, order, self._ends)
+        self.images_read += int(sums.count)
+        return sums
 
     def order(self, number: int, institution: int) -> list[NDArray[np.int64]]:
-        """The batches that an institution reads in a round."""
+        """Return the batches that an institution reads in a round."""
         params, count = self.params, len(self.silos[institution].labels)
         seed = (params.seed, number, institution)
         return batches(count, params.batch, epochs=params.epochs, steps=params.steps, seed=seed)
 
     def test_share(self, model: Vector) -> Sums:
-        """A model on all held-out images, of which each rank takes its share; known to the aggregator."""
+        """Test a model on all held-out images, each rank on its share. Return the sums on the aggregator's rank."""
         images, labels = self.held_out
         part = slice(*shard(len(labels), self.ctx.size, self.ctx.rank))
         self.learner.load(model)
         share = self.learner.test(images[part], labels[part])
         shares = self.channel.from_ranks(messages.SHARE, np.array(share.values()))
-        return sum((Sums(*one.tolist()) for one in shares), NOTHING)
+        return sum((Sums(*message.tolist()) for message in shares), NOTHING)
 
     def test_sample(self) -> Sums:
-        """The model that was trained last on the first held-out images: all would take longer than training it."""
+        """Test the model that was trained last on the first held-out images: all would take longer than training."""
         images, labels = self.held_out
         return self.learner.test(images[:SAMPLE], labels[:SAMPLE])
 
-    def scores(self, mine: Mapping[int, InstitutionScore]) -> list[InstitutionScore]:
-        """All institutions' scores, on the aggregator's rank."""
-        told = {number: score.message() for number, score in mine.items()}
-        found = self.channel.from_institutions(messages.SCORE, told, self.everybody)
-        return [InstitutionScore.read(found[number]) for number in sorted(found)]
+    def scores(self, local_scores: Mapping[int, InstitutionScore]) -> list[InstitutionScore]:
+        """Return all institutions' scores, on the aggregator's rank."""
+        outgoing = {number: score.message() for number, score in local_scores.items()}
+        received = self.channel.from_institutions(messages.SCORE, outgoing, self.everybody)
+        return [InstitutionScore.read(received[number]) for number in sorted(received)]
 
-    def common(self, model: Vector, told: Mapping[int, InstitutionScore]) -> tuple[list[InstitutionScore], Sums]:
-        """What institutions make of one shared model, beside what some have `told` of training, and its held-out
-        score."""
+    def common(self, model: Vector, trained: Mapping[int, InstitutionScore]) -> tuple[list[InstitutionScore], Sums]:
+        """Test a shared model at all institutions and on held-out images. Return all scores, those in `trained`
+        included, and the held-out sums."""
         with self.ctx.phase("evaluate"):
             held_out = self.test_share(model)
-            mine = {}
+            local_scores = {}
             for number in self.living(self.everybody):
                 silo = self.silos[number]
-                own = self.learner.test(silo.own_images, silo.own_labels)
-                mine[number] = replace(told.get(number, InstitutionScore()), own=own)
-            return self.scores(mine), held_out
+                validation = self.learner.test(silo.own_images, silo.own_labels)
+                local_scores[number] = replace(trained.get(number, InstitutionScore()), validation=validation)
+            return self.scores(local_scores), held_out

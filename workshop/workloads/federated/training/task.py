@@ -1,4 +1,4 @@
-"""What institutions learn: all that a federation has to know of images, labels and the network."""
+"""A learning task: the images, labels and network of a federation."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Labels = NDArray[Any]  # int32 [n], or float32 [n, height, width, 1] where a lab
 
 @dataclass(frozen=True)
 class Silo:
-    """An institution's images, float32 [n, height, width, channels], to learn from and to validate with, and their
-    labels."""
+    """An institution's images, float32 [n, height, width, channels], and their labels: `images` to learn from,
+    `own_images` to validate with."""
 
     images: NDArray[np.float32]
     labels: Labels
@@ -27,13 +27,13 @@ class Silo:
 
 
 See = Callable[[NDArray[np.float32], Labels], Mapping[str, NDArray[np.float32]]]
-"""`(images, labels)`: what the model of each way makes of them, [n, ...]; where institutions have models of their own,
-the first one's."""
+"""`(images, labels)` -> the outputs [n, ...] of each way's model; where institutions have models of their own, of the
+first one's."""
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """On the aggregator's rank `keep(round, see, last)` looks at what models make of images after every `every`-th
+    """Looks at the models' outputs: `keep(round, see, last)` is called on the aggregator's rank after every `every`-th
     round and after the last one, and returns metrics."""
 
     every: int
@@ -42,9 +42,9 @@ class Inspection:
 
 @dataclass(frozen=True)
 class LearningTask:
-    """`silos` holds the institutions that were asked for; `about` says of every one, by name, how many `images` it
-    learns from, how many are for `validation`, and what else there is to know. `score` gives each example a value from
-    0 to 1, which people know by the word in `measure`. `known` is what a run tells before its first round.
+    """`silos` has the images of the requested institutions. `about` describes every institution: the number of `images`
+    that it learns from, the number for `validation`, and more. `score` gives each example a value from 0 to 1;
+    `measure` is its name. `facts` are metrics that are known before the first round.
     """
 
     model: Any
@@ -54,12 +54,12 @@ class LearningTask:
     silos: Mapping[int, Silo]
     held_out: tuple[NDArray[np.float32], Labels]
     about: Sequence[Mapping[str, Any]]
-    known: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
     notices: Sequence[str] = ()
-    bytes_image: int = 0  # that an image would take where it was sent
+    bytes_image: int = 0  # bytes of an image, if it were sent
     at_once: int = 512  # images that are tested together
     look: Inspection | None = None
 
 
 Maker = Callable[[RankContext, Any, Sequence[int]], LearningTask]
-"""`(ctx, params, kept)`: makes a run's task on a rank that needs the images of the institutions `kept`. Collective."""
+"""`(ctx, params, institutions)` -> a run's task, on a rank that needs the images of these institutions. Collective."""

@@ -1,8 +1,8 @@
-"""What is in certificates, and one that has expired. This file runs in OpenFL's environment, for its `cryptography`.
+"""Describes certificates, and makes an expired one. This file runs in OpenFL's environment, which has `cryptography`.
 
 `certificates.py describe OUT CHAIN CERT…` writes a JSON list about CERTs into the file OUT; CHAIN holds the authorities
-that may have signed them. `certificates.py expire REQUEST CA OUT` signs a request as the authority in the folder CA
-does, but for a week that is over. Private keys are read here for signing, and written nowhere.
+that may have signed them. `certificates.py expire REQUEST CA OUT` signs a request with the authority in the folder CA,
+for a week in the past. Private keys are read here for signing, and written nowhere.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ DAYS = (-8, -1)  # from today, of a certificate that has expired
 
 
 def identity(key) -> str:
-    """The beginning of a public key's SHA-256: authorities of OpenFL all have the same name."""
+    """Return the beginning of a public key's SHA-256: authorities of OpenFL all have the same name."""
     parts = serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     return hashlib.sha256(key.public_bytes(*parts)).hexdigest()[:8]
 
 
 def common_name(name: x509.Name) -> str:
-    """The one part of a name that says who it is."""
-    found = name.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(found[0].value) if found else name.rfc4514_string()
+    """Return the common name within a distinguished name, or all of it where it has none."""
+    names = name.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(names[0].value) if names else name.rfc4514_string()
 
 
 def describe(path: str, authorities: list[x509.Certificate]) -> dict:
-    """Subject, issuer with the key that has signed, and until when it is valid, in seconds since the epoch."""
+    """Return a certificate's subject, issuer with the signing key, and expiry in seconds since the epoch."""
     certificate = x509.load_pem_x509_certificate(Path(path).read_bytes())
     signer = "unknown key"
     for authority in authorities:
@@ -51,14 +51,14 @@ def describe(path: str, authorities: list[x509.Certificate]) -> dict:
 
 
 def expired(request: str, authority: str, out: str) -> None:
-    """Sign a request for a week that is over."""
+    """Sign a request for a week in the past."""
     folder = Path(authority)
-    asked = x509.load_pem_x509_csr(Path(request).read_bytes())
+    csr = x509.load_pem_x509_csr(Path(request).read_bytes())
     signer = x509.load_pem_x509_certificate((folder / "signing-ca.crt").read_bytes())
     key = load_pem_private_key((folder / "signing-ca" / "private" / "signing-ca.key").read_bytes(), password=None)
     today = datetime.datetime.now(datetime.UTC)
     begin, end = (today + datetime.timedelta(days=days) for days in DAYS)
-    builder = x509.CertificateBuilder(signer.subject, asked.subject, asked.public_key(), x509.random_serial_number())
+    builder = x509.CertificateBuilder(signer.subject, csr.subject, csr.public_key(), x509.random_serial_number())
     builder = builder.not_valid_before(begin).not_valid_after(end)
     Path(out).write_bytes(builder.sign(key, hashes.SHA384()).public_bytes(serialization.Encoding.PEM))
 

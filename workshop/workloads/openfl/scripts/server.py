@@ -1,14 +1,14 @@
 """Runs OpenFL's commands. This file runs in OpenFL's environment, where there is no other file of the workshop.
 
-Every `fx` command imports TensorFlow and Keras, which takes much longer than what the command does. This process
-imports them once and forks a child for each command, which then does what the program `fx` does: OpenFL itself is
-imported by the child, in the folder of the command, since it looks there for certificates when it is imported. Nothing
-here starts TensorFlow's or gRPC's threads, which a fork would lose.
+Every `fx` command imports TensorFlow and Keras, which takes much longer than the command itself. This process imports
+them once and forks a child for each command, which then acts as the program `fx`. The child imports OpenFL itself, in
+the folder of the command, because OpenFL looks there for certificates when it is imported. Nothing here starts
+TensorFlow's or gRPC's threads, which a fork would lose.
 
 Requests are lines of JSON on standard input: {"id", "argv", "cwd", "log", "env"} starts a command, {"id", "signal"}
-sends it a signal. Answers are lines on standard output: {"ready"}, {"id", "pid"} and {"id", "code"}, where the code of
-one that a signal has ended is that signal's number, negative. The process ends with its input, and its children with
-it.
+sends it a signal. Answers are lines on standard output: {"ready"}, {"id", "pid"} and {"id", "code"}. The code of a
+command that a signal has ended is the negative number of the signal. The process ends with its input, and kills its
+children.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ import ctypes
 import importlib
 import json
 import os
+import resource
+import runpy
 import select
 import shutil
 import signal
@@ -24,7 +26,7 @@ import sys
 import time
 import traceback
 
-# What openfl and the commands used here import that takes long; it is the same in every child.
+# Slow imports of OpenFL and of the commands that are used here.
 SLOW = (
     "click",
     "cryptography.x509",
@@ -46,32 +48,27 @@ LARGEST = 512 << 20  # bytes of any file that a command writes
 
 
 def warm() -> None:
-    """Import what takes long, once for all commands."""
+    """Do the slow imports, once for all commands."""
     for name in SLOW:
         importlib.import_module(name)
 
 
-def fx(argv: list[str]) -> None:
-    """What the program `fx` does."""
+def run(argv: list[str]) -> None:
+    """Act as the program `fx`, or run the Python file that is the first word."""
+    sys.argv = argv
+    if argv[0] != "fx":
+        runpy.run_path(argv[0], run_name="__main__")
+        return
     import numpy as np
 
     np.random.seed()  # else all children would draw the same
-    sys.argv = argv
     from openfl.interface.cli import entry
 
     entry()
 
 
-def script(argv: list[str]) -> None:
-    """Run a file of Python, in place of the program that its first word names."""
-    import runpy
-
-    sys.argv = argv
-    runpy.run_path(argv[0], run_name="__main__")
-
-
 def child(request: dict, parent: int) -> None:
-    """Become the command, for no longer than there is the process `parent`. Never returns."""
+    """Become the command, and end with the process `parent`. Never returns."""
     code = 1
     try:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -83,13 +80,11 @@ def child(request: dict, parent: int) -> None:
         null = os.open(os.devnull, os.O_RDONLY)
         for number, file in ((0, null), (1, log), (2, log)):
             os.dup2(file, number)
-        import resource
-
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST, LARGEST))
         os.umask(0o077)
         os.environ.update(request.get("env", {}))
         os.chdir(request["cwd"])
-        (fx if request["argv"][0] == "fx" else script)(request["argv"])
+        run(request["argv"])
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
@@ -108,24 +103,24 @@ def tell(message: dict) -> None:
 
 
 def reap(running: dict[int, int]) -> None:
-    """Tell of children that have ended. `running` has their process by their number here."""
+    """Report children that have ended. `running` has the processes by the commands' numbers."""
     for identity, pid in list(running.items()):
-        found, status = os.waitpid(pid, os.WNOHANG)
-        if found:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
             del running[identity]
             tell({"id": identity, "code": os.waitstatus_to_exitcode(status)})
 
 
 def serve(running: dict[int, int], ending: list[int]) -> None:
-    """Start what is asked for and tell how it ends, until the input does, or there is a signal in `ending`."""
-    unread, here = b"", os.getpid()
+    """Start the requested commands and report their ends, until the input ends or a signal is in `ending`."""
+    unread = b""
     while not ending:
         readable, _, _ = select.select([0], [], [], EVERY)
         if readable:
-            more = os.read(0, 1 << 16)
-            if not more:
+            data = os.read(0, 1 << 16)
+            if not data:
                 return
-            *lines, unread = (unread + more).split(b"\n")
+            *lines, unread = (unread + data).split(b"\n")
             for line in lines:
                 request = json.loads(line)
                 if "signal" in request:
@@ -133,18 +128,19 @@ def serve(running: dict[int, int], ending: list[int]) -> None:
                     if request["id"] in running:
                         os.kill(running[request["id"]], request["signal"])
                     continue
+                parent = os.getpid()
                 pid = os.fork()
                 if pid == 0:
-                    child(request, here)
+                    child(request, parent)
                 running[request["id"]] = pid
                 tell({"id": request["id"], "pid": pid})
         reap(running)
 
 
 def main() -> None:
-    """Serve; the folder in which this is started belongs to the run, and goes with a rank that can't remove it any
-    more: there are keys in it."""
-    sys.path.pop(0)  # this folder, whose files are nobody's libraries
+    """Serve. The working folder belongs to the run and has keys in it: it is removed here where the rank was killed and
+    can't remove it."""
+    sys.path.pop(0)  # this folder, whose files must not be imported
     rank, folder, began = os.getppid(), os.getcwd(), time.monotonic()
     warm()
     running: dict[int, int] = {}
@@ -154,7 +150,7 @@ def main() -> None:
         tell({"ready": round(time.monotonic() - began, 3)})
         serve(running, ending)
     except BrokenPipeError:
-        pass  # nobody listens any more
+        pass  # the rank has ended
     finally:
         for pid in running.values():
             os.kill(pid, signal.SIGKILL)

@@ -4,7 +4,6 @@ After Rawat and Kapoor, Optimizing Distributed AI Training Using Intel oneAPI To
 machine at hand, with its figures beside one's own.
 
 `steps.yaml` has the steps as data, and `guide` puts them together with everything else, for `workshop.study.guided`.
-`cells` makes the grid of a step, with the variables of `settings`. `results` reads times and threads from what has been
-measured, `memory` tells whether memory grows. `verdicts` and `answers` choose what a step says. `cards`, `page` and
-`page_step` show it, and `command` runs it.
+`cells` makes the grid of a step. `verdicts` chooses what a step says, and tells whether memory grows. `cards` and
+`page` show it, and `command` runs it.
 """

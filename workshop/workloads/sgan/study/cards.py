@@ -7,7 +7,6 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.report.analysis.threads import KINDS
-from workshop.report.analysis.time_use import as_long_run
 from workshop.report.cards import Card, Part, figure, table
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.memory import memory
@@ -19,9 +18,9 @@ from workshop.study.guided import cards as guided
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
-from workshop.study.results import CellResult
-from workshop.workloads.sgan.study.cells import AFTER, BEFORE
-from workshop.workloads.sgan.study.results import threads_of
+from workshop.study.results import CellResult, rate_of
+from workshop.training.time_use import as_long_run
+from workshop.workloads.sgan.study.cells import AFTER, BEFORE, threads_of
 
 ZERO = (
     "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
@@ -30,27 +29,31 @@ ZERO = (
 
 
 def cards(report: GuidedReport) -> list[Card]:
-    """All steps that have something to show, for one's own page and for the export."""
+    """The cards of all begun steps, for the page of the study and for its export."""
     return guided.cards(report, FIGURES)
 
 
 def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:
-    """One step: its figure with all it has found, and what the article's authors found; then its cells."""
+    """The cards of one step: its figure, its results and the article's; then its cells."""
     return guided.step_cards(report, key, FIGURES, titled)
 
 
-def _profile(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
-    """Threads by kind, and where the time went, of the naive start beside the same rank with all cores."""
-    runs = {name(cell): run for cell, run in report.found.measured(one.step.key)}
+def _profile(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """Threads by kind and the use of time, for the naive start and for the same rank with all cores."""
+    runs = {name(cell): run for cell, run in report.step_results.measured(step_report.step.key)}
     census = {label: {kind.kind: kind for kind in threads_of(run)} for label, run in runs.items()}
     parts: list[Part] = []
-    if kinds := list(dict.fromkeys(kind for told in census.values() for kind in told)):
+    if kinds := list(dict.fromkeys(kind for counts in census.values() for kind in counts)):
         rows = []
         for kind in kinds:
             row = [KINDS.get(kind, kind)]
-            for told in census.values():
-                there = told.get(kind)
-                row += [str(there.count), str(there.busy), say.seconds(there.seconds)] if there else ["–"] * 3
+            for counts in census.values():
+                thread_count = counts.get(kind)
+                row += (
+                    [str(thread_count.count), str(thread_count.busy), say.seconds(thread_count.seconds)]
+                    if thread_count
+                    else ["–"] * 3
+                )
             rows.append(row)
         heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
         parts.append(table(["Kind of thread", *heads], rows))
@@ -60,7 +63,7 @@ def _profile(report: GuidedReport, one: StepReport, cells: Sequence[CellResult])
     sizes = [f"{label} {say.size(max(memory))}" for label, run in runs.items() if (memory := run.metrics.get("memory"))]
     if sizes:
         parts.append(about(f"Memory of the rank: {say.listed(sizes)}."))
-    return (*parts, *bars(report, one, cells))
+    return (*parts, *bars(report, step_report, cells))
 
 
 def _times(run: RunRecord) -> Mapping[str, float]:
@@ -73,43 +76,38 @@ def _times(run: RunRecord) -> Mapping[str, float]:
     return seconds
 
 
-def _memory(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
-    """Resident memory after each evaluation, and what an evaluation took."""
+def _memory(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:
+    """Resident memory after each evaluation."""
     lines = {
         way: (list(range(1, len(how.values) + 1)), list(how.values)) for way, how in report.events["memory"].items()
     }
     return (figure(memory(lines, axis="evaluations")), about(ZERO))
 
 
-def _evaluation(report: GuidedReport, one: StepReport, cells: Sequence[CellResult]) -> Parts:
+def _evaluation(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Shares of training and evaluation before and after on the most ranks; scaling in images/s and in time."""
     several = sorted({cell.point["ranks"] for cell in cells})
     rings = {}
-    for cell, run in report.found.measured(one.step.key):
+    for cell, run in report.step_results.measured(step_report.step.key):
         if cell.point["ranks"] == several[-1] and (seconds := as_long_run(run)):
             rings[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
 
-    def over_ranks(of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
+    def over_ranks(value_of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
         """A line for each way to evaluate, with a point for each number of ranks."""
         lines: dict[str, list[Point]] = {BEFORE: [], AFTER: []}
         for cell in sorted(cells, key=lambda cell: cell.point["ranks"]):
-            told = tuple(value for run in cell.runs if (value := of(report.found.runs[run])) is not None)
+            values = tuple(value for run in cell.runs if (value := value_of(report.step_results.runs[run])) is not None)
             label = say.count(cell.point["ranks"], "rank")
-            lines[cell.point["evaluation"]].append(Point(label, told, cell.status, cell.why))
+            lines[cell.point["evaluation"]].append(Point(label, values, cell.status, cell.why))
         return figure(drawn_line(several, lines, "ranks", unit, ideal=ideal, mark=False))
 
     return (
         figure(compared(rings)),
         about("Images a second of training alone, as is most often told:"),
-        over_ranks(_training, report.unit, "faster"),
+        over_ranks(lambda run: rate_of(run, "images_per_second"), report.unit, "faster"),
         about("Time for the same images, evaluation counted in:"),
         over_ranks(lambda run: sum(as_long_run(run).values()) or None, "seconds", "shorter"),
     )
-
-
-def _training(run: RunRecord) -> float | None:
-    told = run.metrics.get("images_per_second")
-    return float(told) if isinstance(told, (int, float)) else None
 
 
 FIGURES: Figures = {"profile": _profile, "memory": _memory, "shares": _evaluation}

@@ -1,25 +1,83 @@
-"""The cells of a step: the grid over what it varies, given what the steps before it have found. Pure.
+"""The cells of a step: the grid of its axes, given the results of the steps before it. Pure.
 
-All ranks share the batch of a step of training, so that every number of ranks does the same work; but for the step
-on evaluation, in which each rank brings a batch of its own, as nodes do in the article.
+All ranks share the batch of a training step, so every number of ranks does the same work. Only in the step on
+evaluation each rank has its own batch, like the nodes in the article.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workshop.core.placement import Placement
-from workshop.study.guided.grid import crowded, points
-from workshop.study.guided.placements import naive, place, with_variables
-from workshop.study.guided.steps import Step
+from workshop.core.placement import POLLING, Placement
+from workshop.store.records import RunRecord
+from workshop.study.guided.guide import Step
+from workshop.study.guided.plan import crowded, naive, place, points, with_variables
+from workshop.study.results import CellResult
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
-from workshop.workloads.sgan.study.results import evaluation_seconds
-from workshop.workloads.sgan.study.settings import AS_FOUND, with_set
+from workshop.training.time_use import as_long_run
 
 if TYPE_CHECKING:
     from workshop.study.guided.step_results import StepResults
+
+AS_FOUND, INTEL, BINDING = "as found", "KMP_*, I_MPI_*", "other binding"
+HOROVOD = ("short cycle", "no fusion")  # sets that only Horovod reads
+# Sets of settings. The article's table isn't in its text, so we chose these; one set has the article's three variables.
+_SETS: Mapping[str, Mapping[str, str]] = {
+    INTEL: {"KMP_BLOCKTIME": "1", "KMP_AFFINITY": "granularity=fine,compact,1,0", "I_MPI_PIN_DOMAIN": "core"},
+    "polling": {POLLING: "0"},
+    HOROVOD[0]: {"HOROVOD_CYCLE_TIME": "0.1"},
+    HOROVOD[1]: {"HOROVOD_FUSION_THRESHOLD": "0"},
+}
+
+
+def with_set(placement: Placement, name: str) -> Placement:
+    """The placement with one of the sets of settings."""
+    if name == BINDING:
+        return placement.model_copy(update={"bind_to": "core" if placement.bind_to == "none" else "none"})
+    return with_variables(placement, _SETS.get(name, {}))
+
+
+def evaluation_seconds(compared: StepResults) -> list[tuple[CellResult, float]]:
+    """The time of one evaluation for each way of inference."""
+    seconds_by_cell = []
+    for cell, run in compared.measured("e"):
+        seconds, count = as_long_run(run), run.metrics.get("evaluations")
+        if seconds and isinstance(count, int) and count > 0 and seconds["evaluate"]:
+            seconds_by_cell.append((cell, seconds["evaluate"] / count))
+    return seconds_by_cell
+
+
+def evaluation_shares(compared: StepResults) -> dict[tuple[str, int], float]:
+    """The share of evaluation in the time of training and evaluation, by before or after and number of ranks."""
+    times = {(cell.point["evaluation"], cell.point["ranks"]): as_long_run(run) for cell, run in compared.measured("h")}
+    return {at: seconds["evaluate"] / sum(seconds.values()) for at, seconds in times.items() if seconds}
+
+
+@dataclass(frozen=True)
+class ThreadCount:
+    """All threads of one kind in a run's first rank."""
+
+    kind: str
+    count: int
+    busy: int  # of which worked
+    seconds: float  # of processors
+
+
+def threads_of(run: RunRecord) -> list[ThreadCount]:
+    """The threads of a run's first rank by kind, the most numerous first; empty if the run has no such metric."""
+    census: Any = run.metrics.get("threads")
+    if not isinstance(census, list) or not census or not isinstance(census[0], dict):
+        return []
+    kinds = [
+        ThreadCount(kind, int(figures.get("count", 0)), int(figures.get("busy", 0)), float(figures.get("seconds", 0.0)))
+        for kind, figures in census[0].items()
+        if isinstance(figures, dict)
+    ]
+    return sorted((kind for kind in kinds if kind.count), key=lambda kind: (-kind.count, kind.kind))
+
 
 BEFORE, AFTER = "before", "after"
 # Before stands for the article's fault: to evaluate as often as one rank's images say, however many ranks there are,
@@ -28,19 +86,19 @@ EVALUATION: Mapping[str, Mapping[str, str]] = {
     BEFORE: {"evaluate_unit": "images", "evaluate_by": "rank0"},
     AFTER: {"evaluate_unit": "iterations", "evaluate_by": "all"},
 }
-EVALUATED = 100  # held-out images where evaluation isn't what is looked at
+EVALUATED = 100  # held-out images in steps that don't examine evaluation
 
 
-def cells(found: StepResults, one: Step) -> list[Cell]:
-    """What a step runs, without its own name."""
-    if one.anew:
-        return stages(found)
-    return [_cell(found, one, point) for point in points(found, one) if not crowded(found, point)]
+def cells(findings: StepResults, step: Step) -> list[Cell]:
+    """The cells of a step, labelled without the step's name."""
+    if step.anew:
+        return stages(findings)
+    return [_cell(findings, step, point) for point in points(findings, step) if not crowded(findings, point)]
 
 
-def base(found: StepResults, ranks: int = 1, **more: Any) -> dict[str, Any]:
-    """Params of a trial whose ranks share the batch, and that evaluates at its end only."""
-    params = found.setting.params
+def base(findings: StepResults, ranks: int = 1, **more: Any) -> dict[str, Any]:
+    """Params of a trial whose ranks share the batch, and that evaluates only at its end."""
+    params = findings.setting.params
     return {
         **params,
         "batch": params["batch"] // ranks,
@@ -51,13 +109,13 @@ def base(found: StepResults, ranks: int = 1, **more: Any) -> dict[str, Any]:
     }
 
 
-def _cell(found: StepResults, one: Step, point: Mapping[str, Any]) -> Cell:
-    """The cell at a point: each of its axes sets something of the params or of the placement."""
-    setting, label = found.setting, one.label.format(*map(one.name, point.values()))
-    where = spread_out(found) if one.spread else place(1, setting.cores, setting.cores)
-    params, why = dict(one.params), ""
-    if one.iterations:
-        params["iterations"] = one.iterations[setting.name]
+def _cell(findings: StepResults, step: Step, point: Mapping[str, Any]) -> Cell:
+    """The cell at a point. Each axis sets a param or a field of the placement."""
+    setting, label = findings.setting, step.label.format(*map(step.name, point.values()))
+    where = spread_out(findings) if step.spread else place(1, setting.cores, setting.cores)
+    params, why = dict(step.params), ""
+    if step.length:
+        params["iterations"] = step.length[setting.name]
     for axis, value in point.items():
         if axis.startswith(VARIABLE):
             where = with_variables(where, {axis.removeprefix(VARIABLE): str(value)})
@@ -69,73 +127,74 @@ def _cell(found: StepResults, one: Step, point: Mapping[str, Any]) -> Cell:
             where = with_set(where, value)
         elif axis == "mpi":
             where = where.model_copy(update={"mpi": value})
-            why = "" if value in setting.mpis else one.lacking.format(name=label, mpi=value)
+            why = "" if value in setting.mpis else step.lacking.format(name=label, mpi=value)
         elif axis == "evaluation":
             params |= EVALUATION[value]
         elif axis == "inference":
             params[axis] = value
-    if one.own_batch:
-        params |= _own_batch(found, where.ranks)
-    return Cell(label, base(found, where.ranks, **params), where.as_json(), dict(point), why)
+    if step.own_batch:
+        params |= _own_batch(findings, where.ranks)
+    return Cell(label, base(findings, where.ranks, **params), where.as_json(), dict(point), why)
 
 
-def _own_batch(found: StepResults, ranks: int) -> dict[str, int]:
-    """A batch for each rank, and as many iterations as have all ranks together read as many images."""
-    params, most = found.setting.params, max(found.setting.values["few_ranks"])
+def _own_batch(findings: StepResults, ranks: int) -> dict[str, int]:
+    """A batch for each rank, and the number of iterations with which all ranks together read the same number of
+    images."""
+    params, most = findings.setting.params, max(findings.setting.values["few_ranks"])
     iterations = max(params["iterations"], 15) * 3 // 2
     return {"batch": max(params["batch"] // most, 1), "iterations": max(iterations * most // ranks, 1)}
 
 
-def later(found: StepResults, one: Step) -> list[Mapping[str, Any]]:
-    """The stage of ranks x threads, which the last step has where the step before it finds a gain."""
-    if one.anew and not found.begun("d") and "d" in found.setting.steps:
-        return [spread_out(found).as_json()]
+def later(findings: StepResults, step: Step) -> list[Mapping[str, Any]]:
+    """The stage of ranks x threads, which the last step has if the step before it finds a gain."""
+    if step.anew and not findings.begun("d") and "d" in findings.setting.steps:
+        return [spread_out(findings).as_json()]
     return []
 
 
-def spread_out(found: StepResults) -> Placement:
-    """The fastest placement with two ranks or more: settings of MPIs matter to ranks that exchange something."""
-    one = found.best("d", lambda one: one.placement["ranks"] > 1)
-    if one is not None:
-        return Placement.parse(one.placement)
-    cores = found.setting.cores
-    ranks = max(ranks for ranks in found.setting.ranks if ranks <= max(cores, 2))
+def spread_out(findings: StepResults) -> Placement:
+    """The fastest placement with at least two ranks, because settings of MPIs affect only ranks that exchange data."""
+    cell = findings.best("d", lambda cell: cell.placement["ranks"] > 1)
+    if cell is not None:
+        return Placement.parse(cell.placement)
+    cores = findings.setting.cores
+    ranks = max(ranks for ranks in findings.setting.ranks if ranks <= max(cores, 2))
     return place(ranks, max(cores // ranks, 1), cores)
 
 
-def stages(found: StepResults) -> list[Cell]:
-    """What each step gave, one on top of the other, from the naive start on. What made no difference beyond chance
-    isn't taken along."""
-    cores, step = found.setting.cores, found.setting.guide.step
+def stages(findings: StepResults) -> list[Cell]:
+    """The improvements of all steps, one on top of the other, from the naive start on, without those that made no
+    difference beyond chance."""
+    cores, step = findings.setting.cores, findings.setting.guide.step
     where, how = naive(cores), {**step("h").params, **EVALUATION[BEFORE]}
-    made: list[Cell] = []
+    stage_cells: list[Cell] = []
 
     def add(key: str, name: str, placement: Placement, **changed: Any) -> None:
         nonlocal where, how
-        if not made or placement != where or any(how.get(param) != value for param, value in changed.items()):
+        if not stage_cells or placement != where or any(how.get(param) != value for param, value in changed.items()):
             where, how = placement, {**how, **changed}
             point = {"stage": name, "gave": key}
-            made.append(Cell(name, base(found, where.ranks, **how), where.as_json(), point))
+            stage_cells.append(Cell(name, base(findings, where.ranks, **how), where.as_json(), point))
 
     add("", step("a").name(1), where)
     if cores > 1:
         add("a", step("a").name(cores), place(1, cores, cores))
-    now = found.at("a", cores=cores)
-    threads = found.best("c")
-    if threads is not None and found.beats(threads, now):
+    now = findings.at("a", cores=cores)
+    threads = findings.best("c")
+    if threads is not None and findings.beats(threads, now):
         add("c", "thread pools", Placement.parse(threads.placement))
         now = threads
-    best = found.best("d")
-    if best is not None and (now is None or found.beats(best, now)):
+    best = findings.best("d")
+    if best is not None and (now is None or findings.beats(best, now)):
         add("d", "ranks x threads", Placement.parse(best.placement))
     if where.ranks > 1:
-        named = found.best("f")
-        if named is not None and found.beats(named, found.at("f", settings=AS_FOUND)):
+        named = findings.best("f")
+        if named is not None and findings.beats(named, findings.at("f", settings=AS_FOUND)):
             add("f", "settings", Placement.parse(named.placement))
-        other = found.best("g")
-        if other is not None and other.point["mpi"] != "openmpi" and found.beats(other, named or best):
+        other = findings.best("g")
+        if other is not None and other.point["mpi"] != "openmpi" and findings.beats(other, named or best):
             add("g", step("g").name(other.point["mpi"]), Placement.parse(other.placement), exchange="mpi")
-    costs = {one.point["inference"]: seconds for one, seconds in evaluation_seconds(found)}
+    costs = {cell.point["inference"]: seconds for cell, seconds in evaluation_seconds(findings)}
     add("e", "inference", where, inference=min(costs, key=lambda name: costs[name], default="compiled"))
     add("h", "evaluation", where, **EVALUATION[AFTER])
-    return made
+    return stage_cells

@@ -20,6 +20,7 @@ def path(
     settings: commands.Settings = None,
     session: common.SessionName = None,
     private: common.Private = False,
+    no_wait: common.NoWait = False,
     minutes: commands.Minutes = 10,
     as_json: common.JSON = False,
 ) -> int:
@@ -35,11 +36,11 @@ def path(
     from workshop.study.settings import read_settings
     from workshop.workloads.sgan.study.guide import GUIDE
 
-    wanted = read_steps(GUIDE, steps)
-    given = read_settings(settings or [], workload_of(GUIDE.workload))
-    store, shared = commands.store_and_session(session, private)
-    setting = plan_here(GUIDE, shared, given, thorough=thorough, steps=wanted)
-    study = commands.begin(store, GUIDE.kind, GUIDE.workload, setting)
+    planned = read_steps(GUIDE, steps)
+    params = read_settings(settings or [], workload_of(GUIDE.workload))
+    store, shared = commands.store_and_session(session, private, no_wait)
+    setting = plan_here(GUIDE, shared, params, thorough=thorough, steps=planned)
+    study = commands.begin(store, setting)
     cores = words.count(setting.cores, "core")
     common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -1,4 +1,4 @@
-"""The article's path for `workshop.study.guided`: its steps, and what only the S-GAN knows of them."""
+"""The article's path for `workshop.study.guided`: its steps and the S-GAN's functions for them."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from workshop.store.store import Store
 from workshop.study.guided.guide import Guide
 from workshop.study.guided.kind import kind
 from workshop.study.guided.step_results import StepResults
-from workshop.study.references import PUBLISHED
-from workshop.workloads.sgan.study.answers import ANSWERS
+from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.workloads.sgan.study.cells import cells, later
-from workshop.workloads.sgan.study.memory import Growth, growth
-from workshop.workloads.sgan.study.verdicts import judge
+from workshop.workloads.sgan.study.verdicts import ANSWERS, Growth, growth, judge
 
 
-def _events(store: Store, found: StepResults) -> Mapping[str, Mapping[str, Growth]]:
+def _events(store: Store, findings: StepResults) -> Mapping[str, Mapping[str, Growth]]:
     """How resident memory grows with each way to ask the classifier."""
-    told = {}
-    for one, run in found.measured("e"):
+    growth_by_way = {}
+    for cell, run in findings.measured("e"):
         values = [event.value for event in store.events(run.id, ["memory"], rank=0)]
         if (how := growth(values)) is not None:
-            told[one.point["inference"]] = how
-    return {"memory": told}
+            growth_by_way[cell.point["inference"]] = how
+    return {"memory": growth_by_way}
 
 
 GUIDE = Guide.read(
     __package__,
-    source=next(one.source for one in PUBLISHED if one.what == "S-GAN"),
+    source=next(published.source for published in PUBLISHED if published.what == "S-GAN"),
     cells=cells,
     later=later,
     events=_events,
     judge=judge,
     answers=ANSWERS,
 )
-KIND = kind(GUIDE)
+KIND = kind(
+    GUIDE,
+    cards="workshop.workloads.sgan.study.cards:cards",
+    elsewhere="`workshop study run path`, or the dashboard's page Tuning",
+)

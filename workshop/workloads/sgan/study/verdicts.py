@@ -1,8 +1,11 @@
-"""Verdict, why and next of each step: the facts by which one is chosen, and that its sentences name. Pure."""
+"""Verdict, why and next of each step, and the answers to its question: the facts that choose the verdict and that its
+sentences contain. Pure."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -13,101 +16,178 @@ from workshop.registry import workload
 from workshop.report.analysis import openmp
 from workshop.report.analysis.threads import KINDS
 from workshop.report.command_line import run_command
-from workshop.study.guided.guide import Events
+from workshop.study.guided.guesses import Answer
+from workshop.study.guided.guide import Events, Step, Verdict
 from workshop.study.guided.step_results import StepResults, gain, name
-from workshop.study.guided.steps import Step, Verdict
 from workshop.study.results import CellResult, ranked
-from workshop.workloads.sgan.study.cells import AFTER, BEFORE
-from workshop.workloads.sgan.study.memory import EVALUATIONS, Growth
-from workshop.workloads.sgan.study.results import evaluation_seconds, evaluation_shares, threads_of
-from workshop.workloads.sgan.study.settings import AS_FOUND, HOROVOD, INTEL
+from workshop.workloads.sgan.study.cells import (
+    AFTER,
+    AS_FOUND,
+    BEFORE,
+    HOROVOD,
+    INTEL,
+    evaluation_seconds,
+    evaluation_shares,
+    threads_of,
+)
+
+WARM_UP = 1 / 3  # of the values, which say nothing
+FEWEST = 8  # values that say something
+EVALUATIONS = 100  # for which growth is reported
+GROWS = 0.01  # share of the initial memory: less growth over so many evaluations is no noticeable leak
+STILL = 0.25  # of the whole slope, that the second half must have as well: pools that fill up slow down
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Resident memory of one process over its evaluations."""
+
+    values: tuple[float, ...]  # bytes, after each evaluation
+    slope: float  # bytes that an evaluation adds
+    late: float  # the same over the second half
+    error: float  # twice the standard error of the slope
+    grows: bool  # beyond chance and the filling of pools
+
+    @property
+    def climbs(self) -> bool:
+        """Whether the slope is more than chance, however small it is."""
+        return self.slope > self.error
+
+    @property
+    def added(self) -> float:
+        """Bytes that a hundred evaluations add."""
+        return EVALUATIONS * self.slope
+
+    @property
+    def uncertainty(self) -> float:
+        """The uncertainty of `added`, in bytes."""
+        return EVALUATIONS * self.error
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self) | {"per_100": self.added, "per_100_error": self.uncertainty}
+
+
+def growth(values: Sequence[float]) -> Growth | None:
+    """The growth of resident memory [bytes after each evaluation]; None for too few values."""
+    settled = list(values)[int(len(values) * WARM_UP) :]
+    if len(settled) < FEWEST:
+        return None
+    slope, error = line(settled)
+    late, _ = line(settled[len(settled) // 2 :])
+    beyond = slope - 2 * error > 0 and EVALUATIONS * slope > GROWS * settled[0]
+    return Growth(tuple(values), slope, late, 2 * error, bool(beyond and late > STILL * slope))
+
+
+def line(values: Sequence[float]) -> tuple[float, float]:
+    """Slope per value and its standard error, of at least three values, by least squares.
+
+    Neighbouring values depend on each other, so the usual standard error is too small. It is multiplied by
+    sqrt((1 + r) / (1 - r)), where r is the correlation of neighbouring residuals (Santer et al., Statistical
+    significance of trends and trend differences in layer-average atmospheric temperature time series, Journal of
+    Geophysical Research 105(D6), 2000).
+    """
+    count = len(values)
+    middle, mean = (count - 1) / 2, sum(values) / count
+    spread = sum((place - middle) ** 2 for place in range(count))
+    slope = sum((place - middle) * (value - mean) for place, value in enumerate(values)) / spread
+    residuals = [value - mean - slope * (place - middle) for place, value in enumerate(values)]
+    squares = sum(residual**2 for residual in residuals)
+    if squares == 0:
+        return slope, 0.0
+    correlation = sum(residual * other for residual, other in pairwise(residuals)) / squares
+    correlation = min(max(correlation, 0.0), 0.95)
+    variance = squares / (count - 2) / spread
+    return slope, math.sqrt(variance * (1 + correlation) / (1 - correlation))
+
 
 Grown = Mapping[str, Growth]  # by the way to ask the classifier
 LONG = 10_000  # evaluations of a training that takes days
 SHORTENED = ("iterations", "evaluate_every", "evaluate_images", "trace")  # params of a trial that real runs don't have
 
 
-def judge(found: StepResults, of: str, events: Events) -> Verdict | None:
-    """What a step has found; None where it hasn't measured enough."""
-    return _VERDICTS[of](found, found.guide.step(of), events["memory"])
+def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | None:
+    """The verdict of a step; None if it hasn't measured enough."""
+    return _VERDICTS[step_key](findings, findings.guide.step(step_key), events["memory"])
 
 
-def _profile(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    cores = found.setting.cores
-    first, free = found.at("a", cores=1), found.at("a", cores=cores)
-    run = found.run(first)
+def _profile(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    cores = findings.setting.cores
+    first, free = findings.at("a", cores=1), findings.at("a", cores=cores)
+    run = findings.run(first)
     if first is None or run is None:
         return None
     why = []
     if census := threads_of(run):
         kinds = words.listed(f"{kind.count} {KINDS.get(kind.kind, kind.kind)}" for kind in census)
-        count, busy = (sum(getattr(kind, of) for kind in census) for of in ("count", "busy"))
-        why.append(one.say("threads", count=count, kinds=kinds, busy=busy))
+        count, busy = (sum(getattr(kind, field) for kind in census) for field in ("count", "busy"))
+        why.append(step.say("threads", count=count, kinds=kinds, busy=busy))
     if seconds := run.metrics.get("seconds"):
         parts = words.listed(f"{part} {words.seconds(spent)}" for part, spent in seconds.items())
-        why.append(one.say("time", parts=parts))
+        why.append(step.say("time", parts=parts))
     if memory := max(run.metrics.get("memory") or [0]):
-        why.append(one.say("memory", size=words.size(memory)))
+        why.append(step.say("memory", size=words.size(memory)))
     if free is not None and cores > 1:
-        why.append(one.say("gain", cores=cores, gain=gain(free, first), doubt=_doubt(found, free, first)))
-    told = " ".join(why) or one.say("nothing")
-    return one.judge("several" if cores > 1 else "single", speed=_speed(found, first), cores=cores, why=told)
+        why.append(step.say("gain", cores=cores, gain=gain(free, first), doubt=_doubt(findings, free, first)))
+    reasons = " ".join(why) or step.say("nothing")
+    return step.judge("several" if cores > 1 else "single", speed=_speed(findings, first), cores=cores, why=reasons)
 
 
-def _openmp(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    facts = _compared(found, one)
+def _openmp(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    facts = _compared(findings, step)
     if facts is None:
         return None
-    worked, reason = _openmp_worked(found, "b"), _openmp_reason(found, "b", "OMP_NUM_THREADS")
+    outcomes = {openmp.matters(run) for _, run in findings.measured("b")}
+    worked = True if True in outcomes else False if False in outcomes else None  # None: no run tells
+    reason = _openmp_reason(findings, "b", "OMP_NUM_THREADS")
     if not facts["apart"]:
-        return one.judge("alike with OpenMP" if worked else "alike", **facts, reason=reason)
+        return step.judge("alike with OpenMP" if worked else "alike", **facts, reason=reason)
     if worked is False:
-        return one.judge("apart without OpenMP", **facts, reason=reason)
-    return one.judge("apart", **facts, reason=reason if worked else one.say("unknown"))
+        return step.judge("apart without OpenMP", **facts, reason=reason)
+    return step.judge("apart", **facts, reason=reason if worked else step.say("unknown"))
 
 
-def _pools(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    facts = _compared(found, one)
+def _pools(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    facts = _compared(findings, step)
     if facts is None:
         return None
-    ties = one.say("ties" if facts["ties"] else "no ties", alike=len(facts["ties"]), others=len(facts["order"]) - 1)
-    return one.judge("apart" if facts["apart"] else "alike", **facts | {"ties": ties})
+    ties = step.say("ties" if facts["ties"] else "no ties", alike=len(facts["ties"]), others=len(facts["order"]) - 1)
+    return step.judge("apart" if facts["apart"] else "alike", **facts | {"ties": ties})
 
 
-def _ranks(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    facts = _compared(found, one)
+def _ranks(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    facts = _compared(findings, step)
     if facts is None:
         return None
-    cores, best, worst = found.setting.cores, facts["order"][0], facts["order"][-1]
-    alone = found.at("d", ranks=1, threads=cores)
-    ties, why = [name(cell) for cell in facts["ties"]], [one.say("best", **facts)]
+    cores, best, worst = findings.setting.cores, facts["order"][0], facts["order"][-1]
+    alone = findings.at("d", ranks=1, threads=cores)
+    ties, why = [name(cell) for cell in facts["ties"]], [step.say("best", **facts)]
     if alone is not None and best is not alone:
-        told = f"{'all ' if cores > 1 else ''}{words.count(cores, 'core')}"
-        why.append(one.say("gain", gain=gain(best, alone), cores=told))
+        all_cores = f"{'all ' if cores > 1 else ''}{words.count(cores, 'core')}"
+        why.append(step.say("gain", gain=gain(best, alone), cores=all_cores))
     if ties:
-        why.append(one.say("ties", alike=words.listed(ties), chance=facts["chance"]))
-    if pruned := [name(cell) for cell in found.results("d") if cell.status == "pruned"]:
-        why.append(one.say("pruned", cells=words.listed(pruned), were="was" if len(pruned) == 1 else "were"))
+        why.append(step.say("ties", alike=words.listed(ties), chance=facts["chance"]))
+    if pruned := [name(cell) for cell in findings.results("d") if cell.status == "pruned"]:
+        why.append(step.say("pruned", cells=words.listed(pruned), were="was" if len(pruned) == 1 else "were"))
     else:
         crowded = worst.placement["ranks"] * worst.point["threads"] > cores
-        why.append(one.say("crowded" if crowded else "slowest", **facts))
+        why.append(step.say("crowded" if crowded else "slowest", **facts))
     if best.point["ranks"] > 1 and cores > 1:
-        why.append(one.say("ranks"))
+        why.append(step.say("ranks"))
     counts = {axis: words.count(best.point[axis], axis.removesuffix("s")) for axis in ("ranks", "threads")}
-    return one.judge("alike" if ties else "apart", **counts, why=_joined(*why, found.failures("d")))
+    return step.judge("alike" if ties else "apart", **counts, why=_joined(*why, findings.failures("d")))
 
 
-def _memory(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
+def _memory(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     if not grown:
         return None
     ways = words.listed(f"{way} {how.added / 1e6:+.1f} ± {how.uncertainty / 1e6:.1f} MB" for way, how in grown.items())
-    measured = one.say("measured", evaluations=EVALUATIONS, ways=ways)
-    each = [f"{name(cell)} {words.seconds(seconds)}" for cell, seconds in evaluation_seconds(found)]
-    costs = one.say("costs", each=words.listed(each)) if each else ""
+    measured = step.say("measured", evaluations=EVALUATIONS, ways=ways)
+    each = [f"{name(cell)} {words.seconds(seconds)}" for cell, seconds in evaluation_seconds(findings)]
+    costs = step.say("costs", each=words.listed(each)) if each else ""
     leaking = [way for way, how in grown.items() if how.grows]
     if leaking:
-        kept = [way for way in grown if way not in leaking]
-        return one.judge(
+        constant = [way for way in grown if way not in leaking]
+        return step.judge(
             "leaking",
             ways=words.listed(leaking),
             keep="keeps" if len(leaking) == 1 else "keep",
@@ -115,26 +195,26 @@ def _memory(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
             evaluations=EVALUATIONS,
             measured=measured,
             costs=costs,
-            following=one.say("others", ways=words.listed(kept)) if kept else one.say("none"),
+            following=step.say("others", ways=words.listed(constant)) if constant else step.say("none"),
         )
     climbing = [way for way, how in grown.items() if how.climbs]
-    also = one.say("also", ways=words.listed(climbing)) if climbing else ""
-    following = one.say("longer" if climbing and found.setting.quick else "fastest")
-    climb = _climb(one, grown, climbing)
-    return one.judge("constant", also=also, measured=measured, climb=climb, costs=costs, following=following)
+    also = step.say("also", ways=words.listed(climbing)) if climbing else ""
+    following = step.say("longer" if climbing and findings.setting.quick else "fastest")
+    climb = _climb(step, grown, climbing)
+    return step.judge("constant", also=also, measured=measured, climb=climb, costs=costs, following=following)
 
 
-def _climb(one: Step, grown: Grown, climbing: Sequence[str]) -> str:
-    """What a climb beyond chance that is no leak yet may mean, as sentences."""
+def _climb(step: Step, grown: Grown, climbing: Sequence[str]) -> str:
+    """Sentences on what a climb beyond chance that is no leak yet may mean."""
     if not climbing:
         return ""
     order = sorted(grown, key=lambda way: grown[way].slope)
     least, most = grown[order[0]], grown[order[-1]]
     control = ""
-    if len(climbing) == len(grown):  # what they have in common is the training between two evaluations
-        apart = most.slope - least.slope > most.error + least.error
-        control = one.say("training" if apart else "all", least=order[0])
-    return one.say(
+    if len(climbing) == len(grown):  # all of them share the training between two evaluations
+        differs = most.slope - least.slope > most.error + least.error
+        control = step.say("training" if differs else "all", least=order[0])
+    return step.say(
         "climb",
         most=order[-1],
         late="no less" if most.late >= most.slope else "less",
@@ -144,42 +224,42 @@ def _climb(one: Step, grown: Grown, climbing: Sequence[str]) -> str:
     )
 
 
-def _settings(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    facts, plain = _compared(found, one), found.at("f", settings=AS_FOUND)
+def _settings(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    facts, plain = _compared(findings, step), findings.at("f", settings=AS_FOUND)
     if plain is None or facts is None:
         return None
     order, why = facts["order"], []
-    better = [cell for cell in order if found.beats(cell, plain)]
-    worse = [cell for cell in order if found.beats(plain, cell)]
+    better = [cell for cell in order if findings.beats(cell, plain)]
+    worse = [cell for cell in order if findings.beats(plain, cell)]
     if worse:
-        why.append(one.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}x)" for cell in worse)))
-    if (intel := found.at("f", settings=INTEL)) and not found.apart(intel, plain):
-        why.append(one.say("Intel", reason=_openmp_reason(found, "f", "KMP_*")))
-    run = found.run(plain)
+        why.append(step.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}x)" for cell in worse)))
+    if (intel := findings.at("f", settings=INTEL)) and not findings.differ(intel, plain):
+        why.append(step.say("Intel", reason=_openmp_reason(findings, "f", "KMP_*")))
+    run = findings.run(plain)
     if run is not None and run.metrics.get("exchange") != "horovod":
         differ = any(name(cell) in HOROVOD for cell in (*better, *worse))
-        why.append(one.say("unread but apart" if differ else "unread"))
+        why.append(step.say("unread but apart" if differ else "unread"))
     best = facts["best"]
-    return one.judge(
+    return step.judge(
         "better" if better else "alike",
         Best=words.capital(best),
         gain=gain(order[0], plain),
-        means=one.means[best],
-        why=_joined(*why, f"{words.capital(facts['chance'])}.", found.failures("f")),
+        means=step.means[best],
+        why=_joined(*why, f"{words.capital(facts['chance'])}.", findings.failures("f")),
     )
 
 
-def _mpis(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    order = ranked(found.results("g"))
-    lacking = _joined(*(cell.why for cell in found.results("g") if not cell.rates and cell.status == "failed"))
+def _mpis(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    order = ranked(findings.results("g"))
+    lacking = _joined(*(cell.why for cell in findings.results("g") if not cell.rates and cell.status == "failed"))
     if not order:
         return None
-    facts = _compared(found, one)
+    facts = _compared(findings, step)
     if facts is None:
-        speed = _speed(found, order[0])
-        return one.judge("single", best=name(order[0]), speed=speed, lacking=lacking or one.say("waiting"))
+        speed = _speed(findings, order[0])
+        return step.judge("single", best=name(order[0]), speed=speed, lacking=lacking or step.say("waiting"))
     ahead = [facts["best"], *map(name, facts["ties"])]
-    return one.judge(
+    return step.judge(
         "apart" if facts["apart"] else "alike",
         **facts,
         ahead=words.listed(ahead),
@@ -189,41 +269,41 @@ def _mpis(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
     )
 
 
-def _evaluation(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    most = max(cell.point["ranks"] for cell in found.results("h"))
-    ends = {when: found.at("h", evaluation=when, ranks=most) for when in (BEFORE, AFTER)}
-    shares = evaluation_shares(found)
+def _evaluation(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    most = max(cell.point["ranks"] for cell in findings.results("h"))
+    ends = {when: findings.at("h", evaluation=when, ranks=most) for when in (BEFORE, AFTER)}
+    shares = evaluation_shares(findings)
     if None in ends.values() or not {(when, most) for when in ends} <= shares.keys():
         return None
     was, now = (shares[when, most] for when in ends)
     percents = {"was": words.percent(was), "now": words.percent(now)}
-    scaled = {when: gain(cell, found.at("h", evaluation=when, ranks=1)) for when, cell in ends.items()}
+    scaled = {when: gain(cell, findings.at("h", evaluation=when, ranks=1)) for when, cell in ends.items()}
     ranks, why = words.count(most, "rank"), []
-    if now < was and found.beats(ends[AFTER], ends[BEFORE]):
-        why.append(one.say("gain", ranks=ranks, gain=gain(ends[AFTER], ends[BEFORE])))
-    why.append(one.say("shares", ranks=ranks, **percents))
+    if now < was and findings.beats(ends[AFTER], ends[BEFORE]):
+        why.append(step.say("gain", ranks=ranks, gain=gain(ends[AFTER], ends[BEFORE])))
+    why.append(step.say("shares", ranks=ranks, **percents))
     if all(scaled.values()):
-        why.append(one.say("scaled", ranks=ranks, **scaled))
-    return one.judge("better" if now < was else "alike", **percents, why=_joined(*why, one.say("reason")))
+        why.append(step.say("scaled", ranks=ranks, **scaled))
+    return step.judge("better" if now < was else "alike", **percents, why=_joined(*why, step.say("reason")))
 
 
-def _stages(found: StepResults, one: Step, grown: Grown) -> Verdict | None:
-    measured = [cell for cell in found.results("i") if cell.rates]
+def _stages(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
+    measured = [cell for cell in findings.results("i") if cell.rates]
     if len(measured) < 2 or measured[0].point["gave"]:
         return None
     first, last = measured[0], measured[-1]
     gave = words.listed(
-        f"{name(other)} {gain(other, cell):.2f}x{_doubt(found, other, cell)}" for cell, other in pairwise(measured)
+        f"{name(other)} {gain(other, cell):.2f}x{_doubt(findings, other, cell)}" for cell, other in pairwise(measured)
     )
-    return one.judge(
+    return step.judge(
         "gain",
         gain=gain(last, first),
-        doubt=_doubt(found, last, first),
-        first=_speed(found, first),
-        last=_speed(found, last),
+        doubt=_doubt(findings, last, first),
+        first=_speed(findings, first),
+        last=_speed(findings, last),
         Gave=words.capital(gave),
-        failures=found.failures("i"),
-        command=_command(found, last),
+        failures=findings.failures("i"),
+        command=_command(findings, last),
     )
 
 
@@ -240,9 +320,9 @@ _VERDICTS: Mapping[str, Callable[[StepResults, Step, Grown], Verdict | None]] = 
 }
 
 
-def _compared(found: StepResults, one: Step) -> dict[str, Any] | None:
-    """The fastest and the slowest cell of a step, and whether they differ; None where fewer than two were measured."""
-    order = ranked(found.results(one.key))
+def _compared(findings: StepResults, step: Step) -> dict[str, Any] | None:
+    """The fastest and the slowest cell of a step, and whether they differ; None for fewer than two measured cells."""
+    order = ranked(findings.results(step.key))
     if len(order) < 2:
         return None
     return {
@@ -250,39 +330,57 @@ def _compared(found: StepResults, one: Step) -> dict[str, Any] | None:
         "best": name(order[0]),
         "worst": name(order[-1]),
         "gain": gain(order[0], order[-1]),
-        "speed": _speed(found, order[0]),
-        "apart": found.apart(order[0], order[-1]),
-        "ties": found.ties(one.key)[1:],
-        "chance": f"repeats of one setting differ by {100 * found.chance.usual:.0f} %",
+        "speed": _speed(findings, order[0]),
+        "apart": findings.differ(order[0], order[-1]),
+        "ties": findings.ties(step.key)[1:],
+        "chance": f"repeats of one setting differ by {100 * findings.chance.usual:.0f} %",
     }
 
 
-def _speed(found: StepResults, one: CellResult) -> str:
-    return f"{words.rate(one.median or 0.0)} {found.setting.unit}"
+def _speed(findings: StepResults, cell: CellResult) -> str:
+    return f"{words.rate(cell.median or 0.0)} {findings.setting.unit}"
 
 
-def _doubt(found: StepResults, one: CellResult, other: CellResult) -> str:
-    return "" if found.apart(one, other) else ", which may be chance"
+def _doubt(findings: StepResults, cell: CellResult, other: CellResult) -> str:
+    return "" if findings.differ(cell, other) else ", which may be chance"
 
 
 def _joined(*sentences: str) -> str:
     return " ".join(filter(None, sentences))
 
 
-def _openmp_worked(found: StepResults, of: str) -> bool | None:
-    """Whether a thread of OpenMP worked in any of a step's runs; None where no run tells."""
-    told = {openmp.matters(run) for _, run in found.measured(of)}
-    return True if True in told else False if False in told else None
+def _openmp_reason(findings: StepResults, step_key: str, variable: str) -> str:
+    """The reason why an OpenMP variable has no effect, with the evidence of a run's threads."""
+    telling_run = next((run for _, run in findings.measured(step_key) if openmp.matters(run) is not None), None)
+    return openmp.why(telling_run, variable, f"run {telling_run.id}" if telling_run is not None else "")
 
 
-def _openmp_reason(found: StepResults, of: str, variable: str) -> str:
-    """Why a variable of OpenMP changes nothing, with what a run's threads show."""
-    told = next((run for _, run in found.measured(of) if openmp.matters(run) is not None), None)
-    return openmp.why(told, variable, f"run {told.id}" if told is not None else "")
+def _command(findings: StepResults, cell: CellResult) -> str:
+    """The command for a run of the workload's usual length, not as short as a trial."""
+    sgan = workload(findings.guide.workload)
+    params = {param: value for param, value in cell.params.items() if param not in SHORTENED}
+    return run_command(sgan, named(sgan.params, params), Placement.parse(cell.placement))
 
 
-def _command(found: StepResults, one: CellResult) -> str:
-    """The command for a run as long as the workload has it, not as short as a trial."""
-    known = workload(found.guide.workload)
-    params = {param: value for param, value in one.params.items() if param not in SHORTENED}
-    return run_command(known, named(known.params, params), Placement.parse(one.placement))
+def _threads(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    run = findings.run(findings.at(step_key, cores=1))
+    census = threads_of(run) if run is not None else []
+    return Answer(float(sum(kind.count for kind in census))) if census else None
+
+
+def _growth(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    growth = events["memory"].get("predict")
+    return Answer(growth.added / 1e6, margin=max(growth.uncertainty / 1e6, 1.0)) if growth else None
+
+
+def _share(findings: StepResults, step_key: str, events: Events) -> Answer | None:
+    most = max(cell.point["ranks"] for cell in findings.results(step_key))
+    share = evaluation_shares(findings).get((BEFORE, most))
+    return Answer(100 * share, margin=5.0) if share is not None else None
+
+
+ANSWERS: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = {
+    "threads": _threads,
+    "growth": _growth,
+    "share": _share,
+}

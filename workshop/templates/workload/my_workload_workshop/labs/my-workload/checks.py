@@ -1,4 +1,4 @@
-"""The checks of this lab: each tries the learner's function, and tells a mistake by what comes out."""
+"""The checks of this lab: each calls the learner's function, and recognises a mistake by the result."""
 
 from workshop.course.exercise_checks import Hint, exercise
 from workshop.course.trials import confirmed, is_empty, rehearsed, worlds
@@ -30,5 +30,5 @@ def _why(answer, right, share, shares):
         sum(shares) / len(shares): "This is the mean of the ranks' estimates; few darts count as much as many there.",
         right / 4: "This is the share of hits; the circle's quarter has the area pi / 4.",
     }
-    near = [said for value, said in typical.items() if abs(answer - value) < 1e-9]
+    near = [hint for value, hint in typical.items() if abs(answer - value) < 1e-9]
     return near[0] if near else f"{answer:g} comes out where {right:g} is right; look again at what is divided by what."

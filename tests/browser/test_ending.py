@@ -1,0 +1,58 @@
+"""A page that is open when its run ends: what the reader looks at stays where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import NewPage
+from tests.server import seed
+from workshop.bench.viewers import served
+from workshop.server.auth import new_secrets
+from workshop.store.store import Store
+
+pytestmark = pytest.mark.real
+
+CURVE = "[data-card=inertia]"
+OBSERVE = """() => {
+  window.shift = 0;
+  new PerformanceObserver((list) => list.getEntries().forEach((entry) => { window.shift += entry.value; })).observe(
+    { type: "layout-shift" });
+}"""
+BAR = 60  # pixels at the top that the page's own bar covers
+STILL = 0.1  # the layout shift up to which a page counts as still; the verdict's own words change at the end
+
+
+def place(page: Page, selector: str) -> float:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["y"]
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_end_of_a_run_moves_nothing(workshop_home: Path, new_page: NewPage, width: int) -> None:
+    with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
+        token, _ = new_secrets(store)
+        run = seed.running(store, session)
+        page = new_page(width)
+        page.goto(f"http://127.0.0.1:{port}/?token={token}")
+        page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
+        card = page.locator(CURVE)
+        expect(card.locator(".ws-figure svg").first).to_be_visible()
+        expect(page.locator(".ws-verdict")).to_contain_text("So far")
+        before = place(page, CURVE)
+        page.evaluate(OBSERVE)
+        seed.complete(store, session, run)
+        expect(page.locator(".ws[data-status=completed]")).to_be_visible()
+        expect(page.locator("[data-card=files], [data-card=metrics]")).to_have_count(2)
+        expect(page.get_by_alt_text("After")).to_have_count(1)
+        assert place(page, CURVE) == pytest.approx(before, abs=2)
+        assert page.evaluate("window.shift") < STILL
+        page.get_by_role("button", name="Go to the verdict and the results").click()
+        expect(page.locator(".ws-verdict")).to_be_in_viewport(ratio=1)
+        assert place(page, ".ws-verdict") > BAR
+        page.reload()
+        expect(page.locator(".ws-verdict")).to_contain_text("Verdict")
+        assert place(page, ".ws-verdict") < place(page, CURVE), "for everybody who comes later"

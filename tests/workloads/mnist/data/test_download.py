@@ -1,0 +1,131 @@
+"""The download against real servers: the right file, or a reason within its limits of time."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import socket
+import ssl
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from tests.support import need
+from tests.workloads.mnist.data.serving import Server, serve, took
+from workshop.workloads.mnist.data import download
+from workshop.workloads.mnist.data.download import MNIST, DownloadFailed, Remote, fetch
+
+DATA = bytes(range(256)) * 2000
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server():
+    with serve(DATA) as serving:
+        yield serving
+
+
+def remote(server: Server, **other: float | str) -> Remote:
+    return replace(Remote(server.address, hashlib.sha256(DATA).hexdigest()), **other)
+
+
+def failure(remote: Remote) -> str:
+    with pytest.raises(DownloadFailed) as failed:
+        fetch(remote)
+    return str(failed.value)
+
+
+def test_a_file_comes_as_it_is(server):
+    assert fetch(remote(server)) == DATA
+
+
+def test_a_redirection_is_followed(server):
+    server.status = 302
+    assert fetch(remote(server)) == DATA
+    assert server.asked == ["/mnist.npz", "/elsewhere.npz"]
+
+
+def test_a_proxy_of_the_environment_is_used(server, monkeypatch):
+    monkeypatch.setenv("http_proxy", server.address.removesuffix("/mnist.npz"))
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert fetch(remote(server, address="http://mnist.invalid/file")) == DATA
+    assert server.asked == ["http://mnist.invalid/file"]
+
+
+def test_another_file_is_refused(server):
+    server.data = b"<html>Log in to the network of this hotel</html>"
+    assert failure(remote(server)).startswith("what came has sha256")
+    server.data = DATA[:-1]
+    assert failure(remote(server)).startswith("what came has sha256")
+
+
+def test_a_file_that_is_too_large_is_not_taken(server, monkeypatch):
+    monkeypatch.setattr(download, "LARGEST", 1000)
+    assert "MB" in failure(remote(server))
+
+
+def test_what_the_server_says_is_told(server):
+    server.status = 404
+    assert failure(remote(server)) == "the server says 404 Not Found"
+
+
+def test_a_refused_connection_fails_at_once():
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        address = f"http://127.0.0.1:{closed.getsockname()[1]}/"
+    with took(0):
+        assert failure(Remote(address, "")) == "Connection refused"
+
+
+def test_a_name_that_nobody_knows_fails():
+    with took(0):
+        assert failure(Remote("http://mnist.invalid/", ""))
+
+
+def test_a_server_that_accepts_nobody_is_given_up():
+    """Its queue of one connection is full, so that the next one gets no answer."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        with socket.create_connection(full.getsockname()), took(0.3):
+            address = f"http://127.0.0.1:{full.getsockname()[1]}/"
+            assert failure(Remote(address, "", connect=0.4)) in ("no connection within 0.4 s", "timed out")
+
+
+def test_a_server_that_never_answers_is_given_up(server):
+    server.silent = True
+    with took(0.4):
+        assert failure(remote(server, silence=0.5)) == "timed out"
+    with took(0.4):
+        assert failure(remote(server, seconds=0.5, silence=1.0)) == "not done within 0.5 s"
+
+
+def test_a_server_that_drips_is_given_up(server):
+    server.drip = 0.05
+    with took(0.4):
+        assert failure(remote(server, seconds=0.5)) == "not done within 0.5 s"
+
+
+def test_the_limits_are_short():
+    assert MNIST.connect <= 3 and MNIST.seconds <= 60
+    assert MNIST.address.startswith("https://") and len(MNIST.sha256) == 64
+
+
+@pytest.mark.real
+def test_an_encrypted_connection_is_checked(tmp_path, monkeypatch):
+    need(shutil.which("openssl"), "openssl, which makes a certificate")
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    words = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost"
+    subprocess.run(["openssl", *words.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serve(DATA, context) as server:
+        assert "certificate verify failed" in failure(remote(server)).lower().replace("_", " ")
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+        assert fetch(remote(server)) == DATA

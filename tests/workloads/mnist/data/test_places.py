@@ -1,0 +1,212 @@
+"""Where MNIST is looked for without anybody saying where, in which order, and what is said of damaged files."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.workloads.mnist.data.made import npz, pair
+from tests.workloads.mnist.data.refusals import names
+from tests.workloads.mnist.data.serving import serve, took
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.workloads.mnist.data.download import Remote
+from workshop.workloads.mnist.data.images import Images, find, read
+
+# Which place the images come from is told by their number.
+GIVEN, NAMED, KERAS, REMOTE, DIGITS = 36, 37, 38, 39, 1437
+
+
+@pytest.fixture
+def server(workshop_home, monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("WORKSHOP_OFFLINE")
+    with serve(npz(REMOTE)) as serving:
+        yield serving
+
+
+@pytest.fixture
+def look(server) -> Callable[..., Images]:
+    """Find and read, with the test's server in place of Keras's."""
+    checksum = hashlib.sha256(server.data).hexdigest()
+    return lambda data="auto", **other: read(find(data, replace(Remote(server.address, checksum), **other)))
+
+
+@pytest.fixture
+def keras(workshop_home) -> Path:
+    """Keras's cache, with a file."""
+    path = Path(os.environ["KERAS_HOME"]) / "datasets" / "mnist.npz"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(npz(KERAS))
+    return path
+
+
+def own() -> Path:
+    return config.cache_folder("mnist") / "mnist.npz"
+
+
+def count(images: Images) -> int:
+    return len(images.train_images)
+
+
+def refused(look: Callable[..., Images], data: str = "mnist") -> str:
+    with pytest.raises(BadInput) as error:
+        look(data)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_the_order_of_places(look, server, keras, tmp_path, monkeypatch):
+    (tmp_path / "given.npz").write_bytes(npz(GIVEN))
+    (tmp_path / "named.npz").write_bytes(npz(NAMED))
+    monkeypatch.setenv("WORKSHOP_DATA", str(tmp_path / "named.npz"))
+    assert count(look(str(tmp_path / "given.npz"))) == GIVEN
+    assert count(look("digits")) == DIGITS
+    for data in ("auto", "mnist"):
+        assert count(look(data)) == NAMED
+    monkeypatch.delenv("WORKSHOP_DATA")
+    assert count(look()) == KERAS
+    assert not server.asked
+    keras.unlink()
+    assert look().words == f"MNIST, downloaded ({REMOTE} images)"
+    assert look("mnist").words == f"MNIST, downloaded earlier ({REMOTE} images)"
+    assert len(server.asked) == 1
+    own().unlink()
+    monkeypatch.setenv("WORKSHOP_OFFLINE", "1")
+    assert count(look()) == DIGITS
+    assert len(server.asked) == 1
+
+
+def test_the_words_say_which_place_it_was(look, keras, tmp_path, monkeypatch):
+    assert look().words == f"MNIST from Keras's cache ({KERAS} images)"
+    pair(tmp_path / "named", "train", 20)
+    pair(tmp_path / "named", "t10k", 20)
+    monkeypatch.setenv("WORKSHOP_DATA", str(tmp_path / "named"))
+    assert look().words == "the set of IDX files that WORKSHOP_DATA names (20 images)"
+
+
+def test_keras_home_is_the_users_unless_it_is_named(look, keras, tmp_path, monkeypatch):
+    monkeypatch.delenv("KERAS_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    keras.parent.parent.rename(tmp_path / ".keras")
+    assert count(look()) == KERAS
+
+
+def test_what_was_downloaded_is_kept_whole(look, server):
+    look()
+    assert own().read_bytes() == server.data
+    assert [path.name for path in own().parent.iterdir()] == ["mnist.npz"]
+
+
+@pytest.mark.parametrize("data", ["auto", "mnist", "given"])
+def test_a_damaged_file_that_somebody_named_is_refused(look, keras, tmp_path, monkeypatch, data):
+    path = tmp_path / "mine.npz"
+    path.write_bytes(npz(NAMED)[:-100])
+    monkeypatch.setenv("WORKSHOP_DATA", str(path))
+    sentence = refused(look, str(path) if data == "given" else data)
+    assert names(sentence, path, path.read_bytes())
+    assert sentence.startswith("WORKSHOP_DATA: ") == (data != "given")
+
+
+def test_a_folder_that_is_not_there_is_not_passed_over(look, keras, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKSHOP_DATA", str(tmp_path / "no"))
+    assert f"WORKSHOP_DATA: The data {tmp_path / 'no'} isn't there" in refused(look, "auto")
+
+
+@pytest.mark.parametrize("damage", [b"", b"x" * 1000, npz(KERAS)[:-100], npz(KERAS, y_test=None)])
+def test_a_damaged_cache_of_keras_is_told_and_left_out(look, keras, monkeypatch, damage):
+    keras.write_bytes(damage)
+    images = look()
+    assert images.words == f"MNIST, downloaded ({REMOTE} images); a damaged file was left out"
+    assert names(images.notice, keras, damage)
+    assert "Delete it" in images.notice
+    own().unlink()
+    monkeypatch.setenv("WORKSHOP_OFFLINE", "1")
+    images = look()
+    assert images.words == "scikit-learn's digits, scaled to 28x28 (1,437 images); a damaged file was left out"
+    assert names(images.notice, keras, damage)
+    assert names(refused(look), keras, damage)
+    assert keras.read_bytes() == damage
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_our_own_damaged_download_is_told_and_mended(look, server, monkeypatch, cut):
+    look()
+    damage = server.data[:-1] if cut else npz(REMOTE + 1)
+    own().write_bytes(damage)
+    monkeypatch.setenv("WORKSHOP_OFFLINE", "1")
+    images = look()
+    assert count(images) == DIGITS and names(images.notice, own(), damage)
+    monkeypatch.delenv("WORKSHOP_OFFLINE")
+    images = look()
+    assert count(images) == REMOTE and names(images.notice, own(), damage)
+    assert look().notice == "" and len(server.asked) == 2
+
+
+def test_another_file_from_the_network_is_refused_and_not_kept(look, server):
+    server.data = npz(REMOTE + 1)
+    assert count(look()) == DIGITS
+    assert not own().exists()
+    assert "what came has sha256" in refused(look)
+
+
+def test_a_failed_download_is_not_tried_again_for_ten_minutes(look, server):
+    good, server.status = server.status, 503
+    assert count(look()) == DIGITS
+    server.status = good
+    assert count(look()) == DIGITS
+    sentence = refused(look)
+    assert "the download from 127.0.0.1 failed a minute ago (the server says 503 Service Unavailable)" in sentence
+    assert "tried again in 10 minutes" in sentence
+    assert len(server.asked) == 1
+    failure = own().with_name("failed")
+    for ago in (601, -100):  # a clock that was set back must not stop downloads for ever
+        os.utime(failure, (time.time() - ago,) * 2)
+        assert count(look()) == REMOTE
+        assert not failure.exists()
+        own().unlink()
+        failure.write_text("why")
+
+
+def test_a_class_without_a_network_waits_once(look, server):
+    server.silent = True
+    with took(0.5):
+        assert count(look(silence=0.5)) == DIGITS
+    assert count(look()) == DIGITS  # this one would be silent for longer
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("value", "offline"), [("1", True), ("yes", True), ("0", False), ("", False)])
+def test_offline_never_asks(look, server, monkeypatch, value, offline):
+    monkeypatch.setenv("WORKSHOP_OFFLINE", value)
+    assert count(look()) == (DIGITS if offline else REMOTE)
+    assert bool(server.asked) != offline
+
+
+def test_mnist_is_never_replaced_by_the_digits(look, server, monkeypatch):
+    monkeypatch.setenv("WORKSHOP_OFFLINE", "1")
+    sentence = refused(look)
+    assert sentence.startswith("MNIST can't be had: Keras's cache has no ")
+    for part in (os.environ["KERAS_HOME"], str(own()), "127.0.0.1", "WORKSHOP_OFFLINE", "path"):
+        assert part in sentence
+
+
+def test_a_state_folder_that_cannot_be_written_leaves_the_digits(look, server, monkeypatch, tmp_path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
+    images = look()
+    assert count(images) == DIGITS and images.notice == ""
+    assert "can't be written" in refused(look)
+
+
+def test_a_cache_that_cannot_be_read_is_passed_over(look, keras):
+    keras.unlink()
+    keras.symlink_to(keras)
+    assert count(look()) == REMOTE

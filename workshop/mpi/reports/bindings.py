@@ -1,0 +1,122 @@
+"""Parts that all readers of reports share: the binding of a rank in a line of a report, and numbers that a real machine
+can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from workshop.core.errors import BadInput
+
+MOST_RANKS = 4096
+MOST_NUMBERS = 8192  # processing units or cores in one list
+MOST_PLACES = 1 << 20  # of all ranks together: short lines can name many
+LARGEST_NUMBER = 65535
+HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"  # a host's name in patterns
+
+Kind = Literal["openmpi-xml", "openmpi5", "openmpi4", "openmpi", "intel-pinning", "intel-ranks", "mpich"]
+Rows = list[dict[str, int]]  # of a machine's units: unit, core, package, numa, l3
+
+
+@dataclass(frozen=True)
+class RankBinding:
+    """Where a report puts one rank, in the numbers that it uses.
+
+    `bound` is None where it doesn't say, False where the rank may run on the whole host. Else one of `units` (numbers
+    of the operating system), `cores` (as Open MPI 5 numbers them, see `rank_map`) and `hardware_threads` (logical
+    numbers on the host) is there.
+    """
+
+    rank: int
+    host: str
+    line: int
+    bound: bool | None = True
+    units: tuple[int, ...] = ()
+    cores: tuple[int, ...] = ()
+    hardware_threads: tuple[int, ...] = ()
+    packages: tuple[int, ...] = ()  # in which it says that these lie, one by one
+    pid: int | None = None
+
+
+class RankBindings(list[RankBinding]):
+    """The bindings that a reader has found, no more than can be held."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._places = 0
+
+    def add(self, binding: RankBinding) -> None:
+        """Take in one more. Raises BadInput where it is one too many."""
+        self._places += len(binding.units) + len(binding.cores) + len(binding.hardware_threads)
+        if len(self) >= MOST_RANKS or self._places > MOST_PLACES:
+            raise wrong(
+                binding.line, f"up to here are more ranks or processors than can be shown; {MOST_RANKS} ranks can."
+            )
+        self.append(binding)
+
+
+@dataclass
+class MappingReport:
+    """A reader's result: bindings, and what the report tells of its hosts' machines.
+
+    `knows` names the fields of a rank that need no other source. `precision` says whether the report shows all cores of
+    its hosts, or all hardware threads, by packages or ("units") without them.
+    """
+
+    kind: Kind
+    bindings: RankBindings = field(default_factory=RankBindings)
+    rows: dict[str, Rows] = field(default_factory=dict)
+    knows: frozenset[str] = frozenset()
+    precision: Literal["", "cores", "hardware_threads", "both", "units"] = ""
+
+
+def wrong(line: int, what: str) -> BadInput:
+    """The error for a line of the text, which counts from 1."""
+    return BadInput(f"Line {line}: {what}")
+
+
+def excerpt(text: str) -> str:
+    """A piece of the text, short enough for a sentence."""
+    text = text.strip()
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+
+
+def number(text: str, line: int, what: str) -> int:
+    """A whole number that something can have on a real machine. Raises BadInput."""
+    if not (text.isascii() and text.isdecimal() and len(text) <= 9):
+        raise wrong(line, f"{what} is {excerpt(text)}; it should be a whole number.")
+    return int(text)
+
+
+def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> tuple[int, ...]:
+    """A list like 0-3,8 in order, each number once. Raises BadInput, also for lists that no machine can have."""
+    values: set[int] = set()
+    count = 0  # with those that are told again: short lists can tell many
+    for part in text.split(","):
+        low, dash, high = part.strip().partition("-")
+        first = number(low, line, what)
+        last = number(high, line, what) if dash else first
+        if last < first or last > largest:
+            raise wrong(line, f"{what} are {excerpt(text)}; they should be numbers like 0-3,8, up to {largest}.")
+        count += last - first + 1
+        if count > MOST_NUMBERS:
+            raise wrong(line, f"{what} are more than {MOST_NUMBERS}.")
+        values.update(range(first, last + 1))
+    return tuple(sorted(values))
+
+
+def row(unit: int, core: int, package: int) -> dict[str, int]:
+    """A unit of a machine about which nothing else is known."""
+    return {"unit": unit, "core": core, "package": package, "numa": package, "l3": package}
+
+
+def ranges(ordered: Sequence[int]) -> str:
+    """Numbers in order as people write lists of processors: 0-1,3."""
+    spans: list[list[int]] = []
+    for value in ordered:
+        if spans and value == spans[-1][1] + 1:
+            spans[-1][1] = value
+        else:
+            spans.append([value, value])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)

@@ -1,0 +1,277 @@
+"""The base class of all question types, and functions that several types use."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import Field, ValidationInfo, model_validator
+
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.quiz import expressions
+from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
+from workshop.quiz.rendering import html
+
+if TYPE_CHECKING:
+    from workshop.quiz.randomisation import DrawnQuestion
+    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.record import Results
+    from workshop.quiz.types.rows import AnswerChoice
+
+Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it
+WITH_FAULTS = {"faults": True}  # the validation context that allows faults, so that each part is checked alone
+MOST_ANSWERS = 12  # different answers in a chart of answers in words
+
+
+@dataclass(frozen=True)
+class Mark:
+    """`share` of the points, from 0 to 1; `right` is None for a poll; `feedback` is HTML."""
+
+    share: float
+    right: bool | None
+    feedback: tuple[str, ...] = ()
+
+
+class Question(DeckPart):
+    """A question of any type. Its `type` field names the type.
+
+    `variant` is the question as a learner gets it. An answer is stored as JSON that doesn't depend on the variant:
+    options, items and right sides are the deck's numbers, from 0. `form` names the form with which people answer
+    (`static/question.js`, `workshop/notebook/fields.py`); `view` has the form's data.
+    """
+
+    what: ClassVar[str] = "a question"  # the type in words
+    form: ClassVar[str] = "text"
+    secret: ClassVar[frozenset[str]] = frozenset({"explanation", "check"})  # fields that reveal the right answer
+    marked: ClassVar[bool] = True  # whether an answer can be right
+    measured: ClassVar[bool] = False  # whether the right answer is measured by runs
+    slow: ClassVar[bool] = False  # whether grading starts a process
+    numbering: ClassVar[str] = ""  # explains the numbers of answers in results, if they are numbered
+
+    if TYPE_CHECKING:
+        type: str
+
+    id: Id = Field(description="its name in this deck: small letters, digits and hyphens")
+    text: Markdown = Field(description="Markdown; formulas between dollars, numbers as {name}")
+    picture: Picture | None = Field(None, description="a picture beside it")
+    explanation: Comment = Field("", description="Markdown that everybody sees after answering")
+    points: Points | None = Field(None, description="for a right answer; default: the deck's")
+    seconds: Seconds | None = Field(None, description="time limit in a round; default: the deck's")
+    tags: tuple[Line, ...] = Field((), max_length=10, description="what it is about, in words to search for")
+    source: str = Field("", max_length=500, description="where it comes from: a title, not a link")
+    numbers: dict[Name, Range] = Field({}, description="values of their own for each learner")
+    shuffle: bool | None = Field(None, description="default: the deck's")
+    check: str = Field("", max_length=5_000, description="Python that leaves the right answer in `answer`")
+
+    # Mistakes.
+
+    def faults(self) -> Iterator[Fault]:
+        """Contradictions between parts of the question that are valid one by one."""
+        for name in self.numbers:
+            if name in expressions.FUNCTIONS:
+                yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
+
+    @model_validator(mode="after")
+    def _has_no_faults(self, info: ValidationInfo) -> Self:
+        if info.context is not WITH_FAULTS and (faults := [text for _, text in self.faults()]):
+            raise ValueError("; ".join(faults))
+        return self
+
+    def problems(self) -> Iterator[DeckMistake]:
+        """Mistakes in the content of this type's fields, whose form is valid."""
+        yield from ()
+
+    def slow_problems(self) -> Iterator[Fault]:
+        """Problems that only another process can find. Raises WorkshopError if it fails."""
+        yield from ()
+
+    # Display.
+
+    def places(self, chance: random.Random, shuffle: bool) -> list[int]:
+        """The deck's number of the option, item or right side at each place; empty for types without such parts."""
+        return []
+
+    def view(self, variant: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
+        """The question as JSON for a browser, without anything that reveals the right answer.
+
+        `picture` returns a picture's address or data URI.
+        """
+        return {
+            "id": self.id,
+            "type": self.type,
+            "form": self.form,
+            "measured": self.measured,
+            "marked": self.marked,
+            "html": html(self.text, variant.numbers),
+            "picture": self.picture and {"src": picture(self.picture), "alt": self.picture.alt},
+            "points": variant.deck.points_of(self),
+            "seconds": variant.deck.seconds_of(self),
+            "source": self.source,
+        }
+
+    def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
+        """The right answer as JSON for a browser, shown after answering; `truth` is a prediction's measured value."""
+        return {"html": "", "explanation": html(self.explanation, variant.numbers)}
+
+    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
+        """The question as a document that doesn't reveal the right answer."""
+        return self.model_dump(mode="json", exclude=set(self.secret))
+
+    def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
+        """The type's own parts for a terminal: texts, each with the indents of its first line and of its other lines.
+        With `answers`, they show the right answer."""
+        yield from ()
+
+    def right_words(self, variant: DrawnQuestion) -> str:
+        """The right answer in words; empty if `lines` shows it."""
+        return ""
+
+    # Answers.
+
+    def read(self, variant: DrawnQuestion, raw: Any) -> Any:
+        """Turn a browser's answer into the stored form, which is JSON. Raises BadInput with one sentence."""
+        raise NotImplementedError
+
+    def sent(self, variant: DrawnQuestion, answer: Any) -> Any:
+        """Turn a stored answer back into the form that a browser sends."""
+        return answer
+
+    def accepts(self, variant: DrawnQuestion, answer: Any) -> bool:
+        """Whether this could be a stored answer to the question: `read` must return it, with the same types."""
+        try:
+            same = self.read(variant, self.sent(variant, answer))
+        except (BadInput, ValueError, TypeError, LookupError):
+            return False
+        return json.dumps(same, sort_keys=True) == json.dumps(answer, sort_keys=True)
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        """Grade a stored answer; `truth` is a prediction's measured value.
+
+        Raises ValueError for a prediction without truth, WorkshopError if the process that grades fails.
+        """
+        raise NotImplementedError
+
+    # A class's answers.
+
+    def line(self, variant: DrawnQuestion, answer: Any) -> str:
+        """An answer as the label of a chart's bar; answers with the same meaning have the same label."""
+        return str(self.sent(variant, answer))
+
+    def distribution(
+        self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
+    ) -> dict[str, Any]:
+        """The counts of the answers, for a chart. `is_right` grades an answer; None: the right answer stays hidden.
+
+        Choices: {"type": "choices", "options": [{"key", "count", "right"}]}. Numbers: {"type": "numbers", "values"},
+        sorted, at most 500 of them. Others: {"type": "words", "answers": [{"text", "count", "right"}]}, the 12 most
+        frequent.
+        """
+        by_text: dict[str, list[Any]] = {}
+        for answer in answers:
+            by_text.setdefault(self.line(variant, answer), []).append(answer)
+        most = sorted(by_text.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_ANSWERS]
+        rows = [
+            {"text": text, "count": len(same), "right": None if is_right is None else is_right(same[0])}
+            for text, same in most
+        ]
+        return {"type": "words", "answers": rows}
+
+    def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
+        """Whether an answer shows one of the misconceptions in `near`."""
+        return False
+
+    def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
+        """The right number of this variant; None for other types, and before it is measured."""
+        return None
+
+    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+        """The possible answers and how many people gave them; answers of the deck come first."""
+        raise NotImplementedError
+
+    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
+        """Sentences about a class's answers."""
+        yield from ()
+
+    def spread(self, results: Results) -> list[float]:
+        """The numbers of the answers, for one chart; empty if they can't be compared."""
+        return []
+
+    def words(self, results: Results, answer: Any) -> str | float:
+        """One answer in words; a number stays a number."""
+        return str(answer)
+
+    def guessed(self) -> float | None:
+        """The expected share of right answers by guessing; None if it is unknown."""
+        return None
+
+    # Formats of other programs.
+
+    def with_numbers(self, document: Mapping[str, Any], numbers: Mapping[str, float]) -> dict[str, Any]:
+        """The fields of the question's `document` whose values depend on its numbers. Raises ValueError if a value
+        can't be computed."""
+        return {}
+
+    def feedbacks(self) -> bool:
+        """Whether any answer has feedback."""
+        return any(near.feedback for near in getattr(self, "near", ()))
+
+
+def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:
+    """Report a text that is in a field twice."""
+    repeats = [text for text, count in Counter(" ".join(text.split()) for text in texts).items() if count > 1]
+    if repeats:
+        yield (field,), f"{what} {repeats[0]!r} is there twice"
+
+
+def uncomputable(where: str, value: float | str, names: Collection[str], path: Where) -> Iterator[Fault]:
+    """Report an expression that can't be read, or uses other names than these."""
+    if isinstance(value, str):
+        try:
+            expressions.parse(value, names)
+        except ValueError as error:
+            yield path, f"{where}: {error}"
+
+
+def keyed(variant: DrawnQuestion, texts: Sequence[str]) -> list[dict[str, str]]:
+    """Texts of the deck in the order of the variant, each with its letter."""
+    return [
+        {"key": key, "html": html(texts[number], variant.numbers)}
+        for key, number in zip(variant.keys, variant.order, strict=True)
+    ]
+
+
+def mixed(texts: Sequence[str], chance: random.Random) -> list[int]:
+    """Shuffle the alphabetical order, so that the result doesn't depend on the deck's order, which is the answer."""
+    places = sorted(range(len(texts)), key=texts.__getitem__)
+    chance.shuffle(places)
+    return places
+
+
+def quoted(raw: Any) -> str:
+    """A browser's answer, quoted in a sentence."""
+    return repr(raw if len(raw) <= 40 else raw[:37] + "...") if isinstance(raw, str) else "That"
+
+
+def read_key(variant: DrawnQuestion, raw: Any) -> int:
+    """The deck's number of the part with this letter. Raises BadInput."""
+    if not isinstance(raw, str) or raw not in variant.keys:
+        raise BadInput(f"{quoted(raw)} is none of the answers; it should be one of {words.listed(variant.keys)}.")
+    return variant.number(raw)
+
+
+def read_keys(variant: DrawnQuestion, raw: Any, done: str) -> list[int]:
+    """The deck's numbers of the parts with these letters, which must be different. Raises BadInput."""
+    if not isinstance(raw, Sequence) or isinstance(raw, str | bytes) or not raw:
+        raise BadInput(f"{quoted(raw)} is no list of what is {done}; it should be one such as ['b', 'a'].")
+    if len(raw) > len(variant.order):
+        raise BadInput(f"{len(raw)} are {done}; there are {len(variant.order)}.")
+    numbers = [read_key(variant, key) for key in raw]
+    if len(set(numbers)) < len(numbers):
+        raise BadInput(f"{quoted(raw)} has something in it twice; each can be {done} once.")
+    return numbers

@@ -1,0 +1,157 @@
+"""The common parts of `single`, `multiple` and `poll`: questions with lettered options."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from workshop.core import words
+from workshop.quiz import rendering
+from workshop.quiz.form_errors import DeckMistake
+from workshop.quiz.parts import Option, Picture, PollOption
+from workshop.quiz.randomisation import LETTERS, DrawnQuestion, combinations, drawn_words
+from workshop.quiz.rendering import html
+from workshop.quiz.types.base import Fault, Question, keyed, read_key, repeated
+from workshop.quiz.types.rows import AnswerChoice, plain, row, short
+
+if TYPE_CHECKING:
+    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.record import Results
+
+MOST_COMPARED = 50  # combinations of numbers with which options are compared
+FEWEST = 5  # answers needed for the remark that nobody took an option
+BEST = 3  # learners of the upper group needed for the remark that a wrong option attracts good learners
+MORE = 0.2  # the difference between the option's shares in the upper and the lower group that the remark needs
+
+
+class WithOptions(Question):
+    """A question with options."""
+
+    form: ClassVar[str] = "choice"
+
+    options: tuple[PollOption, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from repeated("options", "options: the option", (option.text for option in self.options))
+
+    def problems(self) -> Iterator[DeckMistake]:
+        """Report options that are equal for some numbers; without numbers, `faults` has reported them already."""
+        for numbers in islice(combinations(self.numbers), MOST_COMPARED) if self.numbers else ():
+            places_by_text: dict[str, int] = {}
+            for place, option in enumerate(self.options):
+                text = rendering.plain(option.text, numbers)
+                if text in places_by_text and option.text.split() != self.options[places_by_text[text]].text.split():
+                    first = f"option {places_by_text[text] + 1} {drawn_words(numbers)}: {text}"
+                    yield DeckMistake(("options", place), f"this option is the same as {first}")
+                    return
+                places_by_text[text] = place
+
+    def places(self, chance: random.Random, shuffle: bool) -> list[int]:
+        places = list(range(len(self.options)))
+        if shuffle:
+            chance.shuffle(places)
+        return places
+
+    def view(self, variant: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
+        return super().view(variant, picture) | {"options": keyed(variant, [option.text for option in self.options])}
+
+    def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
+        options = [self.options[number] for number in variant.order]
+        right = [key for key, option in zip(variant.keys, options, strict=True) if _is_right(option)]
+        return super().solution(variant) | {
+            "html": "".join(html(option.text, variant.numbers) for option in options if _is_right(option)),
+            "keys": right,
+            "options": [
+                {
+                    "key": key,
+                    "right": getattr(option, "right", None),
+                    "feedback": html(getattr(option, "feedback", ""), variant.numbers),
+                }
+                for key, option in zip(variant.keys, options, strict=True)
+            ],
+        }
+
+    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
+        return super().hidden(variant) | {"options": [{"text": option.text} for option in self.options]}
+
+    def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
+        for letter, option in zip(LETTERS, self.options, strict=False):
+            mark = "*" if answers and _is_right(option) else " "
+            yield rendering.plain(option.text, variant.numbers), f" {mark} {letter}) ", "      "
+            if answers and (feedback := getattr(option, "feedback", "")):
+                yield rendering.plain(feedback, variant.numbers), "      - ", "        "
+
+    def read(self, variant: DrawnQuestion, raw: Any) -> Any:
+        return read_key(variant, raw)
+
+    def sent(self, variant: DrawnQuestion, answer: Any) -> Any:
+        return variant.key(answer)
+
+    def distribution(
+        self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
+    ) -> dict[str, Any]:
+        counts = Counter(number for answer in answers for number in chosen(answer))
+        rights = {number: getattr(option, "right", None) for number, option in enumerate(self.options)}
+        options = [
+            {"key": variant.key(number), "count": counts[number], "right": is_right and rights[number]}
+            for number in variant.order
+        ]
+        return {"type": "choices", "options": options}
+
+    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+        for place, option in enumerate(self.options):
+            answers = [answer for answer in results.answers_to(self.id) if place in chosen(answer.answer)]
+            feedback = plain(results, self, getattr(option, "feedback", ""))
+            text, right = plain(results, self, option.text), getattr(option, "right", None)
+            yield row(groups, LETTERS[place].upper(), text, right, answers, feedback)
+
+    def words(self, results: Results, answer: Any) -> str | float:
+        texts = ((LETTERS[place].upper(), self.options[place].text) for place in chosen(answer))
+        return "; ".join(f"{letter}: {plain(results, self, text)}" for letter, text in texts)
+
+    def feedbacks(self) -> bool:
+        return any(getattr(option, "feedback", "") for option in self.options)
+
+
+class Choice(WithOptions):
+    """A question with options that are right or wrong."""
+
+    options: tuple[Option, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
+
+    @property
+    def right(self) -> tuple[int, ...]:
+        """The numbers of the right options, from 0."""
+        return tuple(number for number, option in enumerate(self.options) if option.right)
+
+    def feedback(self, variant: DrawnQuestion, answer: Collection[int]) -> tuple[str, ...]:
+        """The feedback on these options, in the order of the variant."""
+        texts = (self.options[number].feedback for number in sorted(answer, key=variant.order.index))
+        return tuple(html(text, variant.numbers) for text in texts if text)
+
+    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
+        answered = len(results.answers_to(self.id))
+        wrong = [answer for answer in rows if not answer.right]
+        if answered >= FEWEST and (unused := [answer for answer in wrong if not answer.count]):
+            names = words.listed(f"{answer.label} ({short(answer.text)})" for answer in unused)
+            yield f"None of {answered} learners took {names}: as a wrong answer it convinces nobody."
+        for answer in wrong:
+            upper, lower = answer.upper or 0, answer.lower or 0
+            if groups and upper >= BEST and upper / len(groups.upper) - lower / len(groups.lower) >= MORE:
+                drew = f"{upper} of {len(groups.upper)} in the upper group, {lower} of {len(groups.lower)} in the lower"
+                wrongly = f"{answer.label} ({short(answer.text)}) is wrong and drew {drew} one"
+                yield f"{wrongly}: look at its wording, and at the key."
+
+
+def _is_right(option: PollOption) -> bool:
+    return getattr(option, "right", False)
+
+
+def chosen(answer: Any) -> Collection[int]:
+    """The numbers of the chosen options, also for types whose answer is a single number."""
+    return answer if isinstance(answer, list | tuple) else (answer,)

@@ -1,0 +1,139 @@
+"""A number, within a tolerance."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from workshop.quiz import expressions
+from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.parts import NearNumber, NumberOrExpression, Tolerance
+from workshop.quiz.randomisation import DrawnQuestion, combinations, drawn_words, written
+from workshop.quiz.rendering import html
+from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
+from workshop.quiz.types.quantity import Quantity, within
+from workshop.quiz.types.rows import AnswerChoice, number, with_near
+
+if TYPE_CHECKING:
+    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.record import Results
+
+
+class Number(Quantity):
+    """A number, within a tolerance."""
+
+    what: ClassVar[str] = "a number"
+    secret: ClassVar[frozenset[str]] = Question.secret | {"answer", "tolerance", "near"}
+
+    type: Literal["number"] = Field(description="a number, within a tolerance")
+    answer: NumberOrExpression = Field(description="a number, or an expression of the question's numbers")
+    tolerance: Tolerance = Field(Tolerance(relative=1e-6), description="by how much an answer may be off")
+    near: tuple[NearNumber, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        yield from uncomputable("answer", self.answer, self.numbers, ("answer",))
+        for place, near in enumerate(self.near):
+            yield from uncomputable(f"near.{place}", near.answer, self.numbers, ("near", place, "answer"))
+
+    def problems(self) -> Iterator[DeckMistake]:
+        """Report answers without a value for some numbers, and wrong answers that count as right for some numbers."""
+        right = yield from self._values(self.answer, ("answer",))
+        for place, near in enumerate(self.near):
+            path = ("near", place, "answer")
+            wrong = yield from self._values(near.answer, path)
+            for numbers, value, other in zip(combinations(self.numbers), right, wrong, strict=False):
+                if value is not None and other is not None and within(other, value, self.tolerance):
+                    name = near.answer if isinstance(near.answer, str) else "it"
+                    allowed = written(self.tolerance.around(value))
+                    yield DeckMistake(
+                        path,
+                        f"{name} is {written(other)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
+                        f"{written(value)}, and the tolerance {allowed}",
+                    )
+                    break
+
+    def _values(self, answer: float | str, path: Where) -> Generator[DeckMistake, None, list[float | None]]:
+        """Return an answer's value for each combination of numbers, None if it has none. Report the first one that has
+        no value."""
+        values: list[float | None] = []
+        for numbers in combinations(self.numbers):
+            try:
+                value = _value(answer, numbers)
+                if not math.isfinite(value):
+                    raise ValueError(f"{answer} is no finite number")
+                values.append(value)
+            except ValueError as error:
+                if None not in values:
+                    lacks = f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
+                    yield DeckMistake(path, lacks)
+                values.append(None)
+        return values
+
+    def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
+        value = value_of(variant, self.answer)
+        return super().solution(variant) | {"html": self.quantity(written(value)), "value": value}
+
+    def right_words(self, variant: DrawnQuestion) -> str:
+        value = value_of(variant, self.answer)
+        off = self.tolerance.around(value)
+        return f"{written(value)} {self.unit}".rstrip() + (f", by up to {written(off)} off" if off else "")
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        if within(answer, value_of(variant, self.answer), self.tolerance):
+            return Mark(1.0, True)
+        feedback = (html(near.feedback, variant.numbers) for near in self.near if self.hits(variant, near, answer))
+        return Mark(0.0, False, tuple(feedback)[:1])
+
+    def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
+        return within(answer, value_of(variant, near.answer), near.tolerance or self.tolerance)
+
+    def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
+        return value_of(variant, self.answer)
+
+    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+        truth, numbers = results.truths.get(self.id), results.numbers.get(self.id, {})
+        right = self.with_unit(truth) if truth is not None else "each learner's own"
+        nears = []
+        for near in self.near:
+            if not isinstance(near.answer, str):
+                nears.append(self.with_unit(near.answer))
+            elif self.numbers.keys() <= numbers.keys():
+                nears.append(self.with_unit(expressions.evaluate(near.answer, numbers)))
+            else:
+                nears.append(f"{near.answer} {self.unit}".strip())
+        return with_near(results, self, groups, self.with_unit, right, nears)
+
+    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
+        if self.numbers and self.id not in results.truths:
+            yield "Learners had numbers of their own, so that their answers can't be drawn together."
+        else:
+            yield from middle(self, results)
+
+    def with_numbers(self, document: Mapping[str, Any], numbers: Mapping[str, float]) -> dict[str, Any]:
+        near = [near | {"answer": _value(near["answer"], numbers)} for near in document["near"]]
+        return {"answer": _value(self.answer, numbers), "near": near}
+
+
+def middle(question: Quantity, results: Results) -> Iterator[str]:
+    """A sentence about the middle half of the answers."""
+    values, truth = [answer.answer for answer in results.answers_to(question.id)], results.truths.get(question.id)
+    if len(values) < 2:
+        return
+    low, median, high = map(number, statistics.quantiles(values, n=4, method="inclusive"))
+    unit = f" {question.unit}" if question.unit else ""
+    right = "" if truth is None else f"; right is {number(truth)}{unit}"
+    yield f"Half of the answers lie between {low} and {high}{unit}, with {median} in the middle{right}."
+
+
+def value_of(variant: DrawnQuestion, answer: float | str) -> float:
+    """A number, or the value of an expression with the variant's numbers. Raises ValueError if it has no value."""
+    return _value(answer, variant.numbers)
+
+
+def _value(answer: float | str, numbers: Mapping[str, float]) -> float:
+    return expressions.evaluate(answer, numbers) if isinstance(answer, str) else float(answer)

@@ -1,0 +1,363 @@
+"""Compose a placement: the fields that learners fill in, and grading with the MPI's mapper."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from html import escape
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+
+from pydantic import Field
+
+from workshop import mpi, registry
+from workshop.core import machines, words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.machines import MachineDescription
+from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resource
+from workshop.core.words import count
+from workshop.mpi import command_lines, mapper, openmpi
+from workshop.mpi.mapper import Prediction
+from workshop.quiz import text_input
+from workshop.quiz.content_errors import model_problems, mpi_problems
+from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
+from workshop.quiz.randomisation import DrawnQuestion
+from workshop.quiz.rendering import html
+from workshop.quiz.types.base import Fault, Mark, Question
+from workshop.quiz.types.rows import AnswerChoice, with_near
+from workshop.report.analysis.difference import difference, sentences
+
+if TYPE_CHECKING:
+    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.record import Results
+
+# The labels of the form's fields, and the choices of some fields.
+_LABELS = {
+    "ranks": "ranks",
+    "map_by": "map by",
+    "per_resource": "ranks on each such resource",
+    "cores_per_rank": "cores per rank",
+    "bind_to": "bind to",
+    "oversubscribe": "share cores",
+    "threads": "threads per rank",
+}
+_CHOICES: dict[str, tuple[str, ...]] = {"map_by": get_args(Resource), "bind_to": get_args(Binding)}
+_WOULD = {
+    " ran elsewhere": " would run elsewhere",
+    " ran on ": " would run on ",
+    " were bound": " would be bound",
+    " was bound": " would be bound",
+}
+_EMPTY = ("per_resource", "threads")  # fields that may be empty
+MOST = 1024  # the largest number in a field
+_TIMES = 4  # the largest number in a field, as a multiple of the machine's units
+_YES, _NO = ("yes", "true"), ("no", "false")
+
+
+class Place(Question):
+    """Compose a placement. Every answer that puts the same ranks on the same cores as `right` is right.
+
+    The question sets the fields of `given`; learners choose the fields of `ask`.
+    """
+
+    what: ClassVar[str] = "a placement to be composed"
+    form: ClassVar[str] = "fields"
+    slow: ClassVar[bool] = True
+    secret: ClassVar[frozenset[str]] = Question.secret | {"right", "near"}
+
+    type: Literal["place"] = Field(description="compose a placement")
+    machine: Line = Field("2x4x2", description="a shape like 2x4x2, or this")
+    given: dict[str, Any] = Field({}, description="fields of the placement that are decided already")
+    ask: tuple[Composed, ...] = Field(min_length=1, max_length=7, description="fields that learners fill in")
+    right: dict[str, Any] = Field(description="fields of ask with which it is right; others stay at their defaults")
+    near: tuple[NearPlacement, ...] = Field((), max_length=10, description="wrong ones with feedback of their own")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        for path, chosen in self._composed():
+            for name in sorted(set(chosen) - set(self.ask)):
+                where = ".".join(map(str, path[:2]))
+                yield (*path, name), f"{where}: {name} should be in ask, or in given"
+        for name in sorted(set(self.given) & set(self.ask)):
+            yield ("given", name), f"given: {name} can't be given and asked for"
+
+    def problems(self) -> Iterator[DeckMistake]:
+        try:
+            largest = most(machine(self))
+        except BadInput as error:
+            yield DeckMistake(("machine",), str(error).rstrip("."))
+            largest = MOST
+        if len(set(self.ask)) < len(self.ask):
+            yield DeckMistake(("ask",), "ask has a field twice")
+        family = registry.mpis().get(str(self.given.get("mpi")))
+        if family is not None and not family.mapper:
+            right = words.listed((name for name, other in registry.mpis().items() if other.mapper), "or")
+            yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
+        mistakes = [
+            *model_problems(Placement.model_validate, Placement, self.given, ("given",)),
+            *mpi_problems(self.given, ("given",)),
+        ]
+        mistakes = [mistake for mistake in mistakes if len(mistake.path) > 1]
+        yield from mistakes
+        wrong = {str(mistake.path[1]) for mistake in mistakes}
+        usable = {name: value for name, value in self.given.items() if name not in wrong}
+        for path, chosen in self._composed():
+            yield from model_problems(
+                lambda values: Placement.model_validate({**usable, **values}), Placement, chosen, path
+            )
+            for name, value in chosen.items():
+                if isinstance(value, int) and not isinstance(value, bool) and value > largest:
+                    too_large = f"{name} is {value}; on {self.machine} one can choose up to {largest}"
+                    yield DeckMistake((*path, name), too_large)
+
+    def _composed(self) -> Iterator[tuple[Where, Mapping[str, Any]]]:
+        """The placements in the deck, with their places in the question."""
+        yield ("right",), self.right
+        for place, near in enumerate(self.near):
+            yield ("near", place, "placement"), near.placement
+
+    def slow_problems(self) -> Iterator[Fault]:
+        """Report a `right` that the mapper refuses, and a `near` that places ranks like `right`. Raises WorkshopError
+        if the mapper fails."""
+        result = predict(self, self.right)
+        if result.refused is not None:
+            title = registry.mpi(compose(self, self.right).mpi).title
+            yield ("right",), f"{title} refuses it: {' '.join(result.refused.split())[:300]}"
+            return
+        untouched = {field["name"]: field["value"] for field in fields(self)}
+        if _same(self, self.right, result, untouched, _predict(self, untouched)):
+            yield ("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice"
+        for place, near in enumerate(self.near):
+            if _same(self, self.right, result, near.placement, predict(self, near.placement)):
+                yield ("near", place, "placement"), "it puts the ranks where right does, so it counts as right"
+
+    def view(self, variant: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
+        decided = ", ".join(f"{name.replace('_', ' ')} {_plainly(value)}" for name, value in self.given.items())
+        parts = {"fields": fields(self), "given": decided, "machine": machine(self).name}
+        return super().view(variant, picture) | parts
+
+    def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
+        line = command(self, self.right)
+        code = f"<pre><code>{escape(line, quote=False)}</code></pre>"
+        return super().solution(variant) | {"html": code, "placement": dict(self.right), "command": line}
+
+    def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
+        yield f"On {self.machine}; choose {words.listed(self.ask)}", "   ", "   "
+
+    def right_words(self, variant: DrawnQuestion) -> str:
+        return ", ".join(f"{name} = {value}" for name, value in self.right.items())
+
+    def read(self, variant: DrawnQuestion, raw: Any) -> Any:
+        """Read the fields of `ask`; missing fields get their defaults. Raises BadInput with one sentence, also if the
+        MPI can't do such a placement."""
+        if not isinstance(raw, Mapping):
+            raise BadInput("That is no placement; it should have a value for each field.")
+        for name in raw:
+            if name not in self.ask:
+                raise BadInput(f"{str(name)[:40]!r} is not asked for; that is {', '.join(self.ask)}.")
+        largest = most(machine(self))
+        chosen = {
+            name: _value(name, raw[name], largest) if name in raw else Placement.model_fields[name].default
+            for name in self.ask
+        }
+        compose(self, chosen)
+        return chosen
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        """Ask the mapper, which takes a fifth of a second, and compare its map with the map of `right`.
+
+        An answer is right if every rank is on the same units, with the same number of threads. Raises WorkshopError if
+        the mapper fails, or refuses the question's own placement.
+        """
+        right, result = expected(self), predict(self, answer)
+        if result.refused is not None:
+            return Mark(0.0, False, (_refused(compose(self, answer), result),))
+        if _same(self, self.right, right, answer, result):
+            return Mark(1.0, True)
+        near = [
+            html(near.feedback, variant.numbers)
+            for near in self.near
+            if (other := _predict(self, near.placement)).rank_map is not None
+            and _same(self, near.placement, other, answer, result)
+        ]
+        differences = [*_elsewhere(right, result), *_threads(self, answer)]
+        return Mark(0.0, False, (*near, *(f"<p>{escape(sentence, quote=False)}</p>" for sentence in differences)))
+
+    def line(self, variant: DrawnQuestion, answer: Any) -> str:
+        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in answer.items()}
+        return ", ".join(f"{name} {value}" for name, value in sorted(texts.items()))
+
+    def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
+        """Whether the placements are equal. Others might map equally, but that would need the mapper."""
+        return compose(self, near.placement) == compose(self, answer)
+
+    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+        nears = [placed(near.placement) for near in self.near]
+        return with_near(results, self, groups, placed, f"{placed(self.right)}, or what places ranks alike", nears)
+
+    def words(self, results: Results, answer: Any) -> str | float:
+        return placed(answer)
+
+
+def placed(chosen: Mapping[str, Any]) -> str:
+    """A composed placement in words, without empty fields."""
+    return ", ".join(f"{name} {value}" for name, value in sorted(chosen.items()) if value is not None)
+
+
+def _plainly(value: Any) -> str:
+    """A value of a placement in words; hosts are written as on a command line."""
+    if isinstance(value, bool):
+        return ("no", "yes")[value]
+    if isinstance(value, Mapping):
+        if value.keys() == {"name", "slots"}:
+            return "{name}:{slots}".format_map(value)
+        return words.listed(f"{name}={item}" for name, item in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return words.listed(map(_plainly, value))
+    return str(value)
+
+
+def machine(question: Place) -> MachineDescription:
+    """The machine that a question is about. Raises BadInput."""
+    return _machine(question.machine)
+
+
+@cache
+def _machine(name: str) -> MachineDescription:
+    return machines.read(name)
+
+
+def fields(question: Place) -> list[dict[str, Any]]:
+    """The fields of a question's form, as JSON; `value` is the default."""
+    largest = most(machine(question))
+    return [_field(name, largest) for name in question.ask]
+
+
+def _field(name: str, largest: int) -> dict[str, Any]:
+    about = Placement.model_fields[name]
+    field = {"name": name, "label": _LABELS[name], "help": about.description, "value": about.default}
+    if name in _CHOICES:
+        return {**field, "kind": "choice", "choices": list(_CHOICES[name])}
+    if name == "oversubscribe":
+        return {**field, "kind": "yesno"}
+    return {**field, "kind": "int", "least": 1, "most": largest}
+
+
+def most(described: MachineDescription) -> int:
+    """The largest number in a field for this machine."""
+    return min(_TIMES * len(described.units), MOST)
+
+
+def _value(name: str, raw: Any, largest: int) -> Any:
+    label = _LABELS[name]
+    if name in _CHOICES:
+        if not isinstance(raw, str) or raw not in _CHOICES[name]:
+            raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be one of {', '.join(_CHOICES[name])}.")
+        return raw
+    if name == "oversubscribe":
+        choice = raw.strip().lower() if isinstance(raw, str) else raw
+        if choice is True or choice in _YES:
+            return True
+        if choice is False or choice in _NO:
+            return False
+        raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be yes or no.")
+    if name in _EMPTY and (raw is None or (isinstance(raw, str) and not raw.strip())):
+        return None
+    return text_input.whole_number(raw, label.capitalize(), 1, largest)
+
+
+def compose(question: Place, chosen: Mapping[Any, Any]) -> Placement:
+    """The placement of the question's fields and the chosen ones. Raises BadInput."""
+    return registry.placement({**question.given, **chosen})
+
+
+def command(question: Place, chosen: Mapping[str, Any]) -> str:
+    """The MPI's command for a placement, without the program; of its variables it sets only the chosen threads."""
+    placement, where = compose(question, chosen), machine(question)
+    chosen_mpi = mpi.module_of(placement.mpi)
+    options = chosen_mpi.arguments(placement, where.cores, where.machine)
+    if tuple(options[-len(openmpi.MCA) :]) == openmpi.MCA:
+        options = options[: -len(openmpi.MCA)]
+    if placement.threads is not None:
+        options += chosen_mpi.assignments({THREAD_VARIABLES[0]: str(placement.threads)})
+    parts = [registry.mpi(placement.mpi).command, "-n", str(placement.ranks), *options]
+    return " ".join(map(command_lines.quoted, parts))
+
+
+def expected(question: Place) -> Prediction:
+    """The map of `right`. Raises WorkshopError if the mapper refuses it or fails."""
+    prediction = _predict(question, question.right)
+    if prediction.rank_map is not None:
+        return prediction
+    why = prediction.refused or prediction.note or "it says nothing"
+    raise WorkshopError(f"The mapper gives no map for what is right in {question.id}: {' '.join(why.split())}")
+
+
+def predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
+    """The mapper's answer for a placement: a map, or why it refuses. Raises WorkshopError if the mapper fails."""
+    prediction = _predict(question, chosen)
+    if prediction.rank_map is None and prediction.refused is None:
+        raise WorkshopError(prediction.note or f"The mapper says nothing of this placement in {question.id}.")
+    return prediction
+
+
+_MOST_CACHED = 500  # answers of the mapper; a class composes a few dozen different ones
+_answers: dict[tuple[str, str], Prediction] = {}
+
+
+def _predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
+    """The mapper's answer, cached by placement and machine."""
+    placement = compose(question, chosen)
+    key = (placement.model_dump_json(), question.machine)
+    if (prediction := _answers.get(key)) is None:
+        prediction = mapper.predict(placement, machine(question))
+        if prediction.rank_map is not None or prediction.refused is not None:  # a failed mapper may work later
+            if len(_answers) >= _MOST_CACHED:
+                _answers.clear()
+            _answers[key] = prediction
+    return prediction
+
+
+def _same(
+    question: Place, first: Mapping[str, Any], first_map: Prediction, second: Mapping[str, Any], second_map: Prediction
+) -> bool:
+    same_threads = compose(question, first).threads_per_rank == compose(question, second).threads_per_rank
+    return same_threads and _units(first_map) == _units(second_map)
+
+
+def _units(prediction: Prediction) -> dict[int, tuple[str, tuple[int, ...]]]:
+    reports = (prediction.rank_map or {}).get("ranks", [])
+    return {report["rank"]: (report["host"], tuple(sorted(report["units"]))) for report in reports}
+
+
+def _elsewhere(expectation: Prediction, prediction: Prediction) -> Iterator[str]:
+    """A sentence for each rank that is elsewhere. The sentences of a run's difference become conditional, because
+    nothing has run."""
+    expected_count, predicted_count = len(_units(expectation)), len(_units(prediction))
+    if expected_count != predicted_count:
+        yield f"There are {count(predicted_count, 'rank')}, where {_were(expected_count)} asked for."
+        return
+    for sentence in sentences(difference(expectation.rank_map, prediction.rank_map, prediction.machine)):
+        for ran, would in _WOULD.items():
+            sentence = sentence.replace(ran, would)
+        yield sentence
+
+
+def _threads(question: Place, chosen: Mapping[str, Any]) -> list[str]:
+    expected_threads = compose(question, question.right).threads_per_rank
+    threads = compose(question, chosen).threads_per_rank
+    if threads == expected_threads:
+        return []
+    return [f"Each rank has {count(threads, 'thread')}, where {_were(expected_threads)} asked for."]
+
+
+def _were(number: int) -> str:
+    return f"{number} {'was' if number == 1 else 'were'}"
+
+
+def _refused(placement: Placement, prediction: Prediction) -> str:
+    text = escape(prediction.refused or "", quote=False)
+    if not prediction.own_words:
+        return f"<p>{text}</p>"
+    return f"<p>{registry.mpi(placement.mpi).title} {mpi.REFUSES}</p><pre><code>{text}</code></pre>"

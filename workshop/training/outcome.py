@@ -1,0 +1,202 @@
+"""The result of a training run, the run that it continued, and the share of evaluation in its time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workshop.core import words
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.analysis.scores import number
+from workshop.training.facts import has_trained
+from workshop.training.time_use import evaluation_share
+from workshop.training.timing import shares
+
+BASELINE = "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
+NAMES = {
+    "horovod": "Horovod",
+    "mpi": "one MPI all-reduce",
+    "mpi-per-tensor": "an MPI all-reduce per tensor",
+    "parameter-server": "a parameter server",
+}
+
+
+def reached(facts: Facts, following: Callable[[Facts], str] | None = None) -> Finding | None:
+    """How far and how fast a run trained; None for a run that trained nothing. `following` says what to do next, where
+    a workload knows better than this module."""
+    metrics = facts.metrics
+    if not has_trained(facts) or not metrics["updates"]:
+        return None
+    accuracy, seconds, speed = (
+        metrics.get("held_out_accuracy"),
+        (metrics.get("seconds") or {}).get("train"),
+        metrics.get("images_per_second"),
+    )
+    came = f"to {100 * accuracy:.1f} %" if number(accuracy) else words.count(metrics["updates"], "update")
+    before = (metrics.get("seconds") or {}).get("earlier")
+    took = f" in {words.seconds(seconds)}" if number(seconds) else ""
+    took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""
+    fast = f" at {words.thousands(speed)} images/s" if number(speed) else ""
+    why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
+    return Finding(
+        f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), (following or _following)(facts), of_times=True
+    )
+
+
+def remarks(facts: Facts) -> list[str]:
+    """Other facts: the earlier run that it went on from, and replacements for requested settings."""
+    metrics, params = facts.metrics, facts.run.params
+    lines = []
+    if resumed := metrics.get("resumed"):
+        source = str(params.get("resume") or "")
+        whose = f"run {source}'s checkpoint" if source.isdigit() else "a checkpoint"
+        lines.append(
+            f"It went on from {whose}, with {words.count(resumed['epoch'], 'epoch')} and "
+            f"{words.count(resumed['update'], 'update')} done."
+        )
+        if differs := resumed.get("differs"):
+            lines.append(f"It went on with {_other(differs)} than before, so it isn't the run that it would have been.")
+    why = metrics.get("exchange_why")
+    if params.get("exchange") == "auto" and metrics.get("exchange") == "mpi" and why:
+        lines.append(f"Gradients went over {why}.")
+    if params.get("data") == "auto" and "digits" in str(metrics.get("data")):
+        lines.append(f"It trained on {metrics['data']}, because MNIST is not here.")
+    if params.get("checkpoint") == "off":
+        lines.append("It keeps no checkpoint to go on from.")
+    return lines
+
+
+# Settings as they are spoken of; what isn't here is called by its name.
+SETTINGS = {
+    "rate": "learning rate",
+    "scale": "scaling of the rate",
+    "warmup": "warm-up",
+    "shard": "sharding",
+    "divide": "division of the steps",
+}
+
+
+def _other(differs: Sequence[str]) -> str:
+    """Differences from the run that wrote the checkpoint, such as another seed, batch or data."""
+    numbers = [name for name in ("ranks", "images") if name in differs]
+    settings = [SETTINGS.get(name, name) for name in differs if name not in (*numbers, "digest")]
+    settings += [f"number of {words.listed(numbers)}"] if numbers else []
+    parts = [f"another {words.listed(settings)}"] if settings else []
+    return ", and ".join([*parts, "other data"] if "digest" in differs else parts)
+
+
+def _exchanged(facts: Facts) -> str:
+    metrics = facts.metrics
+    epochs = metrics.get("epochs")
+    length = f"{words.count(epochs, 'epoch')}, {words.count(metrics['updates'], 'update')}" if epochs else ""
+    if isinstance(metrics.get("iterations"), int):
+        length = words.count(metrics["iterations"], "iteration")
+    way = NAMES.get(metrics["exchange"], metrics["exchange"])
+    over = f"{facts.ranks} ranks over {way}" if facts.ranks > 1 else "one rank"
+    return f"{words.capital(length or 'training')} on {over}."
+
+
+def _labels(facts: Facts) -> str:
+    """How many of the images had labels, where not all have."""
+    labelled, others = (facts.metrics.get(name) for name in ("labelled_images", "unlabelled_images"))
+    if not isinstance(labelled, int) or not isinstance(others, int):
+        return ""
+    if not others:
+        return f"The classifier learned from {words.count(labelled, 'labelled image')} alone."
+    return f"{words.capital(words.count(labelled, 'image'))} had a label, {words.thousands(others)} had none."
+
+
+def _target(facts: Facts) -> str:
+    metrics = facts.metrics
+    target, seconds = metrics.get("target"), metrics.get("time_to_target")
+    if not number(target):
+        return ""
+    aim = f"{100 * target:.3g} %"
+    if not number(seconds):
+        return f"It didn't come to the target of {aim}."
+    return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_after(metrics)})."
+
+
+def _after(metrics: Mapping[str, Any]) -> str:
+    if isinstance(iterations := metrics.get("iterations_to_target"), int):
+        return words.count(iterations, "iteration")
+    epochs = metrics.get("epochs_to_target")
+    return words.count(epochs, "epoch") if isinstance(epochs, int) and epochs else "within the first epoch"
+
+
+def _following(facts: Facts) -> str:
+    params = facts.run.params
+    epochs = params.get("epochs")
+    if missed(facts) and isinstance(epochs, int):
+        twice, word = (2 * params["steps"], "steps") if _cut_short(facts) else (2 * epochs, "epochs")
+        return f"Train for longer (--{word} {twice}), and see whether it comes to its target."
+    if facts.ranks == 1:
+        return BASELINE
+    return (
+        f"{against_one(facts)} Or switch off a step of the recipe, such as the broadcast (--broadcast no), and see "
+        "what breaks."
+    )
+
+
+def missed(facts: Facts) -> bool:
+    """Whether the run had a target that it didn't reach."""
+    return number(facts.metrics.get("target")) and facts.metrics.get("time_to_target") is None
+
+
+def against_one(facts: Facts) -> str:
+    """The question how much the ranks gained."""
+    return f"Compare with {words.ranks(1)}: how close to {facts.ranks} times as fast is it?"
+
+
+def _cut_short(facts: Facts) -> bool:
+    """Whether it was `--steps` that ended the run, before all of its epochs were done."""
+    metrics, params = facts.metrics, facts.run.params
+    steps, epochs = params.get("steps"), metrics.get("epochs")
+    if not isinstance(steps, int) or not isinstance(epochs, int):
+        return False
+    updates: int = metrics["updates"] - ((metrics.get("resumed") or {}).get("update") or 0)
+    return bool(epochs < params["epochs"]) and updates >= steps
+
+
+MUCH = 0.25  # share of training and evaluation from which it is worth a word
+
+
+def evaluating(facts: Facts) -> Finding | None:
+    """Evaluation that takes a good part of the time, of runs that can choose how often and by whom."""
+    metrics, params = facts.metrics, facts.run.params
+    every, evaluations = params.get("evaluate_every"), metrics.get("evaluations")
+    if not isinstance(every, int) or not isinstance(evaluations, int) or not evaluations:
+        return None
+    share = evaluation_share(facts.run)
+    if share is None or share < MUCH:
+        return None
+    alone = params.get("evaluate_by") == "rank0" and facts.ranks > 1
+    by_images = params.get("evaluate_unit") == "images" and facts.ranks > 1
+    often = f"{words.count(evaluations, 'evaluation')} in {words.count(metrics.get('updates', 0), 'iteration')}"
+    why = f"There {'was' if evaluations == 1 else 'were'} {often}"
+    why += f", as they go by the images that all {facts.ranks} ranks read" if by_images else ""
+    why += f"; rank 0 made them alone{_waited(metrics.get('evaluate_wait'))}." if alone else "."
+    if alone:
+        following = "Let all ranks share the held-out images (--evaluate-by all)"
+        following += (
+            " and count iterations (--evaluate-unit iterations), and compare." if by_images else ", and compare."
+        )
+    elif by_images:
+        following = "Evaluate after iterations, however many ranks there are (--evaluate-unit iterations), and compare."
+    elif evaluations > 1:
+        following = f"Evaluate less often (--evaluate-every {2 * every}), and compare."
+    else:
+        following = f"Train for longer, or evaluate fewer images{_fewer(metrics.get('held_out_images'))}, and compare."
+    return Finding(f"Evaluation takes {words.percent(share)} of the time.", why, following)
+
+
+def _fewer(images: Any) -> str:
+    """The setting that takes half as many."""
+    return f" (--evaluate-images {images // 2})" if isinstance(images, int) and images > 1 else ""
+
+
+def _waited(waited: Any) -> str:
+    """How long the other ranks have waited for it, on average."""
+    if not isinstance(waited, Sequence) or len(waited) < 2:
+        return ""
+    return f", for which the others waited {words.seconds(sum(waited[1:]) / (len(waited) - 1))}"

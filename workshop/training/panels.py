@@ -1,0 +1,196 @@
+"""A training run's cards beside its curves: conditions, speed, waiting, and wrongly classified images."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workshop.core import words as say
+from workshop.core.words import size
+from workshop.extension import Panel
+from workshop.report.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
+from workshop.report.figures.curves import number
+from workshop.report.figures.shares import shares
+from workshop.report.machine_picture import rank_cell
+from workshop.report.snapshot import Snapshot
+from workshop.training.throughput import rank_throughput
+from workshop.training.time_use import evaluation_share
+from workshop.training.time_use import spent as time_spent
+from workshop.training.timeline import timeline as drawn
+from workshop.training.waits import waiting_sentence
+
+TIMELINE = "timeline.json"
+MISCLASSIFIED = "misclassified.json"
+SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
+ADD_UP = (
+    "The ranks' figures add up to more than that of all ranks. A rank's figure counts the time of its steps only; the "
+    "figure of all ranks counts the time between steps, too."
+)
+
+
+def conditions(snapshot: Snapshot) -> list[Card]:
+    """The training data and the exchange of gradients, with the meaning of `auto` in this run."""
+    metrics, lines = snapshot.run.metrics, []
+    if data := snapshot.metric("data", str):
+        held_out = snapshot.metric("held_out_images", int)
+        rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
+        lines.append(line(f"{data}{rest}.", "Data"))
+    if exchange := snapshot.metric("exchange", str):
+        why = metrics.get("exchange_why")
+        fell_back = snapshot.run.params.get("exchange") == "auto" and exchange != "horovod" and snapshot.ranks > 1
+        because = "" if not why else f", {why.removeprefix('mpi ')}" if str(why).startswith("mpi ") else f": {why}"
+        lines.append(line(f"{exchange}{because}", "Exchange", "note" if fell_back else ""))
+    resumed = snapshot.metric("resumed", Mapping)
+    if resumed and {"epoch", "update"} <= resumed.keys():
+        lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
+    return [Card("conditions", "", (words(*lines),))] if lines else []
+
+
+def throughput(snapshot: Snapshot) -> list[Card]:
+    """Images a second over all ranks, a bar for each rank, and the other metrics of each rank."""
+    mean = snapshot.metric("images_per_second", int | float)
+    if mean is None:
+        return []
+    values = [{"label": "all ranks", "value": f"{number(mean)} images/s"}]
+    for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
+        value = snapshot.metric(f"images_per_second_{name}", int | float)
+        if value is not None:
+            values.append({"label": label, "value": sign + number(value)})
+    steps = snapshot.metric("measured_steps", int)
+    if steps is not None:
+        values.append({"label": "measured over", "value": say.count(steps, "step")})
+    parts = [tiles(values), figure(rank_throughput(snapshot.run.metrics))]
+    each = snapshot.metric("images_per_second_ranks", list) or []
+    if sum(each) > (1 + SAME) * mean:
+        parts.append(words(line(ADD_UP, tone="about")))
+    return [Card("throughput", "Throughput", (*parts, *_by_rank(snapshot)))]
+
+
+# Lists of metrics that have a value for each rank: heading, and how a value reads.
+_COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
+    "shards": ("Images", say.thousands),
+    "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
+    "last": ("Came last", lambda value: say.count(value, "time")),
+    "late_by": ("then late by", say.seconds),
+    "memory": ("Memory", size),
+}
+
+
+def _by_rank(snapshot: Snapshot) -> list[Part]:
+    ranks = snapshot.ranks
+    alone = ranks == 1 or snapshot.metric("exchange", str) == "none"  # nobody comes last
+    columns: list[tuple[str, list[str]]] = [
+        (heading, [word(value) for value in values_of_ranks])
+        for name, (heading, word) in _COLUMNS.items()
+        if (values_of_ranks := snapshot.metric(name, list))
+        and len(values_of_ranks) == ranks
+        and not (alone and name in ("last", "late_by"))
+    ]
+    if weights := snapshot.metric("weights", list):
+        columns.append(("Weights", _letters(weights)))
+    if not columns:
+        return []
+    rows: list[list[str | Mapping[str, Any]]] = [
+        [rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)
+    ]
+    return [table(["Rank", *(heading for heading, _ in columns)], rows)]
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "–"
+
+
+def _letters(hashes: Sequence[str]) -> list[str]:
+    """Equal weights have the same letter, which is more to the point than their hashes."""
+    distinct = list(dict.fromkeys(hashes))
+    if len(distinct) == 1:
+        return ["the same"] * len(hashes)
+    return [f"set {distinct.index(each) + 1}" for each in hashes]
+
+
+def spent(snapshot: Snapshot) -> list[Card]:
+    """On what the whole run spent its time, once it is over."""
+    parts = time_spent(snapshot.run) if snapshot.run.ended else {}
+    if not parts:
+        return []
+    notes = []
+    if share := evaluation_share(snapshot.run):
+        sentence = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
+        notes.append(words(line(sentence, tone="about")))
+    return [Card("spent", "What the time went into", (*notes, figure(shares(parts))), half=True)]
+
+
+def timeline(snapshot: Snapshot) -> list[Card]:
+    """Which ranks waited for which, in a sentence and in a picture of all ranks, with a link for Perfetto."""
+    if TIMELINE not in snapshot.artifacts:
+        return []
+    trace = json.loads(snapshot.read(TIMELINE))
+    sentence = waiting_sentence(snapshot.run)
+    how = "and look closer: on ui.perfetto.dev, choose “Open trace file”."
+    parts = [
+        *([words(line(sentence))] if sentence else []),
+        figure(drawn(trace)),
+        links(link(snapshot.url(TIMELINE, download=True), "Download for Perfetto", how)),
+    ]
+    return [Card("timeline", "Who waited for whom", tuple(parts))]
+
+
+def misclassified(snapshot: Snapshot) -> list[Card]:
+    """Held-out images that the network reads as something else."""
+    if MISCLASSIFIED not in snapshot.artifacts:
+        return []
+    images: list[Mapping[str, Any]] = json.loads(snapshot.read(MISCLASSIFIED))
+    count, total = snapshot.metric("misclassified", int), snapshot.metric("held_out_images", int)
+    lines = []
+    if count == 0:
+        lines.append(line("No held-out image was misread."))
+    elif count is not None and total is not None:
+        more = f"; these are {len(images)} of them" if count > len(images) > 0 else ""
+        lines.append(line(f"{say.thousands(count)} of {say.thousands(total)} held-out images were misread{more}."))
+    pictures_shown = [picture(f"data:image/png;base64,{image['png']}", _reading(image)) for image in images]
+    parts = [*([words(*lines)] if lines else []), *([pictures(pictures_shown, small=True)] if pictures_shown else [])]
+    return [Card("misclassified", "Misread digits", tuple(parts))]
+
+
+def _reading(image: Mapping[str, Any]) -> str:
+    return f"{image['label']}, read as {image['predicted']} ({say.percent(image['probability'])})"
+
+
+def _metrics(snapshot: Snapshot) -> Any:
+    return snapshot.run.metrics
+
+
+PANELS = (
+    Panel(
+        "conditions",
+        conditions,
+        _metrics,
+        comparison=conditions,
+        metrics=("data", "held_out_images", "exchange", "exchange_why", "resumed", "threads_seconds"),
+    ),
+    Panel("spent", spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
+    Panel(
+        "throughput",
+        throughput,
+        _metrics,
+        "time",
+        comparison=throughput,
+        metrics=(
+            "images_per_second",
+            "images_per_second_deviation",
+            "images_per_second_jitter",
+            "measured_steps",
+        ),
+    ),
+    Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
+    Panel(
+        "misclassified",
+        misclassified,
+        lambda snapshot: snapshot.version(MISCLASSIFIED),
+        "time",
+        metrics=("misclassified",),
+    ),
+)

@@ -1,0 +1,176 @@
+"""Which ranks waited for which, from the metrics of a training run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal
+
+from workshop.core import words
+from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
+from workshop.store.records import RunRecord
+
+HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
+MOSTLY = 0.7  # share of the lateness that those have together who are named for it
+FEW = 4  # up to so many ranks, the sentence names each
+
+
+Cause = Literal["shares", "fewer", "host", "server", "input", "unknown"]
+LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, and how late it then was
+
+
+@dataclass(frozen=True)
+class WaitingTime:
+    """Seconds are means over the measured steps; lists are in rank order.
+
+    An exchange ends when the last rank arrives. Its delay after the rank before it is what it costs all others; `late`
+    are the fewest ranks that have most of these costs together. It is empty where nobody waited to speak of (`hardly`),
+    and where all ranks were late in turns.
+    """
+
+    step: float  # seconds that a step takes
+    waited: tuple[float, ...]  # seconds of each rank in a step
+    last: tuple[int, ...]  # steps in which each rank came last
+    late: tuple[int, ...]
+    kind: Cause
+    cause: str  # "shares core 0 with rank 0"; "" where none can be seen
+    places: str  # "core 1": where the late ones run; "" where that isn't known
+
+    @property
+    def share(self) -> float:
+        """Of the ranks' time."""
+        return fmean(self.waited) / self.step if self.step > 0 else 0.0
+
+    @property
+    def hardly(self) -> bool:
+        return self.share < HARDLY
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        return tuple(rank for rank in range(len(self.waited)) if rank not in self.late)
+
+
+def waiting(run: RunRecord) -> WaitingTime | None:
+    """Which ranks waited for which. None where the run has no such metrics, has one rank, or exchanges nothing."""
+    metrics, steps = run.metrics, run.metrics.get("measured_steps")
+    phases = metrics.get("phases")
+    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1 or metrics.get("exchange") == "none":
+        return None
+    values = [*(phases.get(name) for name in ("input", "compute", "communicate", "wait")), *map(metrics.get, LATE)]
+    everything = [part for part in values if isinstance(part, Sequence)]
+    if len(everything) < len(values):
+        return None
+    *parts, last, late_by = everything
+    ranks = len(last)
+    if ranks < 2 or any(len(part) != ranks or not all(map(math.isfinite, part)) for part in everything):
+        return None
+    step = sum(sum(part) for part in parts) / ranks / steps
+    waited = tuple(seconds / steps for seconds in parts[-1])
+    costs = [count * late for count, late in zip(last, late_by, strict=True)]
+    hardly = WaitingTime(step, waited, tuple(last), (), "unknown", "", "")
+    if hardly.hardly:
+        return hardly
+    late = _late(costs, waited)
+    unknown: tuple[Cause, str] = ("unknown", "")
+    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited)) if late else unknown
+    reports = [report for report in (run.rank_map or {}).get("ranks") or [] if report["rank"] in late]
+    cores = {core for report in reports for core in report["cores"]}
+    places = words.numbered("core", sorted(cores)) if cores else ""
+    return WaitingTime(step, waited, tuple(last), late, kind, cause, places)
+
+
+def waiting_sentence(run: RunRecord) -> str | None:
+    """One sentence on who waited for whom, e.g. "Ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0
+    with rank 0."; None where the run doesn't tell."""
+    waits = waiting(run)
+    return sentence(waits) if waits is not None else None
+
+
+def sentence(waits: WaitingTime) -> str:
+    """A sentence on a run's waiting time."""
+    step = words.seconds(waits.step)
+    if waits.hardly:
+        return f"The ranks hardly waited for each other: {words.seconds(fmean(waits.waited))} of a step of {step}."
+    steps = sum(waits.last)
+    if not waits.late:
+        who = [f"rank {rank} came last in {count}" for rank, count in enumerate(waits.last)]
+        most = f"no rank came last in more than {max(waits.last)}"
+        return (
+            f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW else most} of {steps} steps, "
+            f"and on average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}."
+        )
+    times = [waits.waited[rank] for rank in waits.others]
+    low, high = words.seconds(min(times)), words.seconds(max(times))
+    spent = words.seconds(fmean(times)) if max(times) <= 1.25 * min(times) else f"{low} to {high}"
+    start = (
+        f"{words.capital(words.numbered('rank', waits.others))} waited {low if low == high else spent} a step "
+        f"for {words.numbered('rank', waits.late)}"
+    )
+    if waits.cause:
+        return f"{start}, which {waits.cause}."
+    came = sum(waits.last[rank] for rank in waits.late)
+    look = f", so see what else works on {waits.places}" if waits.places else ""
+    return f"{start}, last in {came} of {steps} steps; nothing in where the ranks run explains it{look}."
+
+
+def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
+    """The fewest ranks that have most of the costs; nobody where several such ranks wait much themselves."""
+    total = sum(costs)
+    order = sorted(range(len(costs)), key=lambda rank: -costs[rank])
+    for count in range(1, len(costs)):
+        late = order[:count]
+        if sum(costs[rank] for rank in late) >= MOSTLY * total > 0:
+            others = fmean(waited[rank] for rank in order[count:])
+            if count > 1 and others < 2 * fmean(waited[rank] for rank in late):
+                return ()
+            return tuple(sorted(late))
+    return ()
+
+
+def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Cause, str]:
+    """Why these ranks are late, as far as their places and their phases show it."""
+    reports = {report["rank"]: report for report in (run.rank_map or {}).get("ranks") or []}
+    plural = len(late) > 1
+    for crowd in oversubscription(run.rank_map, run.machine, threads_of(run)):
+        if set(late) <= set(crowd.ranks):
+            return "shares", _sharing(crowd, late, _cores(run, crowd))
+    if all(rank in reports for rank in range(len(inputs))):
+        late_hosts = {reports[rank]["host"] for rank in late}
+        other_hosts = {reports[rank]["host"] for rank in reports if rank not in late}
+        for key, word in (("cores", "core"), ("units", "hardware thread")):
+            most = max(len(reports[rank][key]) for rank in late)
+            least = min(len(report[key]) for rank, report in reports.items() if rank not in late)
+            if 0 < most < least:
+                each = " each" if plural else ""
+                have = f"{'have' if plural else 'has'} {words.count(most, word)}{each}"
+                return "fewer", f"{have} where the others have {least}"
+        if len(late_hosts) == 1 and not late_hosts & other_hosts:
+            return "host", f"{'are' if plural else 'is'} on another host, {late_hosts.pop()}"
+    if run.metrics.get("exchange") == "parameter-server" and late == (0,):
+        return "server", "collects all gradients and sends the weights to everybody"
+    read = fmean(inputs[rank] for rank in late)
+    others = fmean(seconds for rank, seconds in enumerate(inputs) if rank not in late)
+    if read - others > waited / 2:
+        each = f"{'take' if plural else 'takes'} {words.seconds(read)} to read the input of a step"
+        return "input", f"{each} where the others take {words.seconds(others)}"
+    return "unknown", ""
+
+
+def _cores(run: RunRecord, crowd: Oversubscription) -> list[int]:
+    """The cores in which a crowd's units lie; the units' own numbers where the machine isn't known."""
+    rows = (run.machine or {}).get("units") or []
+    core_of = {row["unit"]: row["core"] for row in rows} if (run.machine or {}).get("host") == crowd.host else {}
+    return sorted({core_of.get(unit, unit) for unit in crowd.units})
+
+
+def _sharing(crowd: Oversubscription, late: tuple[int, ...], cores: list[int]) -> str:
+    where = words.numbered("core", cores)
+    others = [rank for rank in crowd.ranks if rank not in late]
+    verb = "share" if len(late) > 1 else "shares"
+    if others:
+        return f"{verb} {where} with {words.numbered('rank', others)}"
+    if len(late) > 1:
+        return f"{verb} {where}"
+    return f"runs {crowd.threads} threads on {where}"
