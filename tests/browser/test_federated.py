@@ -40,7 +40,7 @@ def guess(page: Page, behind: str, above: str) -> None:
         field.fill(value)
         field.press("Tab")
     page.get_by_role("button", name="Keep my guess").click()
-    expect(page.get_by_text("You guessed", exact=False).first).to_be_visible()
+    expect(page.get_by_text(f"Your guess so far: {behind} points and {above} points")).to_be_visible()
 
 
 @pytest.mark.exhaustive
