@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from workshop.pages import frame, links
+from workshop.pages import frame, learner_home, links
 from workshop.report.sentences import state_words
 from workshop.store.records import SessionRecord
 
@@ -24,15 +24,18 @@ RECENT = 5  # runs that are listed
 
 
 def page() -> None:
-    frame.heading("Distributed Training Workshop")
+    identity = frame.heading("Distributed Training Workshop")
     session = frame.choose_session()
     main, side = st.columns([3, 2], gap="large")
     with main:
+        if identity.role == "learner" and not frame.recorded():
+            learner_home.show(identity)
         st.subheader("Predict, run, see, explain", anchor=False)
         st.markdown(WORDS)
         with st.container(horizontal=True):
             label = "See a run" if frame.recorded() else "Set up a run"
-            if st.button(label, type="primary", icon=":material/play_circle:"):
+            kind = "primary" if identity.role == "instructor" or frame.recorded() else "secondary"  # one on a page
+            if st.button(label, type=kind, icon=":material/play_circle:"):
                 links.go("run")
             if st.button("See the ranks", icon=":material/memory:"):
                 links.go("session")

@@ -23,7 +23,8 @@ from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
 BROKEN = navigation.broken  # as it is; `open_page` has it raise
-OURS = ["welcome", "session", "placement", "run", "studies", "tuning", "federated", "quizzes", "progress", "history"]
+OURS = ["welcome", "labs", "session", "placement", "run", "studies", "tuning", "federated", "quizzes", "history"]
+INSTRUCTORS = [*OURS[:-1], "progress", "history"]
 
 
 @pytest.fixture
@@ -75,14 +76,15 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
     declared = page.session_state[links.DECLARED]
     assert [one.url_path for one in declared.values()] == ["", *OURS[1:]], "the first page is at the root"
     assert [one.title for one in declared.values()] == [
-        *("Welcome", "Session", "Placement", "Run", "Studies", "Tuning", "Federated", "Quizzes", "Class", "History")
+        *("Welcome", "Labs", "Session", "Placement", "Run", "Studies", "Tuning", "Federated", "Quizzes", "History")
     ]
     assert declared["placement"].icon == ":material/grid_view:"
+    assert names(open_page("welcome", "instructor")) == INSTRUCTORS
 
 
 def test_our_own_pages_come_through_the_contract() -> None:
     own = {page.name: page.function for page in pages.EXTENSION.pages}
-    assert own.keys() < set(OURS)
+    assert own.keys() < set(INSTRUCTORS)
     assert {page.name: page.function for page in registry.pages() if page.name in own} == own
     views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}
     assert set(own.values()) == {f"views.{view}:page" for view in views}, "each view is a page"
@@ -92,7 +94,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:7], "hello", *OURS[7:]]
+    assert names(page) == [*OURS[:8], "hello", *OURS[8:]]
     (link,) = page.get("page_link")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 

@@ -86,6 +86,7 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
     enter(page, shown)
     for path, there in (
         ("/", "Predict, run, see, explain"),
+        ("/labs", "Distributed k-means"),
         ("/session", "Recorded: this is how it was left."),
         ("/placement", "Where the ranks would run"),
         ("/run", "Watch one of the latest"),

@@ -29,13 +29,16 @@ from workshop.extension import Extension, Page
 
 _BUILT_IN = (
     ("welcome", "Welcome", "home", 100),
+    ("labs", "Labs", "menu_book", 120),
     ("session", "Session", "memory", 150),
     ("run", "Run", "play_circle", 250),
     ("studies", "Studies", "ssid_chart", 300),
     ("quizzes", "Quizzes", "quiz", 600),
-    ("progress", "Class", "groups", 700),
     ("history", "History", "history", 800),
 )
 EXTENSION = Extension(
-    pages=[Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _BUILT_IN]
+    pages=[
+        *(Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _BUILT_IN),
+        Page("progress", "Class", "groups", "views.progress:page", order=700, roles=("instructor",)),
+    ]
 )

@@ -22,10 +22,10 @@ def link(page: str, label: str, icon: str | None = None, query: Mapping[str, str
         st.markdown(label)
 
 
-def go(page: str) -> None:
+def go(page: str, query: Mapping[str, str] | None = None) -> None:
     """Leave this page for another one, where the visitor has that."""
     if (declared := _declared().get(page)) is not None:
-        st.switch_page(declared)
+        st.switch_page(declared, query_params=query)
 
 
 def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:

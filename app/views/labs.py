@@ -1,0 +1,59 @@
+"""Labs: the course in its order, and one lab to read and to do in the browser. `?lab=kmeans&part=3` is a link to a
+section."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from workshop.core import words
+from workshop.course import catalogue
+from workshop.course.description import LabDescription
+from workshop.course.progress import LabStanding
+from workshop.pages import blocks, frame, lab_reader, learner_home, links
+from workshop.store.records import Identity
+
+ABREAST = 2  # cards
+WORDS = (
+    "Each lab is a notebook in JupyterLab. You can also read it here, note your predictions, start its runs and answer "
+    "its quiz. The exercises in which you write code are checked in the notebook."
+)
+
+
+def page() -> None:
+    name, labs = st.query_params.get("lab"), dict(_by_name())
+    if name in labs:
+        _lab(*labs[name])
+        return
+    identity = frame.heading("Labs", WORDS)
+    if name is not None:
+        st.warning(f"There is no lab {frame.plain(name[:40])}; here are the labs of the course.")
+    if not labs:
+        st.info("No lab is installed.", icon=":material/info:")
+    progress_by_lab = {lab_progress.lab.name: lab_progress for lab_progress in learner_home.labs_of(identity)}
+    for column, (folder, lab) in blocks.abreast(list(labs.values()), ABREAST):
+        with column, st.container(border=True, key=f"lab-{folder.name}"):
+            _card(folder, lab, progress_by_lab.get(folder.name))
+
+
+def _by_name() -> list[tuple[str, tuple[Path, LabDescription]]]:
+    return [(folder.name, (folder, lab)) for folder, lab in catalogue.readable()]
+
+
+def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -> None:
+    st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
+    st.caption(f"About {lab.minutes} minutes · {words.count(len(lab.exercises), 'exercise')}")
+    st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
+    if lab_progress is not None and lab_progress.begun:
+        st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        label = "Go on" if lab_progress is not None and lab_progress.begun else "Read and do it here"
+        links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
+        st.link_button("Quiz", f"/quiz/alone/{lab.deck}", icon=":material/quiz:")
+
+
+def _lab(folder: Path, lab: LabDescription) -> None:
+    identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
+    links.link("labs", "All labs", ":material/arrow_back:")
+    if identity.role == "learner" and not frame.recorded():
+        frame.store().keep_opened(identity.nickname, folder.name)
+    lab_reader.show(folder, lab, identity)

@@ -1,0 +1,64 @@
+"""Labs in the browser, and a learner's home: what to do next, what was done, what was predicted."""
+
+from __future__ import annotations
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import Open
+from tests.app.test_pages import labels, words
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+
+def press(page: AppTest, label: str, number: int = 0) -> AppTest:
+    page = [button for button in page.button if button.label == label][number].click().run()
+    assert not page.exception
+    return page
+
+
+def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
+    page = open_page("labs")
+    assert "1. Distributed k-means" in words(page).replace("\\", "") and "About 45 minutes" in words(page)
+    assert "There is no lab nowhere" in words(open_page("labs", lab="nowhere")).replace("\\", "")
+    page = open_page("labs", lab="kmeans")
+    assert "Lab 1: Distributed k-means" in words(page)
+    assert [row.lab for row in store.progress("Learner")] == ["kmeans"], "it counts as begun"
+    page = press(page, "Next section")
+    assert page.query_params["part"] in ("2", ["2"]) and "At the end you have written" in words(page)
+    page.selectbox[0].select("8. Exercise 1").run()
+    assert "You write this code in the notebook" in words(page) and "divmod" not in page.code[0].value
+
+
+@pytest.mark.parametrize("part", ["0", "999", "x", "-1", "1" * 9])
+def test_an_address_with_a_part_that_there_is_not(open_page: Open, part: str) -> None:
+    assert open_page("labs", lab="kmeans", part=part).selectbox[0].options[0] == "1. About this lab"
+
+
+def test_a_guess_and_runs_without_a_notebook(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("labs", lab="kmeans", part="4")
+    page.number_input[0].set_value(1.8).run()
+    assert [row.value for row in store.progress("Learner", "kmeans") if row.kind == "prediction"] == [{"guess": 1.8}]
+    assert open_page("labs", lab="kmeans", part="4").number_input[0].value == 1.8
+
+    page = open_page("labs", lab="kmeans", part="5")
+    page = press(page, "Run this")
+    page = press(page, "Run this", 1)
+    two, alone = store.runs(submitted_by="Learner")
+    assert (alone.placement["ranks"], two.placement["ranks"]) == (1, 2) and two.params["clusters"] == 16
+    assert "Compare the two" in str([link.proto.label for link in page.get("page_link")])
+
+
+def test_nothing_can_be_run_without_a_session(open_page: Open, store: Store) -> None:
+    page = open_page("labs", lab="kmeans", part="5")
+    assert all(button.disabled for button in page.button if button.label == "Run this")
+
+
+def test_a_learner_sees_the_next_step(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("welcome")
+    assert "Begin with lab 0, First contact" in words(page).replace("\\", "") and "Open the lab" in labels(page)
+    store.keep_prediction("Learner", "kmeans", "two-ranks", guess=1.8)
+    page = open_page("welcome")
+    assert "You are in lab 1, Distributed k-means" in words(page).replace("\\", "")
+    assert "two-ranks" in words(page) and "1.8" in words(page)
+    assert "Your next step" not in words(open_page("welcome", "instructor"))

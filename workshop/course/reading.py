@@ -1,0 +1,174 @@
+"""A lab as a text to be read in a browser: its parts, its predictions, and its runs, which somebody without a notebook
+can start there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workshop.core import words
+from workshop.course import source
+from workshop.course.source import SourceCell
+
+_HEADING = re.compile(r"^## +(.*?) *$", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]+)\]\((labs/[^)\s]+)\)")
+Names = Mapping[str, Any]  # variables of the notebook that hold plain values
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """A run of a lab: `settings` are params of the workload and fields of the placement."""
+
+    workload: str
+    settings: Mapping[str, Any]
+
+    @property
+    def words(self) -> str:
+        """The settings on one line."""
+        return ", ".join(_setting(name, value) for name, value in self.settings.items())
+
+
+def _setting(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} = {item}" for key, item in value.items())
+    if isinstance(value, bool):
+        return f"{name.replace('_', ' ')} {'on' if value else 'off'}"
+    if name in ("ranks", "threads"):
+        return words.count(value, name.removesuffix("s"))
+    return f"{name.replace('_', ' ')} {value}"
+
+
+@dataclass(frozen=True)
+class LabCell:
+    """A cell: a text, or code with the predictions that it asks for and the runs that it starts."""
+
+    text: str
+    is_code: bool = False
+    is_exercise: bool = False
+    predictions: tuple[str, ...] = ()
+    runs: tuple[LabRun, ...] = ()
+    quiz: bool = False  # whether the code shows the lab's quiz
+
+
+@dataclass(frozen=True)
+class LabSection:
+    """The cells below a heading, and the files to which they link, as paths `labs/LAB/FILE`."""
+
+    title: str
+    cells: tuple[LabCell, ...]
+    links: tuple[str, ...] = ()
+
+    @property
+    def predictions(self) -> tuple[str, ...]:
+        return tuple(name for cell in self.cells for name in cell.predictions)
+
+
+def read(folder: Path) -> tuple[LabSection, ...]:
+    """Return the sections of a lab in a folder, titles numbered. Raises BadInput where the lab can't be read."""
+    sections: list[tuple[str, list[LabCell], list[str]]] = [("About this lab", [], [])]
+    names: dict[str, Any] = {}
+    for cell in source.read(folder / source.FILE):
+        if cell.kind == "code":
+            sections[-1][1].append(_code(cell, names))
+            continue
+        pieces = _HEADING.split(cell.text)  # text, then a heading and its text, again and again
+        for heading, text in zip(["", *pieces[1::2]], pieces[::2], strict=True):
+            if heading:
+                sections.append((heading, [], []))
+            _, cells, links = sections[-1]
+            links += [link for _, link in _LINK.findall(text)]
+            if text.strip():
+                cells.append(LabCell(_LINK.sub(r"**\1**", re.sub(r"^# .*", "", text)).strip()))
+    return tuple(
+        LabSection(f"{number}. {title}", tuple(cells), tuple(dict.fromkeys(links)))
+        for number, (title, cells, links) in enumerate(sections, 1)
+    )
+
+
+def _code(cell: SourceCell, names: dict[str, Any]) -> LabCell:
+    """A cell of code; its plain variables are added to `names`. Code with magics, which is no Python, is only shown."""
+    try:
+        tree = ast.parse(cell.unsolved)
+    except SyntaxError:
+        return LabCell(cell.unsolved, is_code=True, is_exercise=cell.is_exercise)
+    predictions, runs, quiz = [], [], False
+    for call, call_names in _calls(tree, names):
+        match ast.unparse(call.func):
+            case "lab.predict" if call.args and isinstance(call.args[0], ast.Constant):
+                predictions.append(str(call.args[0].value))
+            case "session.run":
+                try:
+                    runs.append(_run(call, call_names))
+                except LookupError:
+                    continue  # its settings are known only when the notebook runs
+            case "session.quiz":
+                quiz = True
+    unique_runs = tuple(run for place, run in enumerate(runs) if run not in runs[:place])
+    return LabCell(cell.unsolved, True, cell.is_exercise, tuple(predictions), unique_runs, quiz)
+
+
+def _calls(node: ast.AST, names: dict[str, Any]) -> Iterator[tuple[ast.Call, Names]]:
+    """All calls within a node, in their order, each with the plain variables that are known there. A loop over plain
+    values repeats its calls for each of them."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield from _calls(value, names)
+            try:
+                names[name] = _value(value, names)
+            except LookupError:
+                names.pop(name, None)
+        case ast.For(target=ast.Name(id=name), iter=values, body=body):
+            for item in _items(values, names):
+                inner = {**names, **item(name)}
+                for statement in body:
+                    yield from _calls(statement, inner)
+        case ast.DictComp(generators=[ast.comprehension(target=ast.Name(id=name), iter=values)], value=value):
+            for item in _items(values, names):
+                yield from _calls(value, {**names, **item(name)})
+        case _:
+            if isinstance(node, ast.Call):
+                yield node, names
+            for child in ast.iter_child_nodes(node):
+                yield from _calls(child, names)
+
+
+def _items(values: ast.expr, names: Names) -> list[Any]:
+    """For each value of a loop, a function that gives the loop's variable this value; where the values are not plain,
+    one function that gives it none."""
+    try:
+        return [lambda name, value=value: {name: value} for value in _value(values, names)]
+    except (LookupError, TypeError):
+        return [lambda name: {}]
+
+
+def _run(call: ast.Call, names: Names) -> LabRun:
+    """The run that a call starts. Raises LookupError where its settings are not plain values."""
+    settings: dict[str, Any] = {}
+    for keyword in call.keywords:
+        value = _value(keyword.value, names)
+        settings |= value if keyword.arg is None else {keyword.arg: value}
+    return LabRun(str(_value(call.args[0], names)), settings)
+
+
+def _value(node: ast.expr, names: Names) -> Any:
+    """The value of an expression of literals and known variables. Raises LookupError for any other expression."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.Name(id=name):
+            return names[name]
+        case ast.List(elts=items) | ast.Tuple(elts=items):
+            return [_value(item, names) for item in items]
+        case ast.Dict(keys=keys, values=values):
+            merged: dict[Any, Any] = {}
+            for key, value in zip(keys, values, strict=True):
+                merged |= _value(value, names) if key is None else {_value(key, names): _value(value, names)}
+            return merged
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number
+        case _:
+            raise LookupError(ast.unparse(node))

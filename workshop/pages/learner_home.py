@@ -1,0 +1,71 @@
+"""A learner's home: the next step, the own runs, and what the labs know of the learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from workshop.core import words
+from workshop.course.class_progress import Classroom
+from workshop.course.next_step import next_step
+from workshop.course.progress import Class, LabStanding
+from workshop.pages import cards, frame, links
+from workshop.server.class_sections import learner_cards
+from workshop.store.read_only import now
+from workshop.store.records import Identity
+from workshop.store.store import Store
+
+RECENT = 5  # runs that are listed
+
+
+def _progress(identity: Identity) -> Class:
+    """The progress of a visitor alone. All visitors share the descriptions of the labs."""
+    return _classroom(frame.store().database.where, frame.store()).look(identity.nickname)
+
+
+@st.cache_resource(show_spinner=False, max_entries=2)
+def _classroom(where: str, _store: Store) -> Classroom:
+    return Classroom(_store)
+
+
+def labs_of(identity: Identity) -> Sequence[LabStanding]:
+    """Return the progress of a visitor in all labs, in the order of the course."""
+    class_ = _progress(identity)
+    learner = class_.learner(identity.nickname)
+    return learner.labs if learner is not None else tuple(LabStanding(lab) for lab in class_.labs)
+
+
+def lab_words(lab_progress: LabStanding) -> str:
+    """Return how far somebody is in a lab, on one line."""
+    exercises = words.count(len(lab_progress.exercises), "exercise")
+    parts = [f"{lab_progress.solved} of {exercises} solved"] if lab_progress.exercises else []
+    parts += [f"quiz {words.percent(quiz.share)}" for quiz in lab_progress.quizzes]
+    return ", ".join(parts) or "begun"
+
+
+def show(identity: Identity) -> None:
+    """Draw the next step, what the learner did, and what the learner predicted."""
+    labs = labs_of(identity)
+    step = next_step(labs, frame.store().rounds("live", going_on=True))
+    with st.container(border=True, key="next-step"):
+        st.markdown("#### :material/directions_walk: Your next step")
+        if step is None:
+            st.markdown("You have done every lab. Compare your runs in *History*, or set up a run of your own.")
+            if st.button("Set up a run of your own", type="primary", icon=":material/play_circle:"):
+                links.go("run")
+        else:
+            st.markdown(frame.plain(step.words))
+            if step.lab and st.button(step.label, type="primary", icon=":material/menu_book:"):
+                links.go("labs", {"lab": step.lab})
+            if step.address:
+                st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
+    runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)
+    learner = _progress(identity).learner(identity.nickname)
+    if not runs and learner is None:
+        return
+    st.markdown("#### What you did and predicted")
+    links.run_links(runs)
+    if learner is not None:
+        begun = [card for card in learner_cards(learner, now(frame.store().database)) if card.name != "learner"]
+        cards.show_page(begun, "home")
