@@ -13,7 +13,7 @@ NEW = tuple(LabStanding(lab, (ExerciseProgress("shard"),)) for lab in LABS)
 
 
 def begun(standing: LabStanding, at: float, **changes: Any) -> LabStanding:
-    return replace(standing, began_at=at, last="opened the notebook", last_at=at, **changes)
+    return replace(standing, began_at=at, last="opened the lab", last_at=at, **changes)
 
 
 def quiz(answered: int) -> tuple[QuizProgress, ...]:

@@ -90,10 +90,10 @@ def test_the_last_thing_done() -> None:
         right("kmeans", "shard", 50),
     ]
     assert [ada(*rows[:end]).last.last for end in range(1, 6)] == [
-        "opened the notebook",
+        "opened the lab",
         "measured speed",
         "checked mine, not right",
-        "opened the notebook",
+        "opened the lab",
         "checked shard, which is right",
     ]
     last = ada(*rows).last

@@ -245,7 +245,7 @@ def _done(row: LabProgress) -> str:
             measured = isinstance(row.value, dict) and "measured" in row.value
             return f"{'measured' if measured else 'predicted'} {row.item}"
         case _:
-            return "opened the notebook"
+            return "opened the lab"
 
 
 def _minutes(times: Sequence[float]) -> float:

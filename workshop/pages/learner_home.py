@@ -67,5 +67,9 @@ def show(identity: Identity) -> None:
     st.markdown("#### What you did and predicted")
     links.run_links(runs)
     if learner is not None:
-        begun = [card for card in learner_cards(learner, now(frame.store().database)) if card.name != "learner"]
-        cards.show_page(begun, "home")
+        lab_cards = {card.name: card for card in learner_cards(learner, now(frame.store().database))}
+        latest = learner.last.lab.name if learner.last is not None else ""
+        cards.show_page([card for name, card in lab_cards.items() if name == latest], "home")
+        if earlier := [card for name, card in lab_cards.items() if name not in ("learner", latest)]:
+            with st.expander("Other labs that you have begun", icon=":material/menu_book:"):
+                cards.show_page(earlier, "home-other")
