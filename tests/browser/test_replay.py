@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.accessibility import violations
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
 from workshop.bench.viewers import served
@@ -102,6 +103,7 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
         opened(page)
         for started in ("Start the run", "Launch", "Begin the round", "Run all that is missing", "Reset it"):
             expect(page.get_by_role("button", name=started, exact=True)).to_have_count(0)
+        assert violations(page) == [], path
 
 
 @pytest.mark.exhaustive
