@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from workshop.pages import blocks, cards, frame, links
+from workshop.registry import workload_title
 from workshop.report import comparison
 from workshop.report.figures.curves import by_time
 from workshop.report.panels import side_by_side
@@ -24,7 +25,11 @@ def compare(first: RunRecord, second: RunRecord) -> None:
     headings = ["", *(f"run {run.id}" for run in pair)]
     for column, run in blocks.abreast(pair, 2):
         with column, st.container(border=True):
-            links.run_link(run.id, f"**Run {run.id}** · {run.workload} · {frame.plain(who(run))}", icon=None)
+            links.run_link(
+                run.id,
+                f"**Run {run.id}** · {frame.plain(workload_title(run.workload))} · {frame.plain(who(run))}",
+                icon=None,
+            )
             verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
             st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{frame.plain(verdict['why'])}")
     st.markdown("#### Set differently")

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core.placement import Host
+from workshop.registry import workload_title
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.sentences import metrics_of, public_view
@@ -20,7 +21,7 @@ ABSENT = "–"
 
 def settings(runs: Sequence[RunRecord]) -> list[Row]:
     """The workload, the params and the fields of the placement that aren't the same in all runs."""
-    workloads = [{"workload": run.workload} for run in runs]
+    workloads = [{"workload": workload_title(run.workload)} for run in runs]
     params = [public_view(run).params for run in runs]
     return [*_differing(workloads), *_differing(params), *_differing([run.placement for run in runs])]
 

@@ -251,7 +251,9 @@ def _done(report: WaysReport) -> float:
 def ask(study: StudyRecord, identity: Identity) -> bool:
     """Draw the questions; return whether this person may see the results: has guessed, or has chosen to look."""
     with st.container(border=True, key="federated-predict"):
-        begun = bool(frame.store().runs(study_id=study.id, limit=1))  # its rounds are drawn before its first seed is done
+        begun = bool(
+            frame.store().runs(study_id=study.id, limit=1)
+        )  # its rounds are drawn before its first seed is done
         guesses = predictions.ask(study.id, ASKS, identity, measured=begun)
     if not guesses:
         st.info("What comes out stays hidden until you have guessed.", icon=":material/visibility_off:")
