@@ -138,7 +138,7 @@ WORKLOAD = Workload(
         Preset(
             "Two ranks against one",
             "Run it on two ranks, then on one, and compare the throughput.",
-            {"data": "blobs", "points": 4_000_000, "iterations": 30, "tolerance": 0, "pace": 0},
+            {"data": "blobs", "points": 1_000_000, "iterations": 30, "tolerance": 0, "pace": 0},
             {"ranks": 2, "threads": 1},
         ),
         Preset(
