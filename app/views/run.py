@@ -21,7 +21,7 @@ def page() -> None:
         else:
             _nothing_chosen(session)
     # On a phone the form stands below the run; without a run, or for a continued one, it comes first, see style.css.
-    first = run is None or "again" in st.query_params
+    first = run is None or {"again", "change"} & set(st.query_params)
     with form, st.container(border=True, key="go-on" if first else "new-run"):
         if frame.recorded() or session is None:
             st.markdown(frame.not_up(session))

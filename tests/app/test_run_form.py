@@ -73,3 +73,14 @@ def test_a_prediction_is_kept_for_the_one_who_made_it(open_page: Open, store: St
     (guess,) = store.guesses(f"run:{run.id}")
     assert (guess.nickname, guess.value) == ("Learner", {"guess": "12 <b>iterations</b>"})
     assert next(field for field in page.text_input if field.label == "Your prediction").value == "", "for the next run"
+
+
+def test_a_verdict_fills_the_form_in(open_page: Open, store: Store, session: SessionRecord) -> None:
+    run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
+    store.take_next(session.id)
+    store.finish(run.id, "completed", verdict={"verdict": "A", "why": "B", "next": "Try 1 rank (--ranks 1)."})
+    page = open_page("run", run=str(run.id), change="1")
+    assert page.number_input(key=f"placement-{run.id}-change-1-ranks").value == 1
+    assert page.number_input(key=f"params-kmeans-{run.id}-change-1-clusters").value == 4
+    assert "with 1 rank" in words(page)
+    open_page("run", run=str(run.id), change="7")

@@ -22,7 +22,7 @@ def test_settings_that_differ(store: Store, session: SessionRecord) -> None:
         placement={**one.placement, "hosts": hosts, "oversubscribe": True, "environment": {"A": "1"}},
     )
     rows = {name: values for name, *values in comparison.settings([one, other])}
-    assert rows["workload"] == ["kmeans", "gone"]
+    assert rows["workload"] == ["k-means", "gone"]
     assert rows["clusters"] == ["4", "8"]
     assert rows["image"][1] == "photo.jpg", "the folder is nobody else's business"
     assert rows["hosts"] == ["–", "a:2, b:1"]

@@ -9,6 +9,7 @@ import streamlit as st
 from workshop.pages import blocks, cards, frame, links
 from workshop.registry import workload_title
 from workshop.report import comparison
+from workshop.report.actions import without_options
 from workshop.report.figures.curves import by_time
 from workshop.report.panels import side_by_side
 from workshop.report.sentences import who
@@ -31,7 +32,7 @@ def compare(first: RunRecord, second: RunRecord) -> None:
                 icon=None,
             )
             verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
-            st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{frame.plain(verdict['why'])}")
+            st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{frame.plain(without_options(verdict['why']))}")
     st.markdown("#### Set differently")
     if rows := comparison.settings(pair):
         cards.table(headings, rows)

@@ -1,10 +1,10 @@
 """The form of a new run: a workload, presets, its params, a placement and a prediction. `?workload=` and `?preset=` in
-the address say what it begins with."""
+the address say what it begins with, `?run=3&change=1` with the first change that the verdict on run 3 recommends."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -16,13 +16,14 @@ from workshop.pages import blocks, frame
 from workshop.pages.fields import UPLOAD, Uploads, model_form
 from workshop.pages.placement import placement_form
 from workshop.registry import first_workload, workloads
-from workshop.server import actions
+from workshop.report.actions import Action, actions
+from workshop.server.actions import submit
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.study.estimate import run_estimate
 
 EVERY = 5.0  # seconds between looks at whether the session still takes runs
 LONGEST_PREDICTION = 200  # characters
-FILLED_IN = ("workload", "preset", "again")  # of the address, what the form begins with
+FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what the form begins with
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,13 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
         return
     limits = session.limits if identity.role == "learner" else None
     preset = _preset(chosen, session, limits)
+    change = _change(run) if run is not None and chosen.name == run.workload else None
+    if run is not None and change is not None:
+        run = replace(run, params={**run.params, **change.params}, placement={**run.placement, **change.placement})
+        st.info(f"These are the settings of run {run.id}, with {frame.plain(change.words)}.", icon=":material/redo:")
     key = f"-preset-{st.query_params['preset']}" if preset else ""
+    if run is not None and change is not None:
+        key = f"-{run.id}-change-{st.query_params['change']}"
     with blocks.errors():
         values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
         st.markdown("#### Where it runs")
@@ -123,6 +130,12 @@ def _preset(workload: Workload, session: SessionRecord, limits: Limits | None) -
     return preset
 
 
+def _change(run: RunRecord) -> Action | None:
+    """The change of a run's settings that the address names by its number."""
+    changes = {str(number): action for number, action in enumerate(actions(run), 1)}
+    return changes.get(st.query_params.get("change", ""))
+
+
 def _cores(session: SessionRecord) -> int:
     """The cores of all hosts of a session; 0 while nobody knows them."""
     cores = {unit["core"] for unit in session.machine.get("units", ())}
@@ -158,9 +171,7 @@ def _submit(session: SessionRecord, identity: Identity, settings: _Settings) -> 
     if missing:
         raise BadInput(f"{missing[0].capitalize()}: choose a file to upload first.")
     store = frame.store()
-    started = actions.submit(
-        store, identity, session, settings.workload, settings.params, settings.placement, settings.uploads
-    )
+    started = submit(store, identity, session, settings.workload, settings.params, settings.placement, settings.uploads)
     if settings.prediction.strip():
         store.keep_guess(identity.id, about_run(started.id), {"guess": settings.prediction.strip()})
     _fill_in(run=str(started.id))
