@@ -46,7 +46,7 @@ def actions(run: RunRecord) -> list[Action]:
     workload = workloads().get(run.workload)
     if workload is None:
         return []
-    found: list[Action] = []
+    recommended: list[Action] = []
     for options in OPTIONS.findall((run.verdict or {}).get("next", "")):
         values = {name.replace("-", "_"): value for name, value in _OPTION.findall(options)}
         values.pop(param_of_runs(workload.params) or "", None)  # the page has a button for that
@@ -55,9 +55,9 @@ def actions(run: RunRecord) -> list[Action]:
         action = Action(
             _changes(workload.params, run.params, of_params), _changes(Placement, run.placement, of_placement)
         )
-        if (action.params or action.placement) and action not in found:
-            found.append(action)
-    return found
+        if (action.params or action.placement) and action not in recommended:
+            recommended.append(action)
+    return recommended
 
 
 def run_like(store: Store, run: RunRecord, action: Action) -> int | None:
@@ -79,5 +79,5 @@ def _changes(model: type[BaseModel], now: Mapping[str, Any], texts: Mapping[str,
 def _setting(name: str, value: Any) -> str:
     if name in _COUNTED and isinstance(value, int):
         return words.count(value, _COUNTED[name]) + ("" if name == "ranks" else " for each rank")
-    shown = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
-    return f"{name.replace('_', ' ')} {shown}"
+    switch = {True: "on", False: "off"}[value] if isinstance(value, bool) else value
+    return f"{name.replace('_', ' ')} {switch}"

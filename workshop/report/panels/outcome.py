@@ -51,9 +51,9 @@ def verdict(snapshot: Snapshot) -> list[Card]:
             verdict_words, label = verdict_of(snapshot.run, snapshot.totals), "So far"
     if not verdict_words:
         return []
-    shown = {name: without_options(text) for name, text in verdict_words.items()}
+    texts = {name: without_options(text) for name, text in verdict_words.items()}
     buttons = _buttons(snapshot) if snapshot.run.ended else []
-    return [verdict_card(shown, label, buttons)]
+    return [verdict_card(texts, label, buttons)]
 
 
 def _buttons(snapshot: Snapshot) -> list[Part]:
