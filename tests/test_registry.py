@@ -155,7 +155,8 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Extension]]:
 def test_forms_begin_with_the_lowest_order(alone: list[Extension]) -> None:
     alone.append(Extension(workloads=OTHERS))
     assert registry.first_workload().name == "b"
-    assert list(registry.workloads()) == ["a", "b"]
+    assert list(registry.workloads()) == ["b", "a"]
+    assert (registry.workload_title("b"), registry.workload_title("gone")) == ("B", "gone")
 
 
 def test_forms_begin_with_k_means() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
 MOST_RESULTS = 8  # metrics that are shown first
+MOST_PRESETS = 4  # of a workload, so that the form stays short
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 
 
@@ -108,6 +109,23 @@ class Tuning:
 
 
 @dataclass(frozen=True)
+class Preset:
+    """Settings that a form can begin with: `params` and fields of a `placement`, as far as they differ from the usual
+    ones. `shows` is what to look for, in a sentence. `per_core` is how many ranks each core of the session's machine
+    gets; 0: the placement says how many ranks there are."""
+
+    title: str
+    shows: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    placement: Mapping[str, Any] = field(default_factory=dict)
+    per_core: int = 0
+
+    def placement_on(self, cores: int) -> dict[str, Any]:
+        """The fields of the placement on a machine with so many cores."""
+        return {**self.placement, **({"ranks": self.per_core * cores} if self.per_core and cores else {})}
+
+
+@dataclass(frozen=True)
 class Workload:
     """A function `(ctx, params) -> metrics` that runs on every rank, and what the platform knows of it beforehand.
 
@@ -121,9 +139,10 @@ class Workload:
     their curve means, in a sentence. `scaling` is None where the workload can't be compared over numbers of ranks,
     `tuning` where the tuner can't try it.
     `trains` says that its ranks import TensorFlow. `compile` is a reference to a function that the installation calls,
-    so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Forms begin with the
-    workload whose `order` is lowest. `metrics` says what metrics are called, by name, a part of one by `seconds.fit`;
-    their unit is in brackets: "throughput [points/s]". Raises ValueError for more than eight `results`.
+    so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Lists have workloads in
+    the order of their `order`, lowest first, and forms begin with the first. `metrics` says what metrics are called, by
+    name, a part of one by `seconds.fit`; their unit is in brackets: "throughput [points/s]". `presets` are settings to
+    begin with, at most four. Raises ValueError for more than eight `results` or four `presets`.
 
     `threads(params)` is how many threads a rank computes with, whatever its placement allows; None where it uses all.
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
@@ -152,8 +171,11 @@ class Workload:
     failures: str = ""
     missing: str = ""
     threads: Callable[[Mapping[str, Any]], int | None] | None = None
+    presets: tuple[Preset, ...] = ()
 
     def __post_init__(self) -> None:
+        if len(self.presets) > MOST_PRESETS:
+            raise ValueError(f"the workload {self.name!r} names {len(self.presets)} presets; at most {MOST_PRESETS}")
         if len(self.results) > MOST_RESULTS:
             raise ValueError(f"the workload {self.name!r} names {len(self.results)} results; at most {MOST_RESULTS}")
 

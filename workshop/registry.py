@@ -167,8 +167,14 @@ def _origin(part: object) -> str:
 
 @cache
 def workloads() -> Mapping[str, Workload]:
-    """Every known workload by name, in the alphabet's order."""
-    return dict(sorted(_by_name("workload", (entry for each in extensions() for entry in each.workloads)).items()))
+    """Every known workload by name, in their order."""
+    workloads_by_name = _by_name("workload", (entry for each in extensions() for entry in each.workloads))
+    return dict(sorted(workloads_by_name.items(), key=lambda item: (item[1].order, item[0])))
+
+
+def workload_title(name: str) -> str:
+    """What people call the workload of that name; its name where it isn't installed."""
+    return workloads()[name].title if name in workloads() else name
 
 
 def workload(name: str) -> Workload:
@@ -185,7 +191,7 @@ def first_workload() -> Workload:
     """The workload that forms begin with. Raises BadInput where there is none."""
     if not workloads():
         raise BadInput("No workload is installed.")
-    return min(workloads().values(), key=lambda entry: entry.order)
+    return next(iter(workloads().values()))
 
 
 def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Mapping[str, Failure]:

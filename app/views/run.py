@@ -1,5 +1,5 @@
 """A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it,
-`?workload=NAME` begins with that one."""
+`?workload=NAME` begins with that one, `&preset=2` with its second preset."""
 
 import streamlit as st
 
@@ -17,11 +17,12 @@ def page() -> None:
     main, form = st.columns([13, 5], gap="medium")
     with main:
         if run is not None:
-            run_view(run.id, identity)
+            run_view(run.id, identity, run_form.prediction_of(run.id, identity))
         else:
             _nothing_chosen(session)
-    # On a phone the form stands below the run; for a continued run it comes first, see style.css.
-    with form, st.container(border=True, key="go-on" if "again" in st.query_params else "new-run"):
+    # On a phone the form stands below the run; without a run, or for a continued one, it comes first, see style.css.
+    first = run is None or {"again", "change"} & set(st.query_params)
+    with form, st.container(border=True, key="go-on" if first else "new-run"):
         if frame.recorded() or session is None:
             st.markdown(frame.not_up(session))
         else:
@@ -33,9 +34,10 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
     if not frame.recorded():
         st.subheader("Set up a run and start it", anchor=False)
         st.markdown(
-            "Choose on the form what the ranks should compute and where they should run. "
+            "Choose what the ranks should compute, set it up on the form, or take one of its presets. "
             "What they find appears here while they work."
         )
+        run_form.workload_cards()
     latest = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     if latest:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")

@@ -197,6 +197,19 @@ def test_a_link_compares_two_runs(open_page: Open, store: Store, session: Sessio
     assert "Rank 1 failed" in shown
 
 
+def test_five_runs_are_compared_with_a_baseline(open_page: Open, store: Store, session: SessionRecord) -> None:
+    runs = [seed.completed(store, session) for _ in range(5)]
+    numbers = [run.id for run in runs]
+    page = open_page("history", compare=",".join(map(str, numbers)))
+    assert page.query_params["compare"] == ",".join(map(str, numbers)), "in the order in which they were picked"
+    (choice,) = [control for control in page.segmented_control if control.label == "Baseline"]
+    assert choice.value == numbers[0]
+    assert words(page).count(f"as run {numbers[0]}") == 4
+    choice.set_value(numbers[4]).run()
+    assert not page.exception
+    assert words(page).count(f"as run {numbers[4]}") == 4
+
+
 def test_history_filters(open_page: Open, store: Store, session: SessionRecord) -> None:
     done = seed.completed(store, session)
     seed.failed(store, session, "no luck")

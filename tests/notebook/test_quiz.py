@@ -111,7 +111,7 @@ def test_all_types_are_asked_and_judged(store: Store, notebook: Kernel, deck: Pa
                 assert run is not None
                 store.finish(run.id, "completed", metrics={"iterations": 3})
                 notebook.until("Measured")
-                assert f"<b>3 iterations</b> (run {run.id}: kmeans on 2 ranks" in notebook.text
+                assert f"<b>3 iterations</b> (run {run.id}: k-means on 2 ranks" in notebook.text
             words = {"which-lab": "Thank you for your answer", "called": "Not right"}.get(id, "<b>Right</b>")
             assert words in notebook.text, (id, notebook.text)
             sent = len(notebook.sent)

@@ -211,7 +211,7 @@ def test_a_prediction_is_checked_when_one_s_own_run_is_done(
     assert told["measuring"] is None
     assert (told["mark"]["right"], told["truth"]["value"], told["solution"]["value"]) == (False, 4, 4)
     assert told["truth"]["words"] == "4 iterations"
-    assert f"run {run}: kmeans on 2 ranks" in told["truth"]["how"]
+    assert f"run {run}: k-means on 2 ranks" in told["truth"]["how"]
     assert mine.score().revisit == ("how-long",)
 
 

@@ -132,8 +132,8 @@ def test_the_value_is_that_of_the_expression(store: Store, up: SessionRecord) ->
     names = {"one": four(ranks=1), "four": four(ranks=4)}
     found = truth.value(store, question("one.seconds['fit'] / four.seconds['fit']", **names), made)
     assert (found.value, found.problem) == (4.0, "")
-    assert f"run {made['one']}: kmeans on 1 rank, " in found.words
-    assert f"; run {made['four']}: kmeans on 4 ranks, " in found.words
+    assert f"run {made['one']}: k-means on 1 rank, " in found.words
+    assert f"; run {made['four']}: k-means on 4 ranks, " in found.words
     assert truth.value(store, question("argmax(one.waits)", **names), made).value == 1
 
 
@@ -254,4 +254,4 @@ def test_a_real_run_tells_the_truth(real: Session) -> None:
     assert truth.newest_completed(real.store, asked, learner.id) == submitted
     found = truth.value(real.store, asked, submitted)
     assert 1 <= (found.value or 0) <= 3, found
-    assert f"run {run.id}: kmeans on 2 ranks" in found.words
+    assert f"run {run.id}: k-means on 2 ranks" in found.words

@@ -22,12 +22,26 @@ def test_settings_that_differ(store: Store, session: SessionRecord) -> None:
         placement={**one.placement, "hosts": hosts, "oversubscribe": True, "environment": {"A": "1"}},
     )
     rows = {name: values for name, *values in comparison.settings([one, other])}
-    assert rows["workload"] == ["kmeans", "gone"]
+    assert rows["workload"] == ["k-means", "gone"]
     assert rows["clusters"] == ["4", "8"]
     assert rows["image"][1] == "photo.jpg", "the folder is nobody else's business"
     assert rows["hosts"] == ["–", "a:2, b:1"]
     assert rows["oversubscribe"] == ["–", "yes"]
     assert rows["environment"] == ["–", "A=1"]
+
+
+def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
+    run = replace(seed.completed(store, session), started_at=100.0, finished_at=110.0)
+    slow = replace(run, id=7, metrics={"points_per_second": 1e6})
+    fast = replace(run, id=8, finished_at=105.0, metrics={"points_per_second": 1.9e6})
+    (sentence,) = comparison.ratios(slow, [fast])
+    assert sentence.startswith(
+        "Run 8 is 2 times as fast as run 7: it took 5.0 s instead of 10 s. Its throughput is 1.9"
+    )
+    assert "Run 7 takes 2 times as long as run 8" in comparison.ratios(fast, [slow])[0]
+    assert "is as fast as run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]
+    assert "computes something else" in comparison.ratios(slow, [replace(fast, workload="mnist")])[0]
+    assert comparison.ratios(slow, [replace(fast, finished_at=None), replace(fast, status="failed")]) == []
 
 
 def test_results_that_differ_and_results_that_do_not(store: Store, session: SessionRecord) -> None:

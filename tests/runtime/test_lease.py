@@ -157,7 +157,7 @@ def test_the_queue_waits_while_somebody_has_the_ranks(shared: Session, notebook:
     until(lambda: store.run(running.id).status == "running", 60, "the run to begin")
     with pytest.raises(BadInput, match="Only the instructor can take the ranks of session class"):
         lease.take(store, shared.now, "eve's notebook", learner=True)
-    with pytest.raises(WorkshopError, match=rf"not free within 1 s \(run {running.id}, kmeans, goes on\); try again"):
+    with pytest.raises(WorkshopError, match=rf"not free within 1 s \(run {running.id}, k-means, goes on\); try again"):
         lease.take(store, shared.now, "bob's notebook", timeout=1)
     with pytest.raises(WorkshopError, match="Nobody waits"):
         lease.take(store, shared.now, "bob's notebook", give_up=lambda: True)

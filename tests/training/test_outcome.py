@@ -169,7 +169,7 @@ def test_a_run_with_a_checkpoint_can_go_on(status: str) -> None:
     without = verdict(ended, EVEN)
     assert "--resume" not in without["next"]
     said = verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})
-    assert said["next"].endswith("Or go on from its checkpoint: workshop run mnist --resume 41 (or the page's button).")
+    assert said["next"].endswith("Or go on from its checkpoint (--resume 41).")
     assert said["next"].startswith(without["next"].rstrip("."))
 
 

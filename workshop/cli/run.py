@@ -90,4 +90,4 @@ def _command(chosen: Workload) -> Any:
 
 
 for _workload in workloads().values():
-    app.command(_workload.name, help=_workload.summary)(_command(_workload))
+    app.command(_workload.name, help=f"{_workload.title}. {_workload.summary}")(_command(_workload))

@@ -14,6 +14,7 @@ from rich.text import Text
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.registry import workload_title
 from workshop.report import terminal
 from workshop.report.analysis.endings import failure_words
 from workshop.report.sentences import metrics_in_two
@@ -48,7 +49,9 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
                 bar.update(task, description=f"run {now.id}: queued, number {position}{before}")
             else:
                 done, total = now.progress or (0, None)
-                bar.update(task, description=f"run {now.id}: {now.workload}", completed=done, total=total)
+                bar.update(
+                    task, description=f"run {now.id}: {workload_title(now.workload)}", completed=done, total=total
+                )
 
         try:
             return client.wait(store, run.id, look, say=err.print)
@@ -63,7 +66,7 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
     """One run: what it was, how it ended, its figures (those that matter first, or `every` one), its verdict, and
     where to look at it."""
     out = Console(highlight=False)
-    about = f"{run.workload} on {Placement.parse(run.placement).describe()}"
+    about = f"{workload_title(run.workload)} on {Placement.parse(run.placement).describe()}"
     out.print(f"Run {run.id}: {about} - [{COLOURS.get(run.status, 'white')}]{run.status}[/]")
     if run.started_at and run.finished_at:
         out.print(
@@ -97,7 +100,7 @@ def run_rows(runs: list[RunRecord]) -> list[tuple[str | Text, ...]]:
         seconds = f"{run.finished_at - run.started_at:.2f}" if run.finished_at and run.started_at else ""
         status = Text(run.status, style=COLOURS.get(run.status, "white"))
         where = Placement.parse(run.placement).describe()
-        rows.append((str(run.id), run.workload, status, where, run.submitted_by, seconds))
+        rows.append((str(run.id), workload_title(run.workload), status, where, run.submitted_by, seconds))
     return rows
 
 

@@ -1,8 +1,9 @@
 """Descriptions that the fields of a workload's params have in their `json_schema_extra`.
 
 `advanced` (behind a fold), `part` (the heading of a group), `when` (only shown where other fields have these values, or
-one of a list of them), `page` (the page's default where it differs) and `file` (a param that names a file: one of its
-`choices`, an upload unless `upload` is False, or with `runs` the number of a run that has left one).
+one of a list of them), `page` (the page's default where it differs), `unit` (of a number) and `file` (a param that
+names a file: one of its `choices`, an upload unless `upload` is False, or with `runs` the number of a run that has left
+one).
 """
 
 from __future__ import annotations

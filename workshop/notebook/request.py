@@ -16,11 +16,11 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
 from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
+from workshop.report.actions import OPTIONS
 
 FIELDS = tuple(Placement.model_fields)
 ALIASES = {"env": "environment"}  # as the command line has it
 
-_OPTIONS = re.compile(r"\((--[a-z][^()]*)\)")
 _BARE = re.compile(r"-?[0-9]+(\.[0-9]*)?(e[-+]?[0-9]+)?")
 _SWITCH = {"yes": "True", "no": "False"}
 FLAGS = ("measured", "oversubscribe", "weak")  # options that take no value
@@ -131,7 +131,7 @@ def plain(value: Any) -> Any:
 
 def in_python(text: str) -> str:
     """Advice for notebooks: the command line's (--ranks 2) becomes (ranks=2)."""
-    return _OPTIONS.sub(lambda match: f"({', '.join(_named(match[1].replace(',', ' ').split()))})", text)
+    return OPTIONS.sub(lambda match: f"({', '.join(_named(match[1].replace(',', ' ').split()))})", text)
 
 
 def _named(words: list[str]) -> Iterator[str]:

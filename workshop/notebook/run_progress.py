@@ -16,7 +16,7 @@ from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.notebook.display import StatusLine
 from workshop.notebook.request import on_top
-from workshop.registry import workloads
+from workshop.registry import workload_title, workloads
 from workshop.report import html
 from workshop.report.run_sections import turn
 from workshop.report.sentences import STATUS, state_words, value_words
@@ -126,7 +126,7 @@ class Latest:
 
 def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
     """A run that hasn't ended, in words and as HTML."""
-    title = f"Run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}"
+    title = f"Run {run.id}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}"
     if run.status == "queued":
         waits = f"{turn(store, run)} {state_words(store.session(run.session_id))}"
         return f"{title}: waiting. {waits}", html.box(f"{html.line(title)}{html.muted(f'Waiting. {waits}')}")

@@ -20,6 +20,7 @@ from workshop.notebook.cards import Piece
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
 from workshop.notebook.results import Files, RunMetrics, ShownVerdict, error_of
 from workshop.notebook.run_progress import link
+from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
@@ -228,7 +229,7 @@ def _is_point(plot: go.Figure) -> bool:
 
 def title(run: RunRecord) -> str:
     whose = f", {who(run)}'s" if run.submitted_by else ""
-    return f"Run {run.id}{whose}: {run.workload} on {Placement.parse(run.placement).describe()}"
+    return f"Run {run.id}{whose}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}"
 
 
 def ended(run: RunRecord) -> str:

@@ -1,13 +1,15 @@
-"""Two runs side by side: what was set differently, what came out, where the time went."""
+"""Runs side by side: the ratio to a baseline, what was set differently, what came out, where the time went."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
 from workshop.pages import blocks, cards, frame, links
+from workshop.registry import workload_title
 from workshop.report import comparison
+from workshop.report.actions import without_options
 from workshop.report.figures.curves import by_time
 from workshop.report.panels import side_by_side
 from workshop.report.sentences import who
@@ -15,38 +17,48 @@ from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
 STEP, TIME = "by step", "by time"
+ABREAST = 3  # runs in a row, at most
 
 
-def compare(first: RunRecord, second: RunRecord) -> None:
-    """Show both runs as far as they have told something."""
-    pair = (first, second)
-    snapshots = {f"run {run.id}": Snapshot(frame.store(), run) for run in pair}
-    headings = ["", *(f"run {run.id}" for run in pair)]
-    for column, run in blocks.abreast(pair, 2):
+def compare(picked: Sequence[RunRecord]) -> None:
+    """Show two to five runs as far as they have told something; the first is the baseline unless somebody chooses
+    another one."""
+    by_id = {run.id: run for run in picked}
+    baseline = st.segmented_control(
+        "Baseline", list(by_id), default=picked[0].id, required=True, format_func=lambda id: f"run {id}"
+    )
+    runs = [by_id.pop(baseline), *by_id.values()]
+    for sentence in comparison.ratios(runs[0], runs[1:]):
+        st.markdown(f"#### {frame.plain(sentence)}")
+    snapshots = {f"run {run.id}": Snapshot(frame.store(), run) for run in runs}
+    headings = ["", *snapshots]
+    for column, run in blocks.abreast(runs, min(len(runs), ABREAST)):
         with column, st.container(border=True):
-            links.run_link(run.id, f"**Run {run.id}** · {run.workload} · {frame.plain(who(run))}", icon=None)
+            title = frame.plain(workload_title(run.workload))
+            links.run_link(run.id, f"**Run {run.id}** · {title} · {frame.plain(who(run))}", icon=None)
             verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
-            st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{frame.plain(verdict['why'])}")
+            why = frame.plain(without_options(verdict["why"]))
+            st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{why}")
     st.markdown("#### Set differently")
-    if rows := comparison.settings(pair):
+    if rows := comparison.settings(runs):
         cards.table(headings, rows)
     else:
         st.markdown("Nothing: whatever differs is chance, or the machine.")
     _curves(snapshots)
     _cards(snapshots)
     st.markdown("#### What came out")
-    different, same = comparison.results(pair)
+    different, same = comparison.results(runs)
     if not different and not same:
-        st.markdown("Neither has come to an end with results.")
+        st.markdown("None has come to an end with results.")
     if different:
         cards.table(headings, different)
     if same:
-        with st.expander(f"The same in both: {len(same)}"):
+        with st.expander(f"The same in all: {len(same)}"):
             cards.table(headings, same)
 
 
 def _curves(snapshots: Mapping[str, Snapshot]) -> None:
-    """Each curve of both runs in one plot."""
+    """Each curve of all runs in one plot."""
     names = comparison.curves(snapshots.values())
     if not names:
         return
@@ -59,12 +71,12 @@ def _curves(snapshots: Mapping[str, Snapshot]) -> None:
 
 
 def _cards(snapshots: Mapping[str, Snapshot]) -> None:
-    """The same card of both runs beside each other."""
+    """The same card of all runs beside each other."""
     cards_of_runs = {
         label: {card.name: card for card in side_by_side(snapshot)} for label, snapshot in snapshots.items()
     }
     for name in dict.fromkeys(name for of_run in cards_of_runs.values() for name in of_run):
-        for column, (label, of_run) in blocks.abreast(list(cards_of_runs.items()), 2):
+        for column, (label, of_run) in blocks.abreast(list(cards_of_runs.items()), min(len(cards_of_runs), ABREAST)):
             with column:
                 if name in of_run:
                     cards.show(of_run[name], label.replace(" ", "-"))

@@ -26,19 +26,21 @@ def model_form(
     advanced: Iterable[str] = (),
     hidden: Iterable[str] = (),
     choices: Mapping[str, Mapping[str, str]] | None = None,
+    most: Mapping[str, int] | None = None,
 ) -> tuple[dict[str, Any], Uploads]:
     """Widgets for the fields of a model, beginning with the `given` values. Returns values and uploaded files.
 
     `advanced` names fields for behind the fold beside those that say so themselves; `hidden` ones keep what is given.
-    `choices` are the values of fields of text that only take some, each with its title. Values are not validated here.
-    Raises BadInput for what can't even be read.
+    `choices` are the values of fields of text that only take some, each with its title; `most` has the largest value of
+    numbers that the visitor may not set higher. Values are not validated here. Raises BadInput for what can't even be
+    read.
     """
     values: dict[str, Any] = {name: start_values[name] for name in hidden if name in start_values}
     uploads: Uploads = {}
     fields = model.model_fields
     visible = [name for name in fields if name not in set(hidden)]
     folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, start_values, key, values, uploads, choices or {})
+    form = _Form(model, start_values, key, values, uploads, choices or {}, most or {})
     for part, names in _parts(fields, [name for name in visible if name not in folded]).items():
         if part:
             with st.container(border=True):
@@ -77,6 +79,7 @@ class _Form:
     values: dict[str, Any]
     uploads: Uploads
     choices: Mapping[str, Mapping[str, str]]
+    most: Mapping[str, int]
 
     def show(self, names: list[str]) -> None:
         """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
@@ -98,11 +101,13 @@ class _Form:
         field = self.model.model_fields[name]
         start = self.start_values.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
         label, key = name.replace("_", " ").capitalize(), f"{self.key}-{name}"
+        if unit := extra(field).get("unit"):
+            label = f"{label} [{unit}]"
         about = extra(field).get("file")
         if name in self.choices:
             self.values[name] = choice(label, self.choices[name], start, key, field.description)
         elif about is None:
-            self.values[name] = _widget(field, label, field.description, start, key)
+            self.values[name] = _widget(field, label, field.description, start, key, self.most.get(name))
         elif about.get("runs"):
             self.values[name] = _run_number(label, field.description, start, key)
         else:
@@ -124,7 +129,7 @@ def choice(label: str, titles: Mapping[str, str], start: Any, key: str, help_: s
     return chosen
 
 
-def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: str) -> Any:
+def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: str, most: int | None) -> Any:
     kind, optional = _kind(field.annotation)
     if get_origin(kind) is Literal:
         options = list(get_args(kind))
@@ -136,6 +141,9 @@ def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: st
         return st.toggle(f"**{label}**: {help_}" if help_ else label, value=start, key=key)
     if kind in (int, float):
         low, high = _bounds(field)
+        if most is not None:
+            high, start = most, None if start is None else min(start, most)
+            help_ = f"{help_}; at most {most} in this session"
         number = kind if start is not None else (lambda value: value)
         return st.number_input(
             label,

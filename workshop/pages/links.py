@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from workshop.pages import frame
+from workshop.registry import workload_title
 from workshop.report.sentences import who
 from workshop.store.records import RunRecord
 
@@ -36,7 +37,10 @@ def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:"
 def run_links(runs: Iterable[RunRecord]) -> None:
     """Links to runs, one a line, with how each stands and who submitted it."""
     for run in runs:
-        run_link(run.id, f"Run {run.id} · {run.workload} · {run.status} · {frame.plain(who(run))}")
+        run_link(
+            run.id,
+            f"Run {run.id} · {frame.plain(workload_title(run.workload))} · {run.status} · {frame.plain(who(run))}",
+        )
 
 
 def compare_link(run_ids: Iterable[int]) -> None:

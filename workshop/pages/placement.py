@@ -13,11 +13,11 @@ from workshop.pages.fields import model_form
 FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 
 
-def placement_form(start_values: Mapping[str, Any], key: str) -> dict[str, Any]:
+def placement_form(start_values: Mapping[str, Any], key: str, most: Mapping[str, int] | None = None) -> dict[str, Any]:
     """Widgets for a placement with the given values. Its hosts stay; other MPIs can be chosen where they are installed.
-    Raises BadInput for values that can't be read."""
+    `most` is that of `model_form`. Raises BadInput for values that can't be read."""
     all_mpis, installed = registry.mpis(), inventory.installed()
     hidden = ("hosts",) if set(installed) - {USUAL_MPI} else ("mpi", "hosts")
     choices = {"mpi": {name: all_mpis[name].title for name in installed}}
-    values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=hidden, choices=choices)
+    values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=hidden, choices=choices, most=most)
     return values

@@ -9,6 +9,7 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.placement import Placement
 from workshop.pages import blocks, frame
+from workshop.registry import workload_title
 from workshop.report.sentences import STATUS, changed, took, who
 from workshop.store.records import RunRecord
 
@@ -16,7 +17,7 @@ MOST = 300  # runs in the table
 COLUMNS = {
     "Run": lambda run: f"/run?run={run.id}",
     "Status": lambda run: STATUS[run.status],
-    "Workload": lambda run: run.workload,
+    "Workload": lambda run: workload_title(run.workload),
     "Settings": lambda run: ", ".join(changed(run.workload, run.params)) or "defaults",
     "Placement": lambda run: Placement.parse(run.placement).describe(),
     "Took": took,
@@ -39,9 +40,10 @@ def filtered() -> list[RunRecord]:
     """The filters; returns the newest runs that fit them."""
     sessions = {session.name: session.id for session in frame.store().sessions()}
     recent = frame.store().runs(limit=MOST)
-    workloads, people = sorted({run.workload for run in recent}), sorted({who(run) for run in recent})
+    names = {workload_title(run.workload): run.workload for run in recent}
+    people = sorted({who(run) for run in recent})
     session, workload, status, person = blocks.filters(
-        {"Session": sessions, "Workload": workloads, "Status": STATUS, "Who": people}
+        {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
     )
-    runs = frame.store().runs(sessions.get(session), workload, status, limit=MOST)
+    runs = frame.store().runs(sessions.get(session), names.get(workload or ""), status, limit=MOST)
     return [run for run in runs if person in (None, who(run))]

@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.quiz import expressions
 from workshop.quiz.types.predict import Predict
-from workshop.registry import workload
+from workshop.registry import workload, workload_title
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
@@ -187,7 +187,7 @@ def described(run: RunRecord) -> str:
     """A finished run in a few words: run 12: kmeans on 4 ranks, 2.3 s."""
     lasted = _lasted(run)
     took = "" if lasted is None else f", {words.seconds(lasted)}"
-    return f"run {run.id}: {run.workload} on {words.count(run.placement.get('ranks', 1), 'rank')}{took}"
+    return f"run {run.id}: {workload_title(run.workload)} on {words.count(run.placement.get('ranks', 1), 'rank')}{took}"
 
 
 def _lasted(run: RunRecord) -> float | None:

@@ -102,7 +102,8 @@ def markup(html: str) -> Part:
     return {"kind": "markup", "html": html}
 
 
-def verdict(texts: Mapping[str, str], label: str = "Verdict") -> Card:
-    """The card with verdict, why and next."""
+def verdict(texts: Mapping[str, str], label: str = "Verdict", buttons: Sequence[Part] = ()) -> Card:
+    """The card with verdict, why and next, and with links as `buttons`."""
     lines = (line(label, tone="label"), line(texts["verdict"], tone="heading"))
-    return Card("verdict", "", (words(*lines, line(texts["why"], "Why"), line(texts["next"], "Next")),), tone="verdict")
+    parts = (words(*lines, line(texts["why"], "Why"), line(texts["next"], "Next")),)
+    return Card("verdict", "", (*parts, *([links(*buttons)] if buttons else ())), tone="verdict")

@@ -1,4 +1,5 @@
-"""Runs side by side: what was set differently, what came out, and each of their curves in one plot."""
+"""Runs side by side: how much faster one is, what was set differently, what came out, and each of their curves in one
+plot."""
 
 from __future__ import annotations
 
@@ -7,10 +8,12 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.core.placement import Host
+from workshop.core import words
+from workshop.core.placement import Host, Placement
+from workshop.registry import workload_title, workloads
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
-from workshop.report.sentences import metrics_of, public_view
+from workshop.report.sentences import duration, metrics_of, public_view
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
@@ -18,11 +21,46 @@ Row = tuple[str, ...]  # a name, and a value for each run
 ABSENT = "–"
 
 
+MOST = 5  # runs that are compared at a time
+SAME = 0.05  # two times or rates whose difference is a smaller share count as the same
+
+
+def ratios(baseline: RunRecord, others: Sequence[RunRecord]) -> list[str]:
+    """A sentence for each other completed run: how its time and its throughput compare with those of the baseline."""
+    return [sentence for run in others if (sentence := _ratio(baseline, run))]
+
+
+def _ratio(baseline: RunRecord, run: RunRecord) -> str:
+    if run.workload != baseline.workload:
+        return f"Run {run.id} computes something else than run {baseline.id}, so their times say nothing."
+    before, now = duration(baseline), duration(run)
+    if not before or not now or {baseline.status, run.status} != {"completed"}:
+        return ""
+    took = f"{words.seconds(now)} instead of {words.seconds(before)}"
+    sentence = f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
+    workload = workloads().get(run.workload)
+    if workload is None or workload.scaling is None:
+        return sentence
+    old, new = (metrics.get(workload.scaling.rate) for metrics in (baseline.metrics, run.metrics))
+    if isinstance(old, int | float) and isinstance(new, int | float) and old > 0:
+        high = "the same" if abs(new / old - 1) < SAME else f"{new / old:.2g} times as high"
+        sentence += f" Its throughput is {high}: {words.short(new)} {workload.scaling.unit}."
+    return sentence
+
+
+def _times(speedup: float) -> str:
+    if abs(speedup - 1) < SAME:
+        return "is as fast"
+    return f"is {speedup:.2g} times as fast" if speedup > 1 else f"takes {1 / speedup:.2g} times as long"
+
+
 def settings(runs: Sequence[RunRecord]) -> list[Row]:
-    """The workload, the params and the fields of the placement that aren't the same in all runs."""
-    workloads = [{"workload": run.workload} for run in runs]
+    """The workload, the placement in words, the params and the placement's fields that aren't the same in all runs."""
+    titles = [{"workload": workload_title(run.workload)} for run in runs]
     params = [public_view(run).params for run in runs]
-    return [*_differing(workloads), *_differing(params), *_differing([run.placement for run in runs])]
+    placements = [{"placement": Placement.parse(run.placement).describe()} for run in runs]
+    fields = [run.placement for run in runs]
+    return [*_differing(titles), *_differing(placements), *_differing(params), *_differing(fields)]
 
 
 def results(runs: Sequence[RunRecord]) -> tuple[list[Row], list[Row]]:

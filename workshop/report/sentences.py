@@ -85,9 +85,15 @@ def changed(workload: str, params: Mapping[str, Any]) -> list[str]:
 
 def took(run: RunRecord) -> str:
     """How long a run took; "" while it hasn't ended, or where it never started."""
+    seconds = duration(run)
+    return "" if seconds is None else words.seconds(seconds)
+
+
+def duration(run: RunRecord) -> float | None:
+    """The seconds that a run took; None while it hasn't ended, or where it never started."""
     if run.started_at is None or run.finished_at is None:
-        return ""
-    return words.seconds(max(run.finished_at - run.started_at, 0.0))
+        return None
+    return max(run.finished_at - run.started_at, 0.0)
 
 
 def state_words(session: SessionRecord) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.core.placement import Placement
+from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.machine_picture import machine_card
@@ -113,7 +114,7 @@ def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:
 def _row(run: RunRecord) -> dict[str, Any]:
     return {
         "id": run.id,
-        "workload": run.workload,
+        "workload": workload_title(run.workload),
         "who": who(run),
         "placement": Placement.parse(run.placement).describe(),
         "status": run.status,

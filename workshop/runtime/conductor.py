@@ -29,7 +29,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
 from workshop.mpi import REFUSES
-from workshop.registry import workload
+from workshop.registry import workload, workload_title
 from workshop.report.verdict import verdict
 from workshop.runtime.channel import Channel
 from workshop.runtime.cluster import Cluster
@@ -245,7 +245,7 @@ class Conductor:
         this machine, and others go first. Returns whether any run was in the queue."""
         queue = self.store.queue(self.id)
         first = queue[0] if queue and queue[0].measured else None
-        command = f"run {first.id} of {first.workload}, session {self.session.name}" if first else ""
+        command = f"run {first.id} of {workload_title(first.workload)}, session {self.session.name}" if first else ""
         with machine_held(command) if first else contextlib.nullcontext(False) as measured:
             able = measured or not all(run.measured for run in queue)
             run = self.store.take_next(self.id, measured) if able else None
@@ -263,7 +263,10 @@ class Conductor:
             if registry.refresh():
                 self.log("a package was installed or changed: new ranks import it")
                 self.cluster.stop()
-            self.say("running", f"run {run.id}: {run.workload} on {Placement.parse(run.placement).describe()}")
+            self.say(
+                "running",
+                f"run {run.id}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}",
+            )
             if run.measured:
                 self.cluster.settle()
             outcome = self._run(run)
@@ -355,7 +358,7 @@ class Conductor:
                 return
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
         self.bring_up(placement, trains=trains)
-        self.say("running", f"run {run.id}: {run.workload} on {placement.describe()}")
+        self.say("running", f"run {run.id}: {workload_title(run.workload)} on {placement.describe()}")
 
 
 def main() -> None:

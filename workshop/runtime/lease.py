@@ -17,6 +17,7 @@ from types import TracebackType
 import psutil
 
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.registry import workload_title
 from workshop.runtime import client as clients
 from workshop.runtime.engine_client import Ranks, Who, connected, who
 from workshop.store.records import Lease, SessionRecord
@@ -202,7 +203,7 @@ class HeldRanks:
             return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'is before us'}"
         running = self.store.runs(session_id=self.session_id, status="running", limit=1)
         if running:
-            return f"run {running[0].id}, {running[0].workload}, goes on"
+            return f"run {running[0].id}, {workload_title(running[0].workload)}, goes on"
         return session.message or f"the session is {session.state}"
 
     def _until_up(self, gone: Who | None, give_up: Callable[[], bool]) -> SessionRecord:

@@ -9,6 +9,7 @@ from statistics import median
 from typing import Any
 
 from workshop.core import words
+from workshop.registry import workload_title
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 from workshop.study.kinds import Sofar, expected, kind
@@ -75,23 +76,61 @@ def _changed(sofar: Sofar, total: int, seconds: float, price: float) -> str:
     return words.listed(reasons)
 
 
-def seconds_each(
-    store: Store, workload: str, params: Mapping[str, Any], before: float | None = None
-) -> tuple[float, str]:
-    """The estimated seconds of a run with the start of its ranks, and the source of the estimate. It uses earlier runs
-    of the workload, if possible with these params: runs with other seeds take as long. Only runs that were queued
+@dataclass(frozen=True)
+class Usual:
+    """How long earlier runs took: the median of `runs` runs. `same_params` and `same_ranks` tell whether these had the
+    params and the number of ranks in question."""
+
+    seconds: float
+    runs: int
+    same_params: bool
+    same_ranks: bool
+
+
+def usual_time(
+    store: Store, workload: str, params: Mapping[str, Any], ranks: int | None = None, before: float | None = None
+) -> Usual | None:
+    """The time of earlier runs of a workload with the start of their ranks; None without any. If possible, only runs
+    with these params and on so many ranks count: runs with other seeds take as long. Only runs that were queued
     `before` a moment count."""
     past = store.runs(workload=workload, status="completed", limit=LOOKED)
     earlier = [run for run in past if _took(run) is not None and (before is None or run.queued_at < before)]
     values = {name: value for name, value in params.items() if name != SEED}
     same_params = [run for run in earlier if all(run.params.get(name) == value for name, value in values.items())]
-    counted = (same_params or earlier)[:COUNTED]
+    same_ranks = [run for run in same_params if ranks in (None, run.placement.get("ranks"))]
+    counted = (same_ranks or same_params or earlier)[:COUNTED]
     if not counted:
-        return SECONDS, f"at {SECONDS:.0f} s a run, which is a guess: {workload} has not run here yet"
+        return None
     usual = median(took for run in counted if (took := _took(run)) is not None)
-    which = "" if same_params else " other"
-    number = f"its last{which} run" if len(counted) == 1 else f"its last {len(counted)}{which} runs"
-    return usual, f"at {words.seconds(usual)} a run, as {number} took"
+    return Usual(usual, len(counted), bool(same_params), bool(same_ranks))
+
+
+def seconds_each(
+    store: Store, workload: str, params: Mapping[str, Any], before: float | None = None
+) -> tuple[float, str]:
+    """The estimated seconds of a run, and the source of the estimate, as `usual_time` has it."""
+    usual = usual_time(store, workload, params, before=before)
+    if usual is None:
+        return SECONDS, f"at {SECONDS:.0f} s a run, which is a guess: {workload_title(workload)} has not run here yet"
+    which = "" if usual.same_params else " other"
+    number = f"its last{which} run" if usual.runs == 1 else f"its last {usual.runs}{which} runs"
+    return usual.seconds, f"at {words.seconds(usual.seconds)} a run, as {number} took"
+
+
+def run_estimate(store: Store, workload: str, params: Mapping[str, Any], ranks: int) -> str:
+    """A sentence for people about to start a run: how long it will probably take, or that nobody knows."""
+    usual = usual_time(store, workload, params, ranks)
+    if usual is None:
+        return "Nobody knows yet how long this takes: no run of this workload has completed here."
+    runs = "The last run" if usual.runs == 1 else f"The last {usual.runs} runs"
+    took = f"took {words.seconds(usual.seconds)}"
+    if usual.same_ranks:
+        return (
+            f"It will probably take about {words.seconds(usual.seconds)}: {runs[0].lower()}{runs[1:]} like it {took}."
+        )
+    if usual.same_params:
+        return f"{runs} with these settings, but on other numbers of ranks, {took}."
+    return f"{runs} of this workload {took}, but with other settings, so this one may take much longer or less."
 
 
 def _took(run: RunRecord) -> float | None:

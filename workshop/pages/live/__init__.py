@@ -25,10 +25,11 @@ _class = _component("class")
 _learner = _component("learner")
 
 
-def run_view(run_id: int, identity: Identity) -> None:
-    """One run as it goes on."""
+def run_view(run_id: int, identity: Identity, prediction: str = "") -> None:
+    """One run as it goes on, with what its viewer has predicted."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
-    _run(key=f"live-run-{run_id}", data={"path": f"/live/run/{run_id}", "me": me, "cancel": f"/run/{run_id}/cancel"})
+    addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel"}
+    _run(key=f"live-run-{run_id}", data={**addresses, "me": me, "prediction": prediction})
 
 
 def session_view(name: str) -> None:

@@ -4,6 +4,7 @@ function runView(root, data) {
   const head = element("div", "ws-head");
   const notices = element("div", "ws-notices");
   root.append(head, notices);
+  if (data.prediction) root.append(element("p", "ws-prediction", `Your prediction: ${data.prediction}`));
 
   let facts = null;
   const clock = element("span", "ws-clock");

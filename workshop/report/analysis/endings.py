@@ -79,8 +79,7 @@ def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
     `totals` are its events'."""
     message = _ending(run)
     if message is not None and _has_checkpoint(run, totals):
-        retry = f"go on from its checkpoint: workshop run {run.workload} --resume {run.id} (or the page's button)."
-        message["next"] = f"{message['next'].rstrip('.')}. Or {retry}"
+        message["next"] = f"{message['next'].rstrip('.')}. Or go on from its checkpoint (--resume {run.id})."
     return message
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workshop.core.forms import param_of_runs
 from workshop.core.words import size
+from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.endings import failure_words
 from workshop.report.analysis.oversubscription import threads_of
@@ -13,6 +14,7 @@ from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import LONGEST_VALUE, metrics_in_two, short_traceback
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
+from workshop.store.read_only import recorded
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"
@@ -49,7 +51,22 @@ def verdict(snapshot: Snapshot) -> list[Card]:
             verdict_words, label = verdict_of(snapshot.run, snapshot.totals), "So far"
     if not verdict_words:
         return []
-    return [verdict_card(verdict_words, label)]
+    texts = {name: without_options(text) for name, text in verdict_words.items()}
+    buttons = _buttons(snapshot) if snapshot.run.ended else []
+    return [verdict_card(texts, label, buttons)]
+
+
+def _buttons(snapshot: Snapshot) -> list[Part]:
+    """Links for the actions that the verdict recommends: to compare with a run that has been, or to run it."""
+    run, buttons, in_recording = snapshot.run, [], recorded(snapshot.store.database) is not None
+    for number, action in enumerate(actions(run), 1):
+        other = run_like(snapshot.store, run, action)
+        if other is not None:
+            url = f"/history?compare={run.id},{other}"
+            buttons.append(link(url, f"Compare with run {other} ({action.words})", button=True))
+        elif not in_recording:
+            buttons.append(link(f"/run?run={run.id}&change={number}", f"Run again with {action.words}", button=True))
+    return buttons
 
 
 def machine(snapshot: Snapshot) -> list[Card]:

@@ -3,21 +3,28 @@ describes it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field, field_validator, model_validator
 
-from workshop.extension import Command, Extension, Params, Workload
+from workshop.extension import Command, Extension, Params, Preset, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
 NUMBER = 4  # bytes of a float32
 STEP = 4  # each size is so many times the one before
 MIB = 1 << 20
+BYTES: dict[str, Any] = {"unit": "bytes"}
 
 
 class AllReduceParams(Params):
     """Which all-reduces to measure, and on what."""
 
-    smallest: int = Field(NUMBER, ge=NUMBER, le=64 * MIB, description="bytes of the smallest message")
-    largest: int = Field(64 * MIB, ge=NUMBER, le=64 * MIB, description="bytes of the largest message")
+    smallest: int = Field(
+        NUMBER, ge=NUMBER, le=64 * MIB, description="bytes of the smallest message", json_schema_extra=BYTES
+    )
+    largest: int = Field(
+        64 * MIB, ge=NUMBER, le=64 * MIB, description="bytes of the largest message", json_schema_extra=BYTES
+    )
     repeats: int = Field(
         7, ge=3, le=1000, description="least repeats of each size, of which the median counts; small ones get more"
     )
@@ -72,8 +79,18 @@ WORKLOAD = Workload(
         "memory_bandwidth": "copying within memory, each rank [B/s]",
         "stopped": "stopped early",
     },
+    order=150,
     verdict="workshop.workloads.allreduce.verdict:VERDICT",
     panels="workshop.workloads.allreduce.panels:PANELS",
+    presets=(
+        Preset("Small messages", "Latency decides, and the largest message matters little.", {"largest": 64 << 10}),
+        Preset(
+            "The ring against the server",
+            "A parameter server receives all arrays, and a ring shares the work.",
+            {"methods": "ring,parameter-server"},
+            {"ranks": 4, "oversubscribe": True},
+        ),
+    ),
 )
 
 EXTENSION = Extension(

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Command, Extension, Page, Scaling, Study, Workload
+from workshop.extension import Artifacts, Command, Extension, Page, Preset, Scaling, Study, Workload
 from workshop.workloads.federated.params import METRICS, PRIVATE, FiniteParams, Learning, Together, setting
 
 
@@ -80,6 +80,21 @@ WORKLOAD = Workload(
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
+    order=400,
+    presets=(
+        Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
+        Preset(
+            "Few digits each",
+            "Institutions that have two digits each pull the model apart: look at the drift.",
+            {"way": "federated", "partition": "label", "classes": 2},
+        ),
+        Preset(
+            "Poison one institution",
+            "It sends its update turned round and enlarged; the mean follows it.",
+            {"way": "federated", "attack": "scale", "rounds": 8},
+        ),
+        Preset("Hide each update", "Masks cancel in the sum only.", {"way": "federated", "secure": "masks"}),
+    ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.federated.report.panels:PANELS",
 )

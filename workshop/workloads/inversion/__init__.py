@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Extension, Params, Workload
+from workshop.extension import Artifacts, Extension, Params, Preset, Workload
 
 CLASSES = 10
 MOST = 64  # images behind what is attacked, at most
@@ -96,7 +96,7 @@ class InversionParams(Params):
         le=10,
         allow_inf_nan=False,
         description="least seconds between two looks at the search, to watch it",
-        json_schema_extra=ADVANCED,
+        json_schema_extra={**ADVANCED, "unit": "s"},
     )
 
     @model_validator(mode="after")
@@ -176,6 +176,12 @@ WORKLOAD = Workload(
         "distance": "1 - the cosine of two gradients: the one that a rank's pictures would make, and the one seen.",
         "correlation": "Of the pixels of the attacker's pictures and of the true images: a rank's mean.",
     },
+    order=440,
+    presets=(
+        Preset("Read an update", "The attacker recovers the image behind it.", {"pace": 0.2}),
+        Preset("Add noise", "Clipping and noise blur what the attacker sees.", {"protect": "clip-noise"}),
+        Preset("Only the sum", "Eight institutions add up their updates.", {"protect": "sum"}),
+    ),
     verdict="workshop.workloads.inversion.verdict:VERDICT",
     panels="workshop.workloads.inversion.panels:PANELS",
 )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Software, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Software, Tuning, Workload
 
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
 BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
@@ -61,7 +61,7 @@ class KMeansParams(Params):
         le=10,
         allow_inf_nan=False,
         description="least seconds per iteration, to watch it; not in timings",
-        json_schema_extra={"page": 0.3},
+        json_schema_extra={"page": 0.3, "unit": "s"},
     )
 
     @model_validator(mode="after")
@@ -133,6 +133,23 @@ WORKLOAD = Workload(
     order=100,  # it answers at once, with a picture
     panels="workshop.workloads.kmeans.panels:PANELS",
     threads=lambda params: 1 if params.get("backend") == "numba" else None,  # its kernel computes in one thread
+    presets=(
+        Preset("Watch it converge", "The palette settles from iteration to iteration.", {"clusters": 8, "pace": 0.5}),
+        Preset(
+            "Two ranks against one",
+            "Run it on two ranks, then on one, and compare the throughput.",
+            {"data": "blobs", "points": 1_000_000, "iterations": 30, "tolerance": 0, "pace": 0},
+            {"ranks": 2, "threads": 1},
+        ),
+        Preset(
+            "Oversubscribe",
+            "Twice as many ranks as cores: they take turns, and each waits for the others.",
+            {"data": "blobs", "points": 1_000_000, "iterations": 30, "tolerance": 0, "pace": 0},
+            {"bind_to": "none", "oversubscribe": True, "threads": 1},
+            per_core=2,
+        ),
+        Preset("A stream of points", "Every point is seen once.", {"data": "blobs", "mode": "online", "pace": 0.1}),
+    ),
     failures="workshop.workloads.kmeans.failures:failures",
 )
 

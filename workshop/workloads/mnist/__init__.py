@@ -10,7 +10,7 @@ from pydantic import Field
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Command, Extension, Params, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -76,7 +76,7 @@ class MnistParams(Params):
         le=10,
         allow_inf_nan=False,
         description="least seconds per step, to watch it; not in timings",
-        json_schema_extra={"page": 0.1},
+        json_schema_extra={"page": 0.1, "unit": "s"},
     )
 
 
@@ -137,6 +137,28 @@ WORKLOAD = Workload(
     order=200,
     verdict="workshop.training.verdict:VERDICT",
     panels="workshop.training.panels:PANELS",
+    presets=(
+        Preset("Watch it converge", "The loss falls, and the accuracy rises.", {"epochs": 4}, {"ranks": 2}),
+        Preset(
+            "Two ranks against one",
+            "Run it on two ranks, then on one, and compare the throughput.",
+            {"epochs": 4, "pace": 0},
+            {"ranks": 2, "threads": 1},
+        ),
+        Preset(
+            "Oversubscribe",
+            "Twice as many ranks as cores: each step waits for the rank that has its turn last.",
+            {"epochs": 2, "pace": 0},
+            {"bind_to": "none", "oversubscribe": True, "threads": 1},
+            per_core=2,
+        ),
+        Preset(
+            "Leave the broadcast out",
+            "The ranks begin with different weights, and stay apart.",
+            {"broadcast": False, "epochs": 4},
+            {"ranks": 2},
+        ),
+    ),
     failures="workshop.workloads.mnist.failures:failures",
 )
 

@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED
-from workshop.extension import Artifacts, Command, Extension, Workload
+from workshop.extension import Artifacts, Command, Extension, Preset, Workload
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
 from workshop.workloads.federated.params import LEARNING, METRICS, Epochs, EvaluateImages, Rate, Validation, setting
 
@@ -42,12 +42,14 @@ class OpenFLParams(PartitionParams, DataParams):
     patience: float = setting(
         10.0,
         "for the fault dies: seconds after which a round goes on without those that are missing",
-        ADVANCED,
+        {**ADVANCED, "unit": "s"},
         {"fault": "dies"},
         ge=1,
         le=3600,
     )
-    limit: float = setting(300.0, "seconds that a round may take before the run gives up", ADVANCED, ge=5, le=86_400)
+    limit: float = setting(
+        300.0, "seconds that a round may take before the run gives up", {**ADVANCED, "unit": "s"}, ge=5, le=86_400
+    )
     seed: int = setting(0, "seed of weights, shares and order", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="after")
@@ -100,6 +102,15 @@ WORKLOAD = Workload(
         "seconds_start": "time until the first round, with keys and imports [s]",
         "seconds_stop": "time after the last round [s]",
     },
+    order=460,
+    presets=(
+        Preset("A federation as it should be", "Two institutions, three rounds.", {"collaborators": 2, "rounds": 3}),
+        Preset(
+            "A foreign certificate",
+            "The aggregator refuses a collaborator whose certificate another authority has signed.",
+            {"collaborators": 2, "rounds": 3, "fault": "foreign-certificate"},
+        ),
+    ),
     verdict="workshop.workloads.openfl.verdict:VERDICT",
     panels="workshop.workloads.openfl.panels:PANELS",
     missing="workshop.workloads.openfl.environment:missing",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from workshop.engine.fields import ADVANCED, number
-from workshop.extension import Extension, Params, Scaling, Workload
+from workshop.extension import Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.federated.params import (
     LEARNING,
     METRICS,
@@ -34,7 +34,7 @@ class Scans(Params):
         "both", description="what the network sees: CT shows edges, PET shows what is active"
     )
     size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = Field(
-        64, description="pixels of an image's side", json_schema_extra=ADVANCED
+        64, description="pixels of an image's side", json_schema_extra={**ADVANCED, "unit": "pixels"}
     )
 
 
@@ -138,6 +138,11 @@ WORKLOAD = Workload(
     notes={
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
+    order=420,
+    presets=(
+        Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
+        Preset("CT alone", "Edges without activity: compare the Dice score.", {"way": "federated", "modality": "ct"}),
+    ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.segmentation.panels:PANELS",
 )

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Command, Extension, Page, Params, Scaling, Study, Tuning, Workload
+from workshop.extension import Artifacts, Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -26,7 +26,7 @@ class SganParams(Params):
         "sgan", description="sgan, or the same classifier trained on the labelled images alone"
     )
     size: Annotated[Literal[28, 56, 112], BeforeValidator(number)] = Field(
-        28, description="pixels of an image's side; the nets grow with it"
+        28, description="pixels of an image's side; the nets grow with it", json_schema_extra={"unit": "pixels"}
     )
     labels: int = Field(10, ge=1, le=6000, description="labelled images of each digit; the others are unlabelled")
     batch: int = Field(64, ge=1, le=60_000, description="unlabelled images of each rank in a step")
@@ -67,7 +67,7 @@ class SganParams(Params):
         le=10,
         allow_inf_nan=False,
         description="least seconds per step, to watch it; not in timings",
-        json_schema_extra=ADVANCED,
+        json_schema_extra={**ADVANCED, "unit": "s"},
     )
 
 
@@ -118,6 +118,21 @@ WORKLOAD = Workload(
         knobs=KNOBS,
         missing="workshop.engine.training.knobs:missing",
         usable="workshop.engine.training.knobs:usable",
+    ),
+    order=300,
+    presets=(
+        Preset("Watch it learn", "The generator draws digits, and the classifier improves.", {"iterations": 300}),
+        Preset(
+            "Without the generator",
+            "The same classifier learns from the labelled images alone: compare the accuracy.",
+            {"iterations": 300, "method": "supervised"},
+        ),
+        Preset(
+            "Rank 0 evaluates alone",
+            "The others wait meanwhile: look at where the time goes.",
+            {"iterations": 300, "evaluate_by": "rank0"},
+            {"ranks": 2},
+        ),
     ),
     verdict="workshop.workloads.sgan.verdict:VERDICT",
     panels="workshop.workloads.sgan.panels:PANELS",
