@@ -11,14 +11,15 @@ from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.records import Identity
 from workshop.store.store import Store
+from workshop.store.tables import INSTRUCTOR
 
 VARIABLES = ("WORKSHOP_LEARNER", "JUPYTERHUB_USER")  # the first one that is set names a learner
 DIGEST = 8  # hexadecimal digits that tell long names apart
 
 
 def name() -> str:
-    """The learner's nickname where this notebook is a learner's, else the user of this machine. Raises BadInput for a
-    learner's name that can't be one."""
+    """The learner's nickname where this notebook is a learner's, else the user of this machine; root, whose login name
+    is nobody's, is the instructor. Raises BadInput for a learner's name that can't be one."""
     account = _account()
     return _user() if account is None else checked_nickname(nickname(account))
 
@@ -53,7 +54,8 @@ def _account() -> str | None:
 
 def _user() -> str:
     try:
-        return nickname(getpass.getuser())
+        user = getpass.getuser()
+        return INSTRUCTOR if user == "root" else nickname(user)
     except (KeyError, OSError):  # a user without a name, as in some containers
         return "notebook"
 
