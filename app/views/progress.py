@@ -29,8 +29,8 @@ def page() -> None:
         class_view()
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
-            st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
             if frame.recorded() is None:
+                st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
                 class_controls.removal(identity)
         return
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")

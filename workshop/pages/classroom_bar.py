@@ -19,6 +19,7 @@ from workshop.store.store import Store
 
 FRESH = 3.0  # seconds for which all pages show the same look at the class
 EVERY = {"instructor": 5.0, "learner": 10.0}  # seconds between two drawings of the bar, by role
+OVER = 600.0  # seconds for which pages show that the time is up
 UNREACHABLE = (
     "Phones and other computers can't reach this address: the dashboard listens on this machine alone. End it, and "
     "start it with <code>workshop up --host 0.0.0.0</code>; then the network of the class can reach it."
@@ -29,11 +30,11 @@ def bar(store: Store, identity: Identity, title: str) -> None:
     """Draw the bar of a page with this title."""
     presence.shared().visit(identity, title)
     instructor = identity.role == "instructor"
+    draw = _instructor_line if instructor else _learner_line
     with st.container(horizontal=True, vertical_alignment="center", key="classroom"):
         if instructor:
             _invitation(store)
-        draw = _instructor_line if instructor else _learner_line
-        st.fragment(run_every=EVERY.get(identity.role))(draw)(store, identity)
+        st.fragment(run_every=EVERY[identity.role])(draw)(store, identity)
 
 
 def refresh() -> None:
@@ -83,10 +84,10 @@ def _learner_line(store: Store, identity: Identity) -> None:
     room = _look(store)
     asks = identity.id in room.waiting
     label = "I no longer need help" if asks else "Ask for help"
-    st.button(
-        label, icon=":material/back_hand:", key="need-help", on_click=_need_help, args=(store, identity, not asks)
-    )
-    _show([*(["The instructor sees that you ask for help."] if asks else []), *_pace(room.pace)])
+    change = (store, identity, not asks)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(label, icon=":material/back_hand:", key="need-help", on_click=_need_help, args=change)
+        _show([*(["The instructor sees that you ask for help."] if asks else []), *_pace(room.pace)])
 
 
 def _need_help(store: Store, identity: Identity, needed: bool) -> None:
@@ -100,7 +101,7 @@ def _need_help(store: Store, identity: Identity, needed: bool) -> None:
 def _pace(pace: Pace) -> list[str]:
     """The pace and the timer as HTML. The script timer.js counts down."""
     facts = [escape(pace.words)] if pace.words else []
-    if pace.until is not None:
+    if pace.until is not None and time.time() < pace.until + OVER:
         seconds = max(math.ceil(pace.until - time.time()), 0)
         words = f"{seconds // 60}:{seconds % 60:02d} left" if seconds else "Time is up"
         facts.append(f'<b class="ws-timer" data-seconds="{seconds}">{words}</b>')

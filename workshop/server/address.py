@@ -55,9 +55,9 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     visited = visited or store.setting(KEY) or ""
     if not is_loopback(urlsplit(visited).hostname or ""):
         return visited, True
-    own = _network_address() if (store.setting(HOST) or "") in _ANYWHERE else ""
+    host = _network_address() if (store.setting(HOST) or "") in _ANYWHERE else ""
     port = urlsplit(store.setting(KEY) or visited).port
-    return (url_of(own, port), True) if own and port else (visited, False)
+    return (url_of(host, port), True) if host and port else (visited, False)
 
 
 def is_loopback(host: str) -> bool:

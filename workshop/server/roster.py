@@ -10,6 +10,7 @@ from workshop.course.progress import Class, LearnerProgress
 from workshop.course.stuck import time_ago
 from workshop.quiz.results.spreadsheets import table_csv, when
 from workshop.server.presence import is_present
+from workshop.store.read_only import recorded
 from workshop.store.records import Attendance
 from workshop.store.store import Store
 
@@ -18,12 +19,15 @@ HEADINGS = ("learner", "joined", "here now", "last here", "last action", "last a
 
 def read(store: Store, class_: Class, now: float) -> list[Attendance]:
     """Everybody who came in or began a lab, with the last action on the dashboard or in a lab. Those who ask for help
-    come first, the longest first, then all others by name."""
+    come first, the longest first, then all others by name. A recording has no roster: it says of nobody when they came.
+    """
+    if recorded(store.database) is not None:
+        return []
     learners = {learner.name: learner for learner in class_.learners if not learner.quizzes_only}
     names, entries = store.of_notebooks(learners), []
     for attendance in store.attendances():
-        name = names.get(attendance.id, attendance.nickname)
-        entries.append(_with_last_action(attendance, learners.pop(name, None)))
+        # A visitor with the name of a notebook is another person: nothing proves that they are the same.
+        entries.append(_with_last_action(attendance, learners.pop(names.get(attendance.id, ""), None)))
     for name, learner in learners.items():  # who only works in notebooks
         began_at = min(lab.began_at for lab in learner.labs if lab.began_at is not None)
         entries.append(_with_last_action(Attendance(0, name, began_at), learner))
