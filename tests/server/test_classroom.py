@@ -60,6 +60,7 @@ def test_the_pace_is_a_lab_of_the_course(store: Store) -> None:
         ("127.0.0.1", "https://lab.example.org", ("https://lab.example.org", True)),
         ("0.0.0.0", "http://localhost:8501", ("http://198.51.100.4:8501", True)),
         ("::", "http://[::1]:8501", ("http://198.51.100.4:8501", True)),
+        ("0.0.0.0", "http://0.0.0.0:8501", ("http://198.51.100.4:8501", True)),
         ("192.0.2.9", "", ("http://192.0.2.9:8501", True)),
     ],
 )

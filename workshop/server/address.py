@@ -53,17 +53,17 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     address by which this browser knows the dashboard, "" where nobody knows: a name for this machine alone gives way to
     the machine's address in its network, where the dashboard listens there, too."""
     visited = visited or store.setting(KEY) or ""
-    if not is_loopback(urlsplit(visited).hostname or ""):
+    if not _is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in _ANYWHERE else ""
     port = urlsplit(store.setting(KEY) or visited).port
     return (url_of(host, port), True) if host and port else (visited, False)
 
 
-def is_loopback(host: str) -> bool:
-    """Whether a host's name or address is this machine's for itself alone."""
+def _is_here_only(host: str) -> bool:
+    """Whether a host's name or address means this machine to itself alone."""
     with suppress(ValueError):
-        return ip_address(host).is_loopback
+        return ip_address(host).is_loopback or host in _ANYWHERE
     return host in ("", "localhost") or host.endswith(".localhost")
 
 
@@ -72,7 +72,7 @@ def _network_address() -> str:
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # an address for examples; any one outside would do
         host = str(probe.getsockname()[0])
-        return "" if is_loopback(host) else host
+        return "" if _is_here_only(host) else host
     return ""
 
 

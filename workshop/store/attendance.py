@@ -8,8 +8,7 @@ from dataclasses import fields
 
 from sqlalchemy import String, bindparam, cast, literal, select, union
 
-from workshop.store.database import Database
-from workshop.store.identities import tell_changed
+from workshop.store.identities import Identities, tell_changed
 from workshop.store.records import Attendance
 from workshop.store.tables import guesses, identities, leases, progress, quiz_players, runs, studies
 
@@ -19,10 +18,8 @@ _LEARNERS = identities.c.role == "learner"
 _REMOVED = (identities.c.nickname == FORMER) & identities.c.token_hash.startswith(_OUT, autoescape=True)
 
 
-class Attendances:
-    """Attendance stands in the rows of identities."""
-
-    database: Database
+class Attendances(Identities):
+    """Identities with their attendance, which stands in their rows."""
 
     def attendances(self) -> list[Attendance]:
         """All learners of the class who came in through the dashboard or a notebook, the first one first."""

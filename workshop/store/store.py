@@ -14,7 +14,6 @@ from workshop.store.attendance import Attendances
 from workshop.store.database import Database
 from workshop.store.events import Events
 from workshop.store.guesses import Guesses
-from workshop.store.identities import Identities
 from workshop.store.leases import Leases
 from workshop.store.progress import Progresses
 from workshop.store.quiz_answers import QuizAnswers
@@ -30,7 +29,6 @@ class Store(
     Runs,
     Events,
     Artifacts,
-    Identities,
     Attendances,
     Studies,
     Guesses,
