@@ -139,23 +139,3 @@ def test_learners_get_a_sentence(new_page: NewPage, dashboard: Dashboard) -> Non
     page.goto(f"{here}/progress?learner=learner-02")
     expect(page.get_by_text("How the class stands is the instructor's page.")).to_be_visible(timeout=WAIT)
     expect(page.locator(".ws")).to_have_count(0)
-
-
-def test_a_learner_asks_for_help_and_sees_the_timer(new_page: NewPage, dashboard: Dashboard) -> None:
-    learner, page, name = new_page(width=390, height=844), new_page(), "Ida <b>x</b>"
-    join(learner, dashboard, name)
-    visit(page, dashboard)
-    learner.get_by_role("button", name="Ask for help").click(timeout=WAIT)
-    expect(learner.get_by_text("The instructor sees that you ask for help.")).to_be_visible(timeout=WAIT)
-    entry = page.locator(".ws-roster tbody tr", has_text=name)
-    expect(entry).to_contain_text("asked just now", timeout=WAIT)
-    expect(entry).to_contain_text("here", timeout=WAIT)
-    press(page.get_by_text("Pace and timer"), page.get_by_role("button", name="Start the timer"))
-    page.get_by_role("button", name="Start the timer").click(timeout=WAIT)
-    timer = learner.locator(".ws-timer")
-    expect(timer).to_contain_text("left", timeout=WAIT)
-    before = timer.inner_text()
-    expect(timer).not_to_have_text(before, timeout=WAIT)
-    page.get_by_role("button", name="Answered").click(timeout=WAIT)
-    expect(learner.get_by_role("button", name="Ask for help")).to_be_visible(timeout=WAIT)
-    assert learner.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
