@@ -6,7 +6,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop.core import words
-from workshop.course import catalogue
+from workshop.course import catalogue, learner
 from workshop.course.description import LabDescription
 from workshop.course.progress import LabStanding
 from workshop.pages import blocks, frame, lab_reader, learner_home, links
@@ -55,5 +55,5 @@ def _lab(folder: Path, lab: LabDescription) -> None:
     identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
     links.link("labs", "All labs", ":material/arrow_back:")
     if identity.role == "learner" and not frame.recorded():
-        frame.store().keep_opened(identity.nickname, folder.name)
+        frame.store().keep_opened(learner.browser_name(frame.store(), identity), folder.name)
     lab_reader.show(folder, lab, identity)

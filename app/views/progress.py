@@ -1,17 +1,13 @@
-"""The class in the labs, for the instructor: stuck learners, everybody's marks, one learner's progress, and a reset."""
+"""The class, for the instructor: pace, roster, requests for help, everybody's marks, one learner, and a reset."""
 
 import streamlit as st
 
 from workshop.course import progress_reset
-from workshop.pages import blocks, frame
+from workshop.pages import blocks, class_controls, frame
 from workshop.pages.live import class_view, learner_view
 from workshop.server import actions
 from workshop.store.records import Identity
 
-NOT_THEIRS = (
-    "How the class stands is the instructor's page. What you have solved is marked in your own notebooks, and your "
-    "quizzes are on the page Quizzes."
-)
 ALL = "All labs"
 DONE = "begun-anew"  # where the sentence about a reset waits for the page to be drawn again
 
@@ -19,12 +15,16 @@ DONE = "begun-anew"  # where the sentence about a reset waits for the page to be
 def page() -> None:
     identity = frame.heading("Class")
     learner = st.query_params.get("learner", "")
-    if identity.role != "instructor":
-        st.info(NOT_THEIRS, icon=":material/info:")
-        return
     if not learner:
+        if frame.recorded() is None:
+            class_controls.pacing(identity)
+            class_controls.help_requests(identity)
         class_view()
-        st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
+        with st.container(horizontal=True):
+            st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
+            if frame.recorded() is None:
+                st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
+                class_controls.removal(identity)
         return
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
     if done := st.session_state.pop(DONE, ""):

@@ -42,6 +42,15 @@ def visit(page: Page, where: Dashboard, path: str = "/progress") -> None:
     page.goto(f"{here}{path}")
 
 
+def join(page: Page, where: Dashboard, nickname: str) -> None:
+    """Come in as a learner."""
+    page.goto(f"http://127.0.0.1:{where.port}/join")
+    page.get_by_label("Class code").fill(where.code)
+    page.get_by_label("Nickname").fill(nickname)
+    page.get_by_role("button", name="Come in").click()
+    page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")  # they are let in
+
+
 @pytest.mark.parametrize(
     ("width", "height"), [(1440, 900), pytest.param(1920, 1080, marks=pytest.mark.exhaustive), (390, 844)]
 )
@@ -126,11 +135,7 @@ def test_the_class_is_downloaded(new_page: NewPage, dashboard: Dashboard) -> Non
 def test_learners_have_no_such_page(new_page: NewPage, dashboard: Dashboard) -> None:
     page = new_page(width=390, height=844)
     here = f"http://127.0.0.1:{dashboard.port}"
-    page.goto(f"{here}/join")
-    page.get_by_label("Class code").fill(dashboard.code)
-    page.get_by_label("Nickname").fill("learner-01")
-    page.get_by_role("button", name="Come in").click()
-    page.wait_for_url(lambda url: "/join" not in url, wait_until="commit")  # they are let in
+    join(page, dashboard, "learner-01")
     page.goto(f"{here}/progress?learner=learner-02")
     expect(page.get_by_role("heading", name="Your next step")).to_be_visible(timeout=WAIT)
     expect(page.get_by_text("learner-02")).to_have_count(0)

@@ -104,7 +104,7 @@ def test_forty_learners_in_all_labs(store: Store) -> None:
     names = classroom.fill(store, LEARNERS)
     room = Classroom(store)
     first = ClassLook(room)()
-    assert set(first) == {"labs", "stuck", "learners", "others", "notes"}
+    assert set(first) == {"labs", "stuck", "learners", "others", "roster", "notes"}
     found = room.look()
     assert {one.name for one in found.learners} == {*names, "only-quizzes"}
     assert [one.name for one in found.learners if one.quizzes_only] == ["only-quizzes"]

@@ -11,14 +11,15 @@ from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.records import Identity
 from workshop.store.store import Store
+from workshop.store.tables import INSTRUCTOR
 
 VARIABLES = ("WORKSHOP_LEARNER", "JUPYTERHUB_USER")  # the first one that is set names a learner
 DIGEST = 8  # hexadecimal digits that tell long names apart
 
 
 def name() -> str:
-    """The learner's nickname where this notebook is a learner's, else the user of this machine. Raises BadInput for a
-    learner's name that can't be one."""
+    """The learner's nickname where this notebook is a learner's, else the user of this machine; root, whose login name
+    is nobody's, is the instructor. Raises BadInput for a learner's name that can't be one."""
     account = _account()
     return _user() if account is None else checked_nickname(nickname(account))
 
@@ -37,6 +38,13 @@ def identity(store: Store) -> Identity | None:
     return store.learner(name()) if is_learner() else None
 
 
+def browser_name(store: Store, visitor: Identity) -> str:
+    """The name under which a visitor of the dashboard does labs in the browser: the nickname. Where a notebook has that
+    name, its learner is another person, and the visitor's progress gets a name of its own."""
+    notebooks = store.of_notebooks([visitor.nickname]).keys() - {visitor.id}
+    return f"{visitor.nickname} (browser)" if notebooks else visitor.nickname
+
+
 def nickname(account: str) -> str:
     """The nickname for an account: its name. A long name is cut and gets a digest of the whole name, so that two long
     names stay different."""
@@ -53,7 +61,8 @@ def _account() -> str | None:
 
 def _user() -> str:
     try:
-        return nickname(getpass.getuser())
+        user = getpass.getuser()
+        return INSTRUCTOR if user == "root" else nickname(user)
     except (KeyError, OSError):  # a user without a name, as in some containers
         return "notebook"
 

@@ -19,13 +19,17 @@ class NextStep:
     address: str = ""
 
 
-def next_step(labs: Sequence[LabStanding], rounds: Sequence[QuizRound]) -> NextStep | None:
-    """Return the next step from a learner's labs, in the order of the course, and the live rounds that go on. None
-    where nothing is left to do."""
+def next_step(
+    labs: Sequence[LabStanding], rounds: Sequence[QuizRound], pace_lab: str = "", pace_words: str = ""
+) -> NextStep | None:
+    """Return the next step from a learner's labs, in the order of the course, the live rounds that go on, and the lab
+    at which the class is, with a sentence about it. None where nothing is left to do."""
     for quiz_round in rounds:
         sentence = f"A quiz with the whole class is going on: {quiz_round.title}."
         return NextStep(sentence, "Join the quiz", address=f"/quiz?code={quiz_round.code or ''}")
     course = [lab_progress for lab_progress in labs if lab_progress.lab.number is not None]
+    if any(lab_progress.lab.name == pace_lab and not is_done(lab_progress) for lab_progress in course):
+        return NextStep(pace_words, "Open the lab", lab=pace_lab)
     begun = [lab_progress for lab_progress in course if lab_progress.begun and not is_done(lab_progress)]
     if begun:
         lab_progress = max(begun, key=lambda started: started.last_at or 0.0)

@@ -82,3 +82,8 @@ def ago(seconds: float) -> str:
         return f"{minutes(seconds)} ago"
     hours = int(seconds // 3600)
     return f"{hours} h ago" if hours < 48 else f"{hours // 24} days ago"
+
+
+def time_ago(at: float | None, now: float) -> str:
+    """How long ago a moment was; "" where nobody knows it."""
+    return ago(now - at) if at is not None else ""

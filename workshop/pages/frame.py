@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop import server
+from workshop.pages import classroom_bar
 from workshop.report.html import STYLE as CARDS
 from workshop.report.sentences import rest_words
 from workshop.server import logout
@@ -19,7 +20,7 @@ from workshop.store.store import Store
 
 MARK = Path(server.__file__).parent / "static" / "mark.svg"
 STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js")]
+SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js", "timer.js")]
 
 
 def set_up() -> None:
@@ -69,13 +70,15 @@ def visitor() -> Identity:
 
 
 def heading(title: str, words: str = "") -> Identity:
-    """The page's title, and who one is."""
+    """The page's title, who one is, and the classroom bar."""
     identity = visitor()
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.header(title, anchor=False, width="stretch")
         icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
         st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
         st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>', width="content")
+    if recorded() is None:
+        classroom_bar.bar(store(), identity, title)
     if words:
         st.markdown(words)
     return identity

@@ -10,7 +10,7 @@ import streamlit as st
 
 from workshop.core.placement import Placement
 from workshop.course import links as lab_links
-from workshop.course import reading
+from workshop.course import learner, reading
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
 from workshop.pages import blocks, frame, links
@@ -84,14 +84,15 @@ def _cell(
 
 def _prediction(name: str, lab_name: str, identity: Identity) -> None:
     """A field for a guess, which is kept until the learner changes it."""
-    rows = frame.store().progress(identity.nickname, lab_name)
+    learner_name = learner.browser_name(frame.store(), identity)
+    rows = frame.store().progress(learner_name, lab_name)
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
     label = f"Your guess for {name.replace('-', ' ')}"
     value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=320)
     if value is not None and value != start and not frame.recorded():
-        frame.store().keep_prediction(identity.nickname, lab_name, name, guess=value)
+        frame.store().keep_prediction(learner_name, lab_name, name, guess=value)
         st.caption("Your guess is kept.")
 
 

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from workshop.core import words
+from workshop.course import learner
 from workshop.course.class_progress import Classroom
 from workshop.course.next_step import next_step
 from workshop.course.progress import Class, LabStanding
 from workshop.pages import cards, frame, links
+from workshop.server import classroom
 from workshop.server.class_sections import learner_cards
 from workshop.store.read_only import now
 from workshop.store.records import Identity
@@ -21,7 +23,8 @@ RECENT = 5  # runs that are listed
 
 def _progress(identity: Identity) -> Class:
     """The progress of a visitor alone. All visitors share the descriptions of the labs."""
-    return _classroom(frame.store().database.where, frame.store()).look(identity.nickname)
+    name = learner.browser_name(frame.store(), identity)
+    return _classroom(frame.store().database.where, frame.store()).look(name)
 
 
 @st.cache_resource(show_spinner=False, max_entries=2)
@@ -32,8 +35,7 @@ def _classroom(where: str, _store: Store) -> Classroom:
 def labs_of(identity: Identity) -> Sequence[LabStanding]:
     """Return the progress of a visitor in all labs, in the order of the course."""
     class_ = _progress(identity)
-    learner = class_.learner(identity.nickname)
-    return learner.labs if learner is not None else tuple(LabStanding(lab) for lab in class_.labs)
+    return class_.learners[0].labs if class_.learners else tuple(LabStanding(lab) for lab in class_.labs)
 
 
 def lab_words(lab_progress: LabStanding) -> str:
@@ -47,7 +49,8 @@ def lab_words(lab_progress: LabStanding) -> str:
 def show(identity: Identity) -> None:
     """Draw the next step, what the learner did, and what the learner predicted."""
     labs = labs_of(identity)
-    step = next_step(labs, frame.store().rounds("live", going_on=True))
+    pace = classroom.pace(frame.store())
+    step = next_step(labs, frame.store().rounds("live", going_on=True), pace.lab, pace.words)
     with st.container(border=True, key="next-step"):
         st.markdown("#### :material/directions_walk: Your next step")
         if step is None:
@@ -61,14 +64,14 @@ def show(identity: Identity) -> None:
             if step.address:
                 st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
     runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)
-    learner = _progress(identity).learner(identity.nickname)
-    if not runs and learner is None:
+    own_progress = next(iter(_progress(identity).learners), None)
+    if not runs and own_progress is None:
         return
     st.markdown("#### What you did and predicted")
     links.run_links(runs)
-    if learner is not None:
-        lab_cards = {card.name: card for card in learner_cards(learner, now(frame.store().database))}
-        latest = learner.last.lab.name if learner.last is not None else ""
+    if own_progress is not None:
+        lab_cards = {card.name: card for card in learner_cards(own_progress, now(frame.store().database))}
+        latest = own_progress.last.lab.name if own_progress.last is not None else ""
         cards.show_page([card for name, card in lab_cards.items() if name == latest], "home")
         if earlier := [card for name, card in lab_cards.items() if name not in ("learner", latest)]:
             with st.expander("Other labs that you have begun", icon=":material/menu_book:"):

@@ -5,7 +5,8 @@
 an MPI's mapper). Live pages: `live` has the WebSockets, `push` one poller for each thing that somebody watches. Files
 of runs: `artifacts`. Studies that the dashboard started: `study_processes`. Pages without a script: `plain_pages`,
 `code_form`. `page_rewriter` changes pages on their way out: a loading screen, the notice of a recording.
-Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor: `actions`. The page Class: `class_sections`.
+Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor: `actions`. The page Class: `class_sections`
+and `roster`. The bar on every page: `classroom` (pace, help) and `presence`.
 What visitors send is read by `request_body` and `numbers`. `address` and `child` are for `workshop up`
 and other commands, `logs` keeps the log short.
 """

@@ -20,6 +20,7 @@ from workshop.course import progress_reset
 from workshop.registry import workload as workload_of
 from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
+from workshop.server import presence
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -110,7 +111,9 @@ def submit(
             path.write_bytes(data)
             values[param] = str(path)
         try:
-            return client.submit(store, session, workload, values, placement, identity=identity, public_params=names)
+            run = client.submit(store, session, workload, values, placement, identity=identity, public_params=names)
+            presence.shared().act(identity, f"submitted run {run.id} ({workload})")
+            return run
         except BadInput as error:
             words = str(error)
             for param, name in names.items():

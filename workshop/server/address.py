@@ -1,13 +1,23 @@
-"""Where this store's dashboard listens, for commands that link to its pages."""
+"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it."""
 
 from __future__ import annotations
 
 import http.client
+import io
+import socket
 import urllib.request
+from contextlib import suppress
+from functools import lru_cache
+from ipaddress import ip_address
+from urllib.parse import urlsplit
 
+import segno
+
+from workshop.runtime.managed_processes import url_of
 from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings
+HOST = "dashboard_host"  # where it was asked to listen
 PATIENCE = 5.0  # seconds for an answer, of a machine that may be crowded
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
 _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
@@ -16,7 +26,8 @@ _ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is h
 def tell(store: Store, host: str, port: int) -> None:
     """Let the store know where its dashboard is about to listen."""
     name = _ANYWHERE.get(host, host)
-    store.set_setting(KEY, f"http://{f'[{name}]' if ':' in name else name}:{port}")
+    store.set_setting(KEY, url_of(name, port))
+    store.set_setting(HOST, host)
 
 
 def dashboard(store: Store) -> str | None:
@@ -35,3 +46,39 @@ def page(store: Store, run_id: int) -> str | None:
     """The address of a run's page, where a dashboard answers."""
     address = dashboard(store)
     return None if address is None else f"{address}/run?run={run_id}"
+
+
+def for_learners(store: Store, visited: str) -> tuple[str, bool]:
+    """The address at which learners find the dashboard, and whether other devices can reach it. `visited` is the
+    address by which this browser knows the dashboard, "" where nobody knows: a name for this machine alone gives way to
+    the machine's address in its network, where the dashboard listens there, too."""
+    visited = visited or store.setting(KEY) or ""
+    if not _is_here_only(urlsplit(visited).hostname or ""):
+        return visited, True
+    host = _network_address() if (store.setting(HOST) or "") in _ANYWHERE else ""
+    port = urlsplit(store.setting(KEY) or visited).port
+    return (url_of(host, port), True) if host and port else (visited, False)
+
+
+def _is_here_only(host: str) -> bool:
+    """Whether a host's name or address means this machine to itself alone."""
+    with suppress(ValueError):
+        return ip_address(host).is_loopback or host in _ANYWHERE
+    return host in ("", "localhost") or host.endswith(".localhost")
+
+
+def _network_address() -> str:
+    """The address from which this machine reaches others; "" where it has none. Nothing is sent."""
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.connect(("192.0.2.1", 9))  # an address for examples; any one outside would do
+        host = str(probe.getsockname()[0])
+        return "" if _is_here_only(host) else host
+    return ""
+
+
+@lru_cache(maxsize=64)
+def qr_code(text: str) -> bytes:
+    """A QR code as SVG."""
+    image = io.BytesIO()
+    segno.make(text).save(image, kind="svg", border=2, scale=8, xmldecl=False)
+    return image.getvalue()

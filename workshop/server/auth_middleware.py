@@ -23,6 +23,7 @@ from workshop.server.logins import Visitors
 from workshop.store.identities import STAY
 from workshop.store.records import Identity
 from workshop.store.store import Store
+from workshop.store.tables import INSTRUCTOR
 
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
 OPEN_PATHS = ("/join", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
@@ -113,7 +114,7 @@ class AuthMiddleware:
         unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
         if not await run_in_threadpool(good, self.store, given_secret):
             return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
-        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", "Instructor")
+        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", INSTRUCTOR)
         response = RedirectResponse(page, 303, unkept)
         set_cookie(response, self.cookie, cookie)
         return response

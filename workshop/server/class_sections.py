@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,12 +15,13 @@ from workshop.course.progress import (
     Outline,
     QuizProgress,
 )
-from workshop.course.stuck import ago
-from workshop.quiz.results.spreadsheets import Cell, table_csv
+from workshop.course.stuck import time_ago
+from workshop.quiz.results.spreadsheets import Cell, table_csv, when
 from workshop.report.cards import Card, Part, line, table, words
 from workshop.report.figures import theme
 from workshop.report.html import live
 from workshop.report.sentences import dumps
+from workshop.server import roster
 from workshop.store.read_only import now as as_of
 
 EVERY = 1.0  # seconds between looks
@@ -39,7 +39,7 @@ KINDS = {"alone": "alone", "live": "with the class"}
 
 
 class ClassLook:
-    """Looks at everybody: one row for each learner, one column for each lab."""
+    """Looks at everybody: one row for each learner, one column for each lab; and at the roster."""
 
     every = EVERY
 
@@ -56,6 +56,7 @@ class ClassLook:
             "stuck": dumps(stuck),
             "learners": dumps([_row(learner, now) for learner in learners]),
             "others": dumps([_row(learner, now) for learner in class_.learners if learner.quizzes_only]),
+            "roster": dumps(roster.rows(roster.read(self._room.store, class_, now), now)),
             "notes": dumps(self._room.problems),
         }
 
@@ -92,7 +93,7 @@ def _row(learner: LearnerProgress, now: float) -> dict[str, Any]:
     return {
         "name": learner.name,
         "stuck": learner.stuck is not None,
-        "last": f"{last.last} ({last.lab.label}), {_ago(last.last_at, now)}" if last else "",
+        "last": f"{last.last} ({last.lab.label}), {time_ago(last.last_at, now)}" if last else "",
         "labs": [_cell(lab) if lab.begun else None for lab in learner.labs],
     }
 
@@ -128,7 +129,7 @@ def _lab_card(where: LabStanding, now: float) -> Card:
         solved = f"{where.solved} of {say.count(len(where.exercises), 'exercise')} right"
         summary = f"{solved}, {say.count(round(where.minutes), 'minute')} in it"
     gone = "not in the course now; " if where.lab.number is None else ""
-    sentence = say.capital(f"{gone}{summary}; {where.last} {_ago(where.last_at, now)}.")
+    sentence = say.capital(f"{gone}{summary}; {where.last} {time_ago(where.last_at, now)}.")
     parts = [words(line(sentence, tone="about"))]
     if where.at_it and where.exercises:
         rows = [_exercise(exercise, now) for exercise in where.exercises]
@@ -145,7 +146,7 @@ def _exercise(exercise: ExerciseProgress, now: float) -> tuple[str | Part, ...]:
     tries = ""
     if exercise.tries:
         state = STATES.get(exercise.state, exercise.state)
-        tries = f"{say.count(exercise.tries, 'check')}; the last one {state}, {_ago(exercise.at, now)}"
+        tries = f"{say.count(exercise.tries, 'check')}; the last one {state}, {time_ago(exercise.at, now)}"
     mark = {"text": MARKS[exercise.mark], "colour": COLOURS[exercise.mark]}
     return exercise.id, mark, tries, cut(exercise.said)
 
@@ -167,10 +168,6 @@ def value_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return say.short(value) if isinstance(value, float) else str(value)
-
-
-def _ago(at: float | None, now: float) -> str:
-    return ago(now - at) if at is not None else ""
 
 
 def cut(text: str) -> str:
@@ -208,16 +205,12 @@ def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
             "kind": "exercise",
             "item": exercise.id,
             **cells,
-            "right since": _when(exercise.right_at),
-            "changed": _when(exercise.at),
+            "right since": when(exercise.right_at),
+            "changed": when(exercise.at),
         }
     for guess in where.predictions:
         cells = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
-        yield {"kind": "prediction", "item": guess.id, **cells, "changed": _when(guess.at)}
+        yield {"kind": "prediction", "item": guess.id, **cells, "changed": when(guess.at)}
     for quiz in where.quizzes:
         cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}
-        yield {"kind": "quiz", "item": quiz.kind, **cells, "changed": _when(quiz.at)}
-
-
-def _when(at: float | None) -> str | None:
-    return None if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+        yield {"kind": "quiz", "item": quiz.kind, **cells, "changed": when(quiz.at)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,7 +18,7 @@ from workshop.course.class_progress import Classroom
 from workshop.report.run_sections import RunLook
 from workshop.report.sentences import dumps
 from workshop.report.session_sections import SessionLook
-from workshop.server import class_sections
+from workshop.server import class_sections, roster
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook
 from workshop.server.push import Hub, LiveSource, Topic
@@ -59,20 +60,24 @@ def routes(store: Store) -> list[BaseRoute]:
         else:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
-    async def table(request: Request) -> Response:
-        try:
-            only_instructor(request.state.identity)
-            data = await run_in_threadpool(lambda: class_sections.write_csv(room.look()))
-        except WorkshopError as error:
-            return PlainTextResponse(str(error), 403 if isinstance(error, BadInput) else 500)
-        headers = {"content-disposition": "attachment; filename=class.csv", "cache-control": "no-store"}
-        return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
+    def table(name: str, write: Callable[[], bytes]) -> Route:
+        async def respond(request: Request) -> Response:
+            try:
+                only_instructor(request.state.identity)
+                data = await run_in_threadpool(write)
+            except WorkshopError as error:
+                return PlainTextResponse(str(error), 403 if isinstance(error, BadInput) else 500)
+            headers = {"content-disposition": f"attachment; filename={name}", "cache-control": "no-store"}
+            return Response(data, media_type="text/csv; charset=utf-8", headers=headers)
+
+        return Route(f"/live/{name}", respond)
 
     return [
         WebSocketRoute("/live/run/{id:int}", run),
         WebSocketRoute("/live/session/{name}", session),
         WebSocketRoute("/live/class", classroom),
-        Route("/live/class.csv", table),
+        table("class.csv", lambda: class_sections.write_csv(room.look())),
+        table("roster.csv", lambda: roster.write_csv(roster.read(store, room.look(), time.time()), time.time())),
     ]
 
 

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.types import Send
 
 from workshop.core.errors import WorkshopError
+from workshop.server import presence
 from workshop.store.records import Identity
 from workshop.store.store import Store
 
@@ -64,6 +65,10 @@ class Visitors:
         while self._lines:
             await asyncio.sleep(LOOK)
             await self._look()
+            lines = self._lines.values()
+            visitors = {identity.id for key in lines if (identity := self._known.get(key)) is not None}
+            with suppress(WorkshopError):  # a later look writes it
+                await run_in_threadpool(presence.shared().write, self.store, visitors, time.time())
 
     async def _look(self) -> None:
         """Forget whom the store does not know as being in any more, and end their lines."""

@@ -169,6 +169,9 @@ class Database:
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
         for index in (part for part in new if isinstance(part, Index)):
             index.create(connection)
+        if stored_version < 9:  # since then the progress of this machine's root has no login name
+            of_root = tables.progress.update().where(tables.progress.c.learner == "root")
+            connection.execute(of_root.values(learner=tables.INSTRUCTOR))
         connection.execute(tables.schema.update().values(version=tables.VERSION))
 
     @staticmethod

@@ -70,28 +70,28 @@ class Identities:
         with self.database.writing() as connection:
             if connection.execute(identities.update().where(*conditions).values(**values)).rowcount == 0:
                 return None
-            _tell_changed(connection)
+            tell_changed(connection)
             return _find(connection, token_hash)
 
     def remove_identity(self, identity_id: int) -> None:
         """Delete an identity that has no runs, no guesses and no place in a round; others stay."""
         with suppress(IntegrityError), self.database.writing() as connection:
             connection.execute(identities.delete().where(identities.c.id == identity_id))
-            _tell_changed(connection)
+            tell_changed(connection)
 
     def log_out(self, identity_id: int) -> None:
         """Make a person's token invalid; the person can't come back."""
         values = {"token_hash": f"out:{identity_id}:{secrets.token_hex(16)}", "let_in_at": None}
         with self.database.writing() as connection:
             connection.execute(identities.update().where(identities.c.id == identity_id).values(**values))
-            _tell_changed(connection)
+            tell_changed(connection)
 
     def log_out_all(self, roles: Collection[Role] = _ANYBODY) -> None:
         """End what the tokens of everybody in these roles are worth, until they are let in again, and all tickets."""
         with self.database.writing() as connection:
             connection.execute(settings.delete().where(settings.c.key.startswith(_TICKET, autoescape=True)))
             connection.execute(identities.update().where(identities.c.role.in_(roles)).values(let_in_at=None))
-            _tell_changed(connection)
+            tell_changed(connection)
 
     def changes(self) -> str:
         """A text that is another one whenever somebody was logged out."""
@@ -176,7 +176,7 @@ def _set(connection: Connection, key: str, value: str) -> None:
         connection.execute(settings.insert().values(key=key, value=value))
 
 
-def _tell_changed(connection: Connection) -> None:
+def tell_changed(connection: Connection) -> None:
     """Have all dashboards of this store ask again who is in."""
     _set(connection, _CHANGES, secrets.token_hex(8))
 

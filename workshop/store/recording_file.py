@@ -39,7 +39,13 @@ TABLES = (
     tables.quiz_answers, tables.progress,
 )  # fmt: skip
 # Never in a recording.
-SECRET = frozenset({tables.identities.c.token_hash, tables.identities.c.let_in_at, tables.quiz_rounds.c.code})
+SECRET = frozenset(
+    {
+        *(tables.identities.c[name] for name in ("token_hash", "let_in_at")),
+        *(tables.identities.c[name] for name in ("seen_at", "action", "acted_at", "help_asked_at")),
+        tables.quiz_rounds.c.code,
+    }
+)
 # What these JSON columns hold; pages take it for granted.
 _OBJECTS = frozenset(
     {

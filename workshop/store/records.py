@@ -140,6 +140,19 @@ class Identity:
 
 
 @dataclass(frozen=True)
+class Attendance:
+    """A learner of the class, and what the dashboard knows of their presence."""
+
+    id: int
+    nickname: str
+    created_at: float
+    seen_at: float | None = None  # when a page of theirs was last open
+    action: str | None = None  # the last one
+    acted_at: float | None = None
+    help_asked_at: float | None = None  # None: they need no help
+
+
+@dataclass(frozen=True)
 class Trial:
     """One run that a study wants: a cell of its grid, once. Trials of the same cell have the same label."""
 

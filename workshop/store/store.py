@@ -10,10 +10,10 @@ from types import TracebackType
 
 from workshop.core import config
 from workshop.store.artifacts import Artifacts
+from workshop.store.attendance import Attendances
 from workshop.store.database import Database
 from workshop.store.events import Events
 from workshop.store.guesses import Guesses
-from workshop.store.identities import Identities
 from workshop.store.leases import Leases
 from workshop.store.progress import Progresses
 from workshop.store.quiz_answers import QuizAnswers
@@ -25,7 +25,18 @@ from workshop.store.studies import Studies
 
 
 class Store(
-    Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizRooms, QuizAnswers, Leases, Progresses
+    Sessions,
+    Runs,
+    Events,
+    Artifacts,
+    Attendances,
+    Studies,
+    Guesses,
+    Quizzes,
+    QuizRooms,
+    QuizAnswers,
+    Leases,
+    Progresses,
 ):
     """Made by `Store.open`; close it, or use it in a `with`."""
 

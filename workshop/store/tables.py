@@ -24,7 +24,8 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 8
+VERSION = 9
+INSTRUCTOR = "Instructor"  # the nickname that no learner can have
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
 
@@ -78,6 +79,10 @@ identities = Table(
     Column("token_hash", String(128), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("let_in_at", Double),  # when they got their cookie; None: nobody is in by it
+    Column("seen_at", Double),  # when a page of theirs was last open
+    Column("action", CleanText),  # the last one on the dashboard, for instance "opened the page Run"
+    Column("acted_at", Double),
+    Column("help_asked_at", Double),  # None: they need no help
     Index("identities_of_nickname", "nickname"),
     sqlite_autoincrement=True,
 )
@@ -351,4 +356,5 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     6: (leases, progress),
     7: (quiz_rooms,),
     8: (identities.c.let_in_at, *identities.indexes),
+    9: (identities.c.seen_at, identities.c.action, identities.c.acted_at, identities.c.help_asked_at),
 }

@@ -40,12 +40,13 @@ function classView(root) {
   const notes = card("", "ws-notes");
   const stuck = card("Stuck", "ws-stuck");
   const grid = card("", "ws-class");
+  const roster = card("Roster", "ws-roster");
   const others = card("Quizzes only: no notebook was opened under these names", "ws-class ws-others");
   const legend = element("p", "ws-about ws-legend", ...["right", "wrong", "stuck", "none"].flatMap((mark) => [
     element("span", `ws-mark ws-mark-${mark}`, SIGNS[mark]),
     { right: "right", wrong: "not right yet", stuck: "wrong three times or more", none: "not tried" }[mark]]),
     element("span", "ws-score", "86 %"), "right in a quiz", element("span", "ws-marks ws-finished", "all exercises of the lab are right"));
-  root.append(notes.card, stuck.card, grid.card, others.card);
+  root.append(notes.card, stuck.card, grid.card, others.card, roster.card);
   const known = { labs: [], learners: [], others: [] };
 
   const rows = (learners) => learners.map((one) => {
@@ -77,8 +78,16 @@ function classView(root) {
           element("p", "", element("b", "", person(name)), " ", words), hint ? hinted(hint) : null)))] : []);
       }
       if (changed) draw();
+      if ("roster" in sections) showRoster(roster, sections.roster);
     },
   };
+}
+
+function showRoster(target, entries) {
+  target.card.querySelector("h3").textContent = `Roster: ${entries.filter((entry) => entry.present).length} of ${entries.length} here`;
+  const rows = entries.map(({ name, present, here, joined, action, help }) => [
+    element("bdi", "ws-who", name), present ? pill("running", here) : here, help ? pill("mark-stuck", help) : "", action, joined]);
+  fill(target, rows.length ? [table(["Learner", "Here", "Help", "Last action", "Joined"], rows)] : []);
 }
 
 function hinted(hint) {

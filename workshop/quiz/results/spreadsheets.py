@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import re
+import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -53,6 +54,11 @@ def table_csv(rows: Iterable[Row], headings: Iterable[str]) -> bytes:
     the machine's old code page; Python reads it as `utf-8-sig`."""
     text: str = _frame(rows, headings).to_csv(index=False, lineterminator="\r\n")
     return text.encode("utf-8-sig")
+
+
+def when(at: float | None) -> str | None:
+    """A local time as a cell."""
+    return None if at is None else time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
 
 
 def csv(findings: RoundFindings) -> bytes:

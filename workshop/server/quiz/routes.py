@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import mimetypes
 from collections.abc import Awaitable, Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import segno
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
@@ -19,7 +17,7 @@ from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import pictures, reader
-from workshop.server import request_body
+from workshop.server import address, request_body
 from workshop.server.login_attempts import Attempts
 from workshop.server.quiz import pages, results, round_end, round_start, self_study, socket
 from workshop.server.quiz.join import JoinForm
@@ -71,9 +69,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         record = await _find_round(store, request)
         if isinstance(record, Response):
             return record
-        image = io.BytesIO()
-        segno.make(_join_address(request, record)).save(image, kind="svg", border=2, scale=8, xmldecl=False)
-        return Response(image.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
+        image = address.qr_code(_join_address(request, record))
+        return Response(image, media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
     async def picture(request: Request) -> Response:
         try:

@@ -1,0 +1,100 @@
+"""The bar on every page: how to come in and what goes on, the pace with its timer, and help."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.app.conftest import Open
+from tests.app.test_pages import cards, labels, words
+from tests.server import seed
+from workshop.pages import frame
+from workshop.server import address, auth, classroom, presence
+from workshop.store.read_only import RecordingOrigin
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+
+def bar(page: AppTest) -> str:
+    return " ".join(" ".join(cards(page)).split())
+
+
+def press(page: AppTest, label: str) -> AppTest:
+    page = next(button for button in page.button if button.label == label).click().run()
+    assert not page.exception
+    return page
+
+
+def test_the_instructor_sees_how_learners_come_in_and_what_goes_on(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    _, code = auth.new_secrets(store)
+    address.tell(store, "127.0.0.1", 8501)
+    ada, _ = auth.let_in(store, "learner", "Ada")
+    auth.let_in(store, "learner", "Bob")
+    store.keep_presence([ada.id], time.time())
+    store.keep_help(ada.id, True)
+    run = seed.running(store, session)
+    quiz = store.add_round("live", {"deck": "try", "title": "Try"})
+    page = open_page("history", "instructor")
+    assert f"127.0.0.1:8501/join and type the code {code}" in bar(page)
+    assert "Phones can't reach it: use workshop up --host 0.0.0.0" in bar(page) and "<svg" not in bar(page)
+    assert f"1 of 2 here · 1 asks for help · Run {run.id} (kmeans) · Show on the projector" in bar(page)
+    bodies = "".join(part.proto.body for part in page.get("html"))
+    assert f'href="/quiz/{quiz.id}/projector"' in bodies and "base64" not in bodies
+    address.tell(store, "192.0.2.7", 8501)
+    page = open_page("history", "instructor")
+    assert "Phones" not in bar(page) and "192.0.2.7:8501/join" in bar(page)
+    assert "data:image/svg+xml;base64," in "".join(part.proto.body for part in page.get("html"))
+    assert code not in words(open_page("history", "learner"))
+
+
+def test_a_learner_asks_for_help_and_the_instructor_answers(open_page: Open, store: Store) -> None:
+    page = press(open_page("history", "learner"), "Ask for help")
+    assert "The instructor sees that you ask for help." in bar(page) and "I no longer need help" in labels(page)
+    (learner,) = store.attendances()
+    assert learner.help_asked_at is not None
+    page = open_page("progress", "instructor")
+    assert "**Learner** asked for help just now" in words(page).replace("\\", "") and "1 asks for help" in bar(page)
+    press(page, "Answered")
+    assert store.attendances()[0].help_asked_at is None
+    page = press(open_page("history", "learner"), "Ask for help")
+    press(page, "I no longer need help")
+    assert store.attendances()[0].help_asked_at is None
+
+
+def test_everybody_sees_the_pace_and_the_timer(open_page: Open, store: Store) -> None:
+    page = open_page("progress", "instructor")
+    page.selectbox[0].select("first").run()
+    page.selectbox[1].select("squares").run()
+    press(page, "Set the pace")
+    page.number_input[0].set_value(5).run()
+    page = press(page, "Start the timer")
+    for shown in (page, open_page("welcome", "learner")):
+        assert "The class is at lab 0 " in bar(shown) and "exercise squares. · " in bar(shown)
+        assert " left" in bar(shown).partition("squares.")[2]
+    press(open_page("progress", "instructor"), "End the timer")
+    assert classroom.pace(store).until is None and classroom.pace(store).step == "squares"
+
+
+def test_the_roster_is_removed_after_a_question(open_page: Open, store: Store) -> None:
+    auth.let_in(store, "learner", "Ada")
+    page = open_page("progress", "instructor")
+    assert "logs them out" in words(page) and len(store.attendances()) == 1
+    press(page, "Yes, remove all learners")
+    assert store.attendances() == []
+
+
+def test_a_recording_has_no_bar(open_page: Open, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frame, "recorded", lambda: RecordingOrigin(1.0, "a machine"))
+    assert labels(open_page("history", "learner")) == []
+
+
+def test_pages_leave_a_note_and_are_not_slowed(open_page: Open, store: Store) -> None:
+    open_page("history", "learner")
+    (learner,) = store.attendances()
+    assert learner.action is None, "a page writes nothing"
+    presence.shared().write(store, [learner.id], time.time())
+    assert store.attendances()[0].action == "opened the page History"
