@@ -95,7 +95,7 @@ def test_who_has_a_page_open_is_here_and_on_the_roster(dashboard: Dashboard) -> 
         with instructor.listen("/live/class") as line:
             entries = {entry["name"]: entry for entry in sections(line)["roster"]}
     assert entries[name]["present"] and not entries["hub"]["present"]
-    assert entries["hub"]["action"].startswith("opened the notebook (0 ")
+    assert entries["hub"]["action"].startswith("opened the lab (0 ")
     assert learner.get("/live/roster.csv").status == 403
     rows = list(csv.DictReader(io.StringIO(instructor.get("/live/roster.csv").body.decode("utf-8-sig"))))
     assert {(row["learner"], row["here now"]) for row in rows} == {(f"'{name}", "yes"), ("hub", "no")}

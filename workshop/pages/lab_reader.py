@@ -9,8 +9,8 @@ from typing import Any
 import streamlit as st
 
 from workshop.core.placement import Placement
-from workshop.course import links as lab_links
 from workshop.course import learner, reading
+from workshop.course import links as lab_links
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
 from workshop.pages import blocks, frame, links
