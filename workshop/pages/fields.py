@@ -26,11 +26,13 @@ def model_form(
     advanced: Iterable[str] = (),
     hidden: Iterable[str] = (),
     choices: Mapping[str, Mapping[str, str]] | None = None,
+    uploading: bool = True,
 ) -> tuple[dict[str, Any], Uploads]:
     """Widgets for the fields of a model, beginning with the `given` values. Returns values and uploaded files.
 
     `advanced` names fields for behind the fold beside those that say so themselves; `hidden` ones keep what is given.
-    `choices` are the values of fields of text that only take some, each with its title. Values are not validated here.
+    `choices` are the values of fields of text that only take some, each with its title. `uploading`: fields that name a
+    file take an uploaded one. Values are not validated here.
     Raises BadInput for what can't even be read.
     """
     values: dict[str, Any] = {name: start_values[name] for name in hidden if name in start_values}
@@ -38,7 +40,7 @@ def model_form(
     fields = model.model_fields
     visible = [name for name in fields if name not in set(hidden)]
     folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, start_values, key, values, uploads, choices or {})
+    form = _Form(model, start_values, key, values, uploads, choices or {}, uploading)
     for part, names in _parts(fields, [name for name in visible if name not in folded]).items():
         if part:
             with st.container(border=True):
@@ -77,6 +79,7 @@ class _Form:
     values: dict[str, Any]
     uploads: Uploads
     choices: Mapping[str, Mapping[str, str]]
+    uploading: bool
 
     def show(self, names: list[str]) -> None:
         """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
@@ -106,6 +109,7 @@ class _Form:
         elif about.get("runs"):
             self.values[name] = _run_number(label, field.description, start, key)
         else:
+            about = about if self.uploading else {**about, "upload": False}
             self.values[name] = _file(label, field.description, start, about, key)
             if self.values[name] == UPLOAD:
                 file = st.file_uploader(
