@@ -4,6 +4,7 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.pages import blocks, frame, links, study_form, study_report
+from workshop.pages.studies import live
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.kinds import expected, read, title
 
@@ -22,15 +23,15 @@ def page() -> None:
     begin = linked or studies[0]
     # Another newest study moves all rows: the table of before would pick another one.
     picked = blocks.pick(studies, [begin], COLUMNS, f"studies-{studies[0].id}-{begin.id}", height=220)
-    shown = picked[0] if picked else begin
-    st.query_params["study"] = str(shown.id)
-    study_report.show(shown, session, identity)
+    study = picked[0] if picked else begin
+    st.query_params["study"] = str(study.id)
+    study_report.show(study, session, identity)
 
 
-def _begin(session: SessionRecord | None, identity: Identity, others: bool) -> None:
+def _begin(session: SessionRecord | None, identity: Identity, back: bool) -> None:
     """The instructor's form; others read who prepares studies, and where they can go on."""
     if identity.role == "instructor" and frame.recorded() is None:
-        if others and st.button("Back to the studies", type="tertiary", icon=":material/arrow_back:"):
+        if back and st.button("Back to the studies", type="tertiary", icon=":material/arrow_back:"):
             st.query_params.pop("new")
             st.rerun()
         study_form.form(session, identity)
@@ -48,7 +49,7 @@ def _runs(study: StudyRecord) -> str:
 COLUMNS = {
     "Study": lambda study: study.id,
     "What": lambda study: words.capital(title(study)),
-    "State": lambda study: study.state,
+    "State": lambda study: "running" if live(study) else study.state,
     "Runs": _runs,
     "Begun": lambda study: words.moment(study.created_at),
 }

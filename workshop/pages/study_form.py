@@ -22,30 +22,35 @@ from workshop.study.estimate import Remaining, planned_work
 from workshop.study.form import StudyForm, StudyRequest
 from workshop.study.trials import Planned
 
-KEPT = 300.0  # seconds for which a plan is kept: making one may ask an MPI where ranks would run
+CACHE_SECONDS = 300.0  # seconds for which a plan is kept: making one may ask an MPI where ranks would run
 
 
 def form(session: SessionRecord | None, identity: Identity) -> None:
     """The form, with the price of the study that it describes."""
     forms: dict[str, StudyForm] = {name: load(kind.form) for name, kind in registry.studies().items() if kind.form}
+    kinds = sorted(forms, key=lambda name: forms[name].order)
     with st.container(border=True, key="study-begin"), blocks.errors():
         st.markdown("#### Prepare a study")
-        kind = st.selectbox("Kind", list(forms), format_func=lambda name: forms[name].title, key="study-kind")
+        kind = st.selectbox("Kind", kinds, format_func=lambda name: forms[name].title, key="study-kind")
         chosen = forms[kind]
-        known = registry.workloads()
-        names = [name for name, workload in known.items() if chosen.takes(workload) and not workload.lacks()]
+        all_workloads = dict(sorted(registry.workloads().items(), key=lambda item: item[1].order))
+        names = [name for name, workload in all_workloads.items() if chosen.takes(workload) and not workload.lacks()]
         if not names:
             raise BadInput("No workload of this kind of study is installed; choose another kind.")
         key = f"study-{kind}-workload"
-        workload = known[st.selectbox("Workload", names, format_func=lambda name: known[name].title, key=key)]
+        workload = all_workloads[
+            st.selectbox("Workload", names, format_func=lambda name: all_workloads[name].title, key=key)
+        ]
         options, _ = model_form(chosen.options, {}, f"study-{kind}")
         try:
             checked = chosen.options.model_validate(options)
         except ValidationError as error:
             raise bad_input(error) from error
+        price = st.container()  # above the many settings of the runs
         params, placement = _runs(chosen, workload, checked, session, f"study-{kind}-{workload.name}")
-        planned = _planned(session.id if session else 0, kind, workload.name, params, placement, options)
-        _begin(planned, planned_work(frame.store(), planned), session, identity)
+        with price, blocks.errors():
+            planned = _planned(session.id if session else 0, kind, workload.name, params, placement, options)
+            _begin(planned, planned_work(frame.store(), planned), session, identity)
 
 
 def _runs(
@@ -57,19 +62,21 @@ def _runs(
     begin = {name: field.get_default(call_default_factory=True) for name, field in fields.items()} | start
     hidden = {*chosen.hidden(workload), param_of_runs(workload.params)}
     placement = dict(session.placement) if session else {}
-    left, right = st.columns(2, gap="medium") if chosen.placement else (st.container(), st.container())
-    with left:
-        st.markdown("**All of its runs**")
+    params_column, placement_column = (
+        st.columns(2, gap="medium") if chosen.placement else (st.container(), st.container())
+    )
+    with params_column:
+        st.markdown("**Settings of its runs**")
         # Other params to begin with need widgets of their own: those that are drawn keep their values.
         values, _ = model_form(workload.params, begin, f"{key}-{sorted(start.items())}", hidden=hidden, uploading=False)
     if chosen.placement:
-        with right:
+        with placement_column:
             st.markdown("**Where they run**")
             placement = placement_form(placement, f"{key}-placement", chosen.placement)
     return {name: value for name, value in values.items() if value != begin[name]}, placement
 
 
-@st.cache_resource(ttl=KEPT, max_entries=32, show_spinner="The study is being planned")
+@st.cache_resource(ttl=CACHE_SECONDS, max_entries=32, show_spinner="The study is being planned")
 def _planned(session_id: int, kind: str, workload: str, *settings: Mapping[str, Any]) -> Planned:
     """The study with these params, placement and options. Raises BadInput."""
     params, placement, options = settings

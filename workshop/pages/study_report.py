@@ -78,14 +78,13 @@ def _head(report: Report, total: int, going: bool, session: SessionRecord | None
     if study_settings := settings(study):
         parts.append(frame.plain(study_settings))
     text = f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}"
-    label, again = START.get(study.state, ""), False
-    if study.state in ("completed", "failed"):
-        again = any(status(trial, report.runs) == "failed" and not impossible(trial) for trial in report.trials)
-        label = "Run what failed again" if again else ""
-    ask = (lambda: runner.renew_failed(frame.store(), study.id)) if again else (lambda: 0)
-    known, waits = study.kind in kinds(), WAITS if study.state in START else ""
+    label, ask = START.get(study.state, ""), lambda: 0
+    failed = [trial for trial in report.trials if status(trial, report.runs) == "failed" and not impossible(trial)]
+    if failed and study.finished_at is not None:
+        label, ask = "Run what failed again", lambda: runner.renew_failed(frame.store(), study.id)
+    waits = WAITS if study.state in START else ""
     share = study.done / max(total, 1)
-    head(study, "study", text, share, session, identity, going, label if known else "", waits, ask)
+    head(study, "study", text, share, session, identity, going, label if study.kind in kinds() else "", waits, ask)
     if waits := _waits(report):
         st.info(frame.plain(waits), icon=":material/hourglass_top:")
 

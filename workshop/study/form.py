@@ -34,7 +34,7 @@ class StudyForm:
     `options` is a pydantic model of the study's own settings. `plan` plans the study and raises BadInput. `takes` says
     whether a workload can be studied. `start` returns the params with which the kind begins if they differ from the
     workload's defaults. `hidden` returns the params that the kind sets itself. `placement` names the fields of a
-    placement that can be set.
+    placement that can be set. The form whose `order` is lowest comes first.
     """
 
     title: str
@@ -44,3 +44,4 @@ class StudyForm:
     start: Callable[[Workload, Any], Mapping[str, Any]] = lambda workload, options: {}
     hidden: Callable[[Workload], Collection[str]] = lambda workload: ()
     placement: Collection[str] = ()
+    order: int = 500

@@ -63,4 +63,5 @@ FORM = StudyForm(
     takes=lambda workload: workload.scaling is not None,
     start=_start,
     placement=(*PLACING, "environment"),
+    order=200,
 )

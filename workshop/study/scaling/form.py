@@ -35,4 +35,5 @@ FORM = StudyForm(
     takes=lambda workload: workload.scaling is not None,
     start=lambda workload, options: {} if options.weak else scaling_of(workload).strong,
     placement=("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "environment"),
+    order=100,
 )
