@@ -112,7 +112,7 @@ def test_one_that_was_left_is_gone_on_with_by_the_instructor(
     assert "Run what is missing" in labels(open_page("federated", "instructor"))
     page = open_page("federated")
     assert "The instructor starts the runs" in plain(page)
-    assert not {"Run all seeds", "Run what is missing", "Begin another one", "Stop"} & set(labels(page))
+    assert not {"Run all seeds", "Run what is missing", "Begin another one", "Pause"} & set(labels(page))
     store.update_session(session.id, state="stopped")
     page = open_page("federated", "instructor")
     assert "so nothing can run now" in plain(page) and "Run what is missing" not in labels(page)

@@ -12,7 +12,7 @@ from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
-from workshop.pages import frame
+from workshop.pages import frame, quiz_rounds
 from workshop.quiz import reader, self_study
 from workshop.quiz.self_study import QuizLearner
 from workshop.server.quiz import round_start
@@ -72,6 +72,24 @@ def test_the_instructor_begins_a_round_and_ends_it(open_page: Open, store: Store
     click(page, "End it")
     assert store.round(this.id).ended_at is not None
     assert links(page).keys() & {f"/quiz/{this.id}/host", f"/quiz/{this.id}/results"} == {f"/quiz/{this.id}/results"}
+
+
+def test_a_round_has_the_chosen_questions_in_their_order_and_its_host_view_stays_in_reach(
+    open_page: Open, store: Store
+) -> None:
+    page = open_page("quizzes", "instructor")
+    ids = [question.id for question in DECK.questions]
+    assert page.multiselect[0].value == ids
+    page.multiselect[0].set_value([]).run()
+    assert "choose at least one" in plain(page) and "Begin the round" not in labels(page)
+    page.multiselect[0].set_value([ids[4], ids[0]]).run()
+    click(page, "Begin the round")
+    (this,) = store.rounds("live")
+    assert [question["id"] for question in this.deck["questions"]] == [ids[4], ids[0]]
+    for _ in range(quiz_rounds.RECENT + 1):
+        over = round_start.host(store, DECK)
+        store.set_round_state(over.id, over.state, ended=True)
+    assert f"/quiz/{this.id}/host" in links(open_page("quizzes", "instructor"))
 
 
 def test_all_problems_of_a_bad_file_are_shown(open_page: Open, store: Store) -> None:

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
-from tests.app.test_pages import words
+from tests.app.test_pages import labels, words
 from tests.study import seed
 from tests.study.cards import seed as grids
 from tests.workloads.sgan.study import world as path
@@ -28,11 +28,33 @@ def tables(page: AppTest) -> str:
     return "\n".join(part.proto.body for part in page.get("html"))
 
 
+def test_without_a_study_learners_read_who_prepares_it_and_go_on(open_page: Open, store: Store) -> None:
+    page = open_page("studies", new="1")
+    assert "The instructor prepares it" in plain(page) and not page.code and "Prepare it" not in labels(page)
+    assert [link.proto.label for link in page.get("page_link")] == ["Meanwhile, run a workload once"]
+
+
 @pytest.mark.parametrize("role", ["learner", "instructor"])
-def test_without_a_study_it_says_how_to_run_one(open_page: Open, role: str) -> None:
-    page = open_page("studies", role)
-    assert "No study yet" in plain(page)
-    assert page.code[0].value == "workshop study run scaling --workload mnist --ranks 1,2,4"
+@pytest.mark.parametrize(("ended", "state", "label"), [(0, "prepared", "Start it"), (2, "interrupted", "Resume it")])
+def test_what_nobody_works_on_is_started_by_the_instructor(
+    open_page: Open, store: Store, session: SessionRecord, role: str, ended: int, state: str, label: str
+) -> None:
+    study = seed.study(store, session, ended=ended)
+    store.leave_study(study.id, "seed")
+    seed.study(store, session)  # the newest
+    page = open_page("studies", role, study=str(study.id))
+    said = plain(page)
+    assert state in said and f"{ended} of 9 runs" in said and f"{9 - ended} runs to go, about" in said
+    assert "workshop study" not in said
+    assert (label in labels(page)) == (role == "instructor") != ("The instructor starts its runs" in said)
+    assert page.dataframe[0].value["State"].tolist() == ["completed", state]
+    assert page.query_params["study"] == str(study.id)
+
+
+def test_what_failed_can_be_run_again(open_page: Open, store: Store, session: SessionRecord) -> None:
+    seed.study(store, session, failing=4)
+    assert "Run what failed again" in labels(open_page("studies", "instructor"))
+    assert "Run what failed again" not in labels(open_page("studies"))
 
 
 def test_a_study_that_is_complete(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -51,7 +73,8 @@ def test_a_study_that_is_complete(open_page: Open, store: Store, session: Sessio
 def test_the_newest_is_shown_and_another_can_be_linked(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     seed.study(store, session, weak=True)
-    assert "Weak scaling" in plain(open_page("studies"))
+    page = open_page("studies")
+    assert "Weak scaling" in plain(page) and page.query_params["study"] == "2", "the address is a link to it"
     assert "Strong scaling" in plain(open_page("studies", study="1"))
 
 
@@ -68,13 +91,6 @@ def test_a_study_that_waits_says_for_whom(open_page: Open, store: Store, session
     store.update_session(session.id, state="ready", message="Run 5 waits for process 7 (workshop bench kmeans)")
     store.heartbeat(session.id)
     assert "Run 5 waits for process 7 (workshop bench kmeans)" in plain(open_page("studies"))
-
-
-def test_a_study_that_was_interrupted(open_page: Open, store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session, ended=2)
-    store.leave_study(study.id, "seed")
-    said = plain(open_page("studies"))
-    assert "interrupted" in said and f"workshop study resume {study.id}" in said
 
 
 def test_what_failed_is_shown_as_such(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -105,7 +121,7 @@ def test_a_grid_with_its_best_cell_and_a_download(open_page: Open, store: Store,
     assert page.code[0].value == "workshop run mnist --batch 32 --ranks 1 --threads 2"
     assert "Click at a mark" in plain(page)
     assert "pruned at 40" in tables(page)
-    assert len(page.get("download_button")) == 1
+    assert len(page.get("download_button")) == 2
 
 
 def test_a_kind_that_nobody_knows_is_shown_with_its_runs(open_page: Open, store: Store, session: SessionRecord) -> None:

@@ -106,7 +106,7 @@ def test_learners_can_t_run_anything(open_page: Open, store: Store, session: Ses
     said = plain(open_page("tuning", study=str(study.id)))
     assert "The instructor runs the steps" in said
     page = open_page("tuning")
-    assert not {"Run this step", "Run all that is missing", "Begin another one", "Stop"} & set(labels(page))
+    assert not {"Run this step", "Run all that is missing", "Begin another one", "Pause"} & set(labels(page))
     assert "has not prepared" in plain(open_page("tuning", new="1")), "the form is the instructor's"
 
 

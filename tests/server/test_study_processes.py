@@ -61,6 +61,7 @@ def test_a_study_that_is_about_to_begin_is_not_begun_in_another_session(workshop
 def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gone_on_with(session: Session) -> None:
     store, here = session.store, Runners()
     study = study_of(store, trial(1, 10.0), trial(2, 0.3))
+    assert store.study(study.id).state == "prepared"
     with pytest.raises(BadInput, match="Only the instructor"):
         here.start(store, LEARNER, study.id, session.now)
 

@@ -45,7 +45,7 @@ def deaf(store: Store, study: StudyRecord) -> None:
 
 def test_a_new_study(store: Store, study: StudyRecord) -> None:
     assert (study.kind, study.workload, study.description) == ("scaling", "mnist", {"ranks": [1, 2]})
-    assert (study.submitted_by, study.state, study.finished_at) == ("ada", "interrupted", None)
+    assert (study.submitted_by, study.state, study.finished_at) == ("ada", "prepared", None)
     assert (study.trials, study.done, study.failed) == (3, 0, 0)
     assert store.trials(study.id) == WANTED
     assert store.study(study.id) == study
@@ -105,14 +105,15 @@ def test_one_works_on_a_study_at_a_time(store: Store, study: StudyRecord) -> Non
     store.leave_study(study.id, "b")
     assert store.study(study.id).state == "running", "b had nothing to leave"
     store.leave_study(study.id, "a")
-    assert store.study(study.id).state == "interrupted"
+    assert store.study(study.id).state == "prepared", "it has no run yet"
     assert store.take_study(study.id, "b") is None
     with pytest.raises(BadInput, match="no study 99"):
         store.take_study(99, "a")
 
 
-def test_a_silent_runner_counts_as_dead(store: Store, study: StudyRecord) -> None:
+def test_a_silent_runner_counts_as_dead(store: Store, session: SessionRecord, study: StudyRecord) -> None:
     store.take_study(study.id, "a")
+    submit(store, session, study, 1)
     deaf(store, study)
     assert store.study(study.id).state == "interrupted"
     assert store.take_study(study.id, "b") is None
@@ -132,7 +133,7 @@ def test_finishing_and_beginning_again(store: Store, session: SessionRecord, stu
     assert done.state == "failed" and done.finished_at is not None
     store.renew_trials(study.id, [1, 2])
     again = store.study(study.id)
-    assert (again.state, again.finished_at, again.done, again.failed) == ("interrupted", None, 0, 0)
+    assert (again.state, again.finished_at, again.done, again.failed) == ("prepared", None, 0, 0)
     assert store.trials(study.id) == WANTED
     assert store.run(run.id).status == "failed", "the run stays"
 

@@ -249,7 +249,7 @@ def test_somebody_who_was_killed_is_told_from_somebody_who_works(store: Store) -
     with runner.working_on(store, study.id):
         assert time.monotonic() - began > 3, "as long as a heartbeat may take"
         assert store.study(study.id).state == "running"
-    assert store.study(study.id).state == "interrupted"
+    assert store.study(study.id).state == "prepared"
     with pytest.raises(BadInput, match="no study 99"), runner.working_on(store, 99):
         pass
 

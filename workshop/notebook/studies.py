@@ -72,7 +72,7 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     check(store, record, chosen, planned_study, whose)
     nickname = whose.nickname if whose else ""
     earlier = runner.same_studies(store, planned_study, RECENT)
-    stopped = (same for same in earlier if (same.submitted_by, same.state) == (nickname, "interrupted"))
+    stopped = (same for same in earlier if same.submitted_by == nickname and same.state != "running")
     return _run(store, record, (next(stopped, None) or runner.begin(store, planned_study, nickname)).id, whose, minutes)
 
 

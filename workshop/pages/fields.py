@@ -27,20 +27,21 @@ def model_form(
     hidden: Iterable[str] = (),
     choices: Mapping[str, Mapping[str, str]] | None = None,
     most: Mapping[str, int] | None = None,
+    uploading: bool = True,
 ) -> tuple[dict[str, Any], Uploads]:
     """Widgets for the fields of a model, beginning with the `given` values. Returns values and uploaded files.
 
     `advanced` names fields for behind the fold beside those that say so themselves; `hidden` ones keep what is given.
     `choices` are the values of fields of text that only take some, each with its title; `most` has the largest value of
-    numbers that the visitor may not set higher. Values are not validated here. Raises BadInput for what can't even be
-    read.
+    numbers that the visitor may not set higher. `uploading`: fields that name a file take an uploaded one. Values are
+    not validated here. Raises BadInput for what can't even be read.
     """
     values: dict[str, Any] = {name: start_values[name] for name in hidden if name in start_values}
     uploads: Uploads = {}
     fields = model.model_fields
     visible = [name for name in fields if name not in set(hidden)]
     folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, start_values, key, values, uploads, choices or {}, most or {})
+    form = _Form(model, start_values, key, values, uploads, choices or {}, most or {}, uploading)
     for part, names in _parts(fields, [name for name in visible if name not in folded]).items():
         if part:
             with st.container(border=True):
@@ -80,6 +81,7 @@ class _Form:
     uploads: Uploads
     choices: Mapping[str, Mapping[str, str]]
     most: Mapping[str, int]
+    uploading: bool
 
     def show(self, names: list[str]) -> None:
         """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
@@ -111,6 +113,7 @@ class _Form:
         elif about.get("runs"):
             self.values[name] = _run_number(label, field.description, start, key)
         else:
+            about = about if self.uploading else {**about, "upload": False}
             self.values[name] = _file(label, field.description, start, about, key)
             if self.values[name] == UPLOAD:
                 file = st.file_uploader(

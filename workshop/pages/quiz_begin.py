@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import streamlit as st
@@ -17,6 +18,7 @@ from workshop.server.quiz import round_start
 from workshop.store.records import Identity
 
 FILE = "a file of mine"
+LONGEST = 50  # characters of a question in the list
 
 
 def form(identity: Identity) -> None:
@@ -31,6 +33,7 @@ def form(identity: Identity) -> None:
         if deck is None:
             return
         st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
+        deck = deck.selection(_questions(deck))
         ranking = st.checkbox("Show a ranking", value=True)
         speed_bonus = st.checkbox("Fast answers get more points", value=False)
         st.caption(scoring.rules(speed_bonus=speed_bonus))
@@ -41,6 +44,23 @@ def form(identity: Identity) -> None:
                 f"The round is in its lobby: learners join with the code {quiz_round.code}. Open its host view below."
             )
             st.rerun()
+
+
+def _questions(deck: Deck) -> list[str]:
+    """The ids of the questions that the round asks, in their order."""
+    titles = {
+        question.id: f"{number}. {textwrap.shorten(question.text, LONGEST, placeholder=' …')}"
+        for number, question in enumerate(deck.questions, 1)
+    }
+    ids: list[str] = st.multiselect(
+        "Questions of this round, in their order",
+        list(titles),
+        list(titles),
+        format_func=lambda id: titles[id],
+        help="A question that you remove and choose again comes last.",
+        key=f"quiz-questions-{deck.deck}-{'-'.join(titles)}",
+    )
+    return ids
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:

@@ -31,8 +31,8 @@ def to_join() -> None:
 
 def rounds(identity: Identity) -> None:
     """The instructor's list of rounds: first the rounds that go on, then the results of learners who answered alone."""
-    recent = frame.store().rounds("live")[:RECENT]
-    recent.sort(key=lambda this: this.ended_at is not None)
+    going = frame.store().rounds("live", going_on=True)  # all of them: nobody else leads back to a round's host view
+    recent = [*going, *[this for this in frame.store().rounds("live") if this.ended_at is not None][:RECENT]]
     st.subheader("Rounds", anchor=False)
     if not recent:
         st.markdown("No round has been begun yet.")

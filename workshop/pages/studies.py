@@ -15,7 +15,7 @@ from workshop.server import actions
 from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export
-from workshop.study.estimate import remaining_work
+from workshop.study.estimate import ahead_words, remaining_work
 from workshop.study.kinds import Report, Sofar
 
 EVERY = 3.0  # seconds between two looks at a study that rests
@@ -42,12 +42,15 @@ def live(study: StudyRecord) -> bool:
     return study.state == "running" or (running is not None and not running.ended.is_set())
 
 
-def begin(keep: Callable[[], StudyRecord], identity: Identity) -> None:
-    """Have a prepared study kept, and show it."""
+def begin(keep: Callable[[], StudyRecord], identity: Identity, session: SessionRecord | None = None) -> None:
+    """Have a prepared study kept, start it where a `session` is given, and show it."""
     with blocks.errors():
         actions.only_instructor(identity)
-        st.query_params["study"] = str(keep().id)
+        study = keep()
+        st.query_params["study"] = str(study.id)
         st.query_params.pop("new", None)
+        if session is not None:
+            RUNNERS.start(frame.store(), identity, study.id, session)
         st.rerun()
 
 
@@ -107,13 +110,13 @@ def run(study_id: int, session: SessionRecord, identity: Identity, ask: Callable
 
 
 def stop_button(study_id: int, identity: Identity) -> None:
-    """Stop what this dashboard runs."""
+    """The button that stops what this dashboard runs, so that it can be resumed."""
     running = RUNNERS.find(study_id)
     if running is None or running.ended.is_set():
         st.caption("A command runs it; Ctrl-C there stops it.")
     elif running.stopping:
-        st.caption("Stopping …")
-    elif st.button("Stop", icon=":material/stop_circle:", key="study-stop"):
+        st.caption("It pauses as soon as its run has ended.")
+    elif st.button("Pause", icon=":material/pause_circle:", key="study-stop"):
         with blocks.errors():
             RUNNERS.stop(identity, study_id)
             st.rerun()
@@ -141,7 +144,15 @@ def download(report: Report, cards: Sequence[Card]) -> None:
     study = report.study.id
     page = f"study-{study}.html"
     blocks.download("Download as HTML", lambda: frame.marked(export.page(report, cards)), page, "text/html")
-    st.caption(f"Pictures and data: `workshop study export {study} --png FOLDER --csv FILE`")
+    data = f"study-{study}.csv"
+    blocks.download("Download its data as CSV", lambda: export.table(report).encode(), data, "text/csv")
+
+
+def ahead(sofar: Sofar) -> str:
+    """How many runs a study lacks, and how long they are likely to take, in Markdown."""
+    if sofar.study.kind not in kinds():
+        return "what is missing is not known"
+    return frame.plain(ahead_words(frame.store(), sofar))
 
 
 def left_words(sofar: Sofar) -> str:

@@ -8,39 +8,44 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.pages import blocks, cards, frame
-from workshop.pages.studies import download, follow, left_words
+from workshop.pages.studies import ahead, download, follow, head, left_words, live
+from workshop.registry import studies as kinds
 from workshop.report.cards import Card
 from workshop.report.sentences import waits_for
-from workshop.store.records import Identity, StudyRecord
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study import runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings, visible
 from workshop.study.kinds import Report, Sofar, any_report, expected, title
+from workshop.study.trials import impossible, status
 
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
 STATE = {
+    "prepared": ":gray[:material/bookmark:] prepared",
     "running": ":blue[:material/sync:] goes on",
     "interrupted": ":orange[:material/pause_circle:] interrupted",
     "completed": ":green[:material/check_circle:] completed",
     "failed": ":red[:material/error:] failed",
     "recorded": ":gray[:material/history:] recorded",
 }
+START = {"prepared": "Start it", "interrupted": "Resume it"}
+WAITS = "The instructor starts its runs; what comes out appears here by itself."
 
 
-def show(study: StudyRecord, identity: Identity) -> None:
-    """The study; drawn again every few seconds while it goes on, and as soon as somebody resumes it."""
-    every = EVERY if study.state == "running" else None
-    st.fragment(run_every=every)(_study)(study.id, every is not None, identity)
-    if study.state == "interrupted":
+def show(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
+    """The study; drawn again every few seconds while it goes on, and as soon as somebody resumes it. The instructor
+    runs it in the `session`."""
+    going = live(study)
+    st.fragment(run_every=EVERY if going else None)(_study)(study.id, going, session, identity)
+    if not going and study.state in START:
         follow(study)
 
 
-def _study(study_id: int, live: bool, identity: Identity) -> None:
+def _study(study_id: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
     with blocks.errors():
         study = frame.store().study(study_id)
         report, all_cards, total = read_report(study)
-        if live and study.state != "running":
-            st.rerun()  # the whole page once more, which no longer asks
-        _progress(report, total)
+        _head(report, total, going, session, identity)
         # A learner sees a prediction's outcome after a guess, or after a click on "show".
         all_ = identity.role == "instructor"
         visible_cards, why = (all_cards, "") if all_ else visible(frame.store(), identity.id, report, all_cards)
@@ -62,21 +67,26 @@ def _cached(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, lis
     return report, cards_of(report), expected(_study, report.trials, report.runs)
 
 
-def _progress(report: Report, total: int) -> None:
-    """The study's title, its state and how far it is."""
-    study = report.study
-    parts = [STATE[study.state], f"{study.done} of {total} runs"]
-    if study.state == "running":
-        parts.append(left_words(Sofar(study, report.trials, report.runs)))
+def _head(report: Report, total: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
+    """The study's title, its state, how far it is and what that still takes; and the instructor's buttons."""
+    study, sofar = report.study, Sofar(report.study, report.trials, report.runs)
+    parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
+    if going:
+        parts.append(left_words(sofar))
+    elif study.state in START:
+        parts.append(ahead(sofar))
     if study_settings := settings(study):
         parts.append(frame.plain(study_settings))
-    st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}")
-    if study.finished_at is None:
-        st.progress(min(study.done / max(total, 1), 1.0))
+    text = f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}"
+    label, ask = START.get(study.state, ""), lambda: 0
+    failed = [trial for trial in report.trials if status(trial, report.runs) == "failed" and not impossible(trial)]
+    if failed and study.finished_at is not None:
+        label, ask = "Run what failed again", lambda: runner.renew_failed(frame.store(), study.id)
+    waits = WAITS if study.state in START else ""
+    share = study.done / max(total, 1)
+    head(study, "study", text, share, session, identity, going, label if study.kind in kinds() else "", waits, ask)
     if waits := _waits(report):
         st.info(frame.plain(waits), icon=":material/hourglass_top:")
-    if study.state == "interrupted":
-        st.info(f"Nobody works on this study. It goes on with `workshop study resume {study.id}`.")
 
 
 def _waits(report: Report) -> str:

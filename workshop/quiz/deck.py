@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from workshop.core import words
+from workshop.core.errors import BadInput
 from workshop.quiz import types
 from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds
 from workshop.quiz.types.base import Question, repeated
@@ -47,6 +49,12 @@ class Deck(DeckPart):
     def question(self, id: str) -> Any:
         """Raises KeyError."""
         return {question.id: question for question in self.questions}[id]
+
+    def selection(self, ids: Sequence[str]) -> Deck:
+        """The deck with only these questions, in this order. Raises BadInput where there is none."""
+        if not ids:
+            raise BadInput("A round needs a question; choose at least one.")
+        return self.model_copy(update={"questions": tuple(self.question(id) for id in ids)})
 
     def points_of(self, question: Question) -> float:
         """The points of a right answer."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
 SessionState = Literal["starting", "ready", "running", "leased", "restarting", "stopped", "failed", "lost", "recorded"]
-StudyState = Literal["running", "interrupted", "completed", "failed", "recorded"]
+StudyState = Literal["prepared", "running", "interrupted", "completed", "failed", "recorded"]
 Role = Literal["instructor", "learner", "player"]  # a player came in by the code of a quiz, and sees that only
 
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
@@ -176,7 +176,7 @@ class StudyRecord:
     kind: str  # for instance "scaling"
     workload: str
     description: dict[str, Any]  # what was asked for; depends on the kind
-    state: StudyState  # "running" and "interrupted" are derived from the runner's heartbeat
+    state: StudyState  # those before "completed" are derived from the runner's heartbeat and from whether it has a run
     submitted_by: str  # nickname; "" for the command line
     created_at: float
     finished_at: float | None

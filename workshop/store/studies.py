@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Row, Select, and_, case, func, literal, or_, select
+from sqlalchemy import Row, Select, and_, case, exists, func, literal, or_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
@@ -158,8 +158,12 @@ def _none(study_id: int) -> BadInput:
 
 def _select() -> Select[Any]:
     alive = and_(studies.c.runner.is_not(None), studies.c.heartbeat_at >= time.time() - SILENT)
+    begun = exists().where(trials.c.study_id == studies.c.id, trials.c.run_id.is_not(None)).correlate(studies)
     read = case(
-        (studies.c.state != OPEN, studies.c.state), (alive, literal("running")), else_=literal("interrupted")
+        (studies.c.state != OPEN, studies.c.state),
+        (alive, literal("running")),
+        (begun, literal("interrupted")),
+        else_=literal("prepared"),
     ).label("state")
     columns = (read if column is studies.c.state else column for column in studies.c)
     hidden = (studies.c.runner, studies.c.heartbeat_at)

@@ -3,7 +3,8 @@
 `kinds` defines what a kind of study provides and reports. `trials` has plans and orders their trials. `runner` submits
 the missing trials of any kind, resumes an interrupted study, and refuses hosts on which runs would not compare.
 `trial_monitor` waits for one run and may end it early. `estimate` predicts the time of trials, and `settings` reads
-settings from a command line. `results` compares cells and finds the settings that mattered. `cards`, `terminal` and
+settings from a command line. `form` is what a page asks for to plan a
+study. `results` compares cells and finds the settings that mattered. `cards`, `terminal` and
 `export` show a study, and `command` has the common code of its commands.
 
 Each kind has a folder: `scaling`, `grid` (also sampled, also from a file) and `tune`. `guided` has the common code of
@@ -19,9 +20,19 @@ _OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extr
 
 EXTENSION = Extension(
     studies=(
-        Study("scaling", "workshop.study.scaling.kind:KIND", "workshop.study.notebook:scaling"),
-        Study("grid", "workshop.study.grid.kind:KIND", "workshop.study.notebook:grid"),
-        Study("tune", "workshop.study.tune.kind:KIND"),
+        Study(
+            "scaling",
+            "workshop.study.scaling.kind:KIND",
+            "workshop.study.notebook:scaling",
+            form="workshop.study.scaling.form:FORM",
+        ),
+        Study(
+            "grid",
+            "workshop.study.grid.kind:KIND",
+            "workshop.study.notebook:grid",
+            form="workshop.study.grid.form:FORM",
+        ),
+        Study("tune", "workshop.study.tune.kind:KIND", form="workshop.study.tune.form:FORM"),
     ),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),

@@ -26,6 +26,7 @@ from workshop.study.kinds import Report, any_kind, trial_json
 from workshop.study.results import CellResult, reason
 
 MOST = 300  # rows of a table
+NEXT = {"interrupted": "Resume it: some of its runs are missing.", "prepared": "Start it: it has no run yet."}
 Cell = str | Mapping[str, Any]
 
 
@@ -54,10 +55,10 @@ def settings(study: StudyRecord) -> str:
 
 
 def verdict(report: Report) -> Card:
-    """The card with verdict, why and next. For an interrupted study, next is the command that resumes it."""
+    """The card with verdict, why and next. For a study on which nobody works, next is to run it."""
     texts, study = dict(report.verdict), report.study
-    if study.state == "interrupted":
-        texts["next"] = f"Go on with it: workshop study resume {study.id}"
+    if study.state in NEXT:
+        texts["next"] = NEXT[study.state]
     return parts.verdict(texts, "Verdict" if study.finished_at else "So far")
 
 

@@ -58,7 +58,8 @@ def go_on(
     from workshop.registry import workload as workload_of
     from workshop.runtime.lifecycle import session_for
     from workshop.study import runner
-    from workshop.study.kinds import expected, read, report
+    from workshop.study.estimate import ahead_words
+    from workshop.study.kinds import Sofar, expected, read, report
     from workshop.study.runner import check_place
     from workshop.study.terminal import report_ends, resuming, show_study, watch_study
 
@@ -73,7 +74,8 @@ def go_on(
                 check_place(study, waiting, read(store, study)[1].values(), shared)
                 renewed_text = "" if not renewed else f", {renewed} of which had failed"
                 where = f"session {shared.name}" if shared else "a private session"
-                err.print(f"Study {study}: {_ahead(store, study)}{renewed_text}, in {where}.")
+                ahead = ahead_words(store, Sofar(store.study(study), *read(store, study)))
+                err.print(f"Study {study}: {ahead}{renewed_text}, in {where}.")
                 first = Placement.parse(waiting[0].placement)
                 with session_for(store, shared, first) as place, watch_study(err) as look:
                     on_end = report_ends(err, store, study)
@@ -119,14 +121,3 @@ def with_notices(err: Any, look: Any) -> Any:
         look(now)
 
     return both
-
-
-def _ahead(store: Any, study: int) -> str:
-    """The number of runs that a study still needs, and the estimated time."""
-    from workshop.core import words
-    from workshop.study.estimate import remaining_work
-    from workshop.study.kinds import Sofar, read
-
-    ahead = remaining_work(store, Sofar(store.study(study), *read(store, study)))
-    why = f"{ahead.why}; {ahead.changed}" if ahead.changed else ahead.why
-    return f"{words.count(ahead.runs, 'run')} to go, about {words.long(ahead.seconds)} ({why})"

@@ -10,10 +10,10 @@ from typing import Any
 
 from workshop.core import words
 from workshop.registry import workload_title
-from workshop.store.records import RunRecord
+from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.kinds import Sofar, expected, kind
-from workshop.study.trials import SEED, missing, remaining
+from workshop.study.trials import SEED, Planned, missing, remaining
 
 SECONDS = 30.0  # where nothing is known
 LOOKED = 200  # earlier runs that are looked at
@@ -50,6 +50,21 @@ def remaining_work(store: Store, sofar: Sofar) -> Remaining:
         by_kind = kind(study.kind).seconds(store, sofar, None)
         seconds, why = by_kind or (remaining(trials, runs, total) or price, "as its own runs took")
     return Remaining(number, seconds, why, _changed(sofar, total, seconds, price))
+
+
+def planned_work(store: Store, planned: Planned) -> Remaining:
+    """All runs of a study that is not stored yet."""
+    description, trials = planned.description(), planned.trials()
+    kind, workload = planned.kind, planned.workload
+    study = StudyRecord(0, kind, workload, description, "prepared", "", time.time(), None, len(trials), 0, 0)
+    return remaining_work(store, Sofar(study, trials, {}))
+
+
+def ahead_words(store: Store, sofar: Sofar) -> str:
+    """The number of runs that a study still needs, and the estimated time."""
+    ahead = remaining_work(store, sofar)
+    why = f"{ahead.why}; {ahead.changed}" if ahead.changed else ahead.why
+    return f"{words.count(ahead.runs, 'run')} to go, about {words.long(ahead.seconds)} ({why})"
 
 
 def _seconds(store: Store, sofar: Sofar, number: int, before: float | None) -> tuple[float, str]:

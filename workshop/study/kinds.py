@@ -12,7 +12,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.extension import load
-from workshop.registry import studies, workloads
+from workshop.registry import studies
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.trials import status
@@ -176,13 +176,3 @@ def report(store: Store, study: StudyRecord) -> Report:
 def any_report(store: Store, study: StudyRecord) -> Report:
     """The report on a study, also of an unknown kind."""
     return any_kind(study.kind).report(store, study)
-
-
-def example() -> str:
-    """A command that runs a study, for a page without studies. It prefers a workload that trains, because training
-    gains most from more ranks."""
-    comparable = [workload for workload in workloads().values() if workload.scaling is not None]
-    if not comparable:
-        return "workshop study run --help"
-    chosen = min(comparable, key=lambda workload: (not workload.trains, workload.order))
-    return f"workshop study run scaling --workload {chosen.name} --ranks 1,2,4"

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Protocol
+from typing import Any
 
 from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
@@ -23,7 +23,7 @@ from workshop.store.sessions import SILENT
 from workshop.store.store import Store
 from workshop.study.kinds import Kind, Sofar, kind, read
 from workshop.study.trial_monitor import LIMIT, Look, TrialMonitor, end_run
-from workshop.study.trials import blameless, impossible, missing, status
+from workshop.study.trials import Planned, blameless, impossible, missing, status
 
 
 def check_place(
@@ -181,20 +181,6 @@ def finish(store: Store, study_id: int, runner: str) -> None:
     if not missing(trials, runs):
         completed = any(status(trial, runs) == "completed" for trial in trials)
         store.finish_study(study_id, runner, "completed" if completed else "failed")
-
-
-class Planned(Protocol):
-    """A study that is planned but not stored."""
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def workload(self) -> str: ...
-
-    def description(self) -> dict[str, Any]: ...
-
-    def trials(self) -> Sequence[Trial]: ...
 
 
 def begin(store: Store, planned: Planned, submitted_by: str = "") -> StudyRecord:

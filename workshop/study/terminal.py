@@ -20,7 +20,7 @@ from workshop.study.results import reason, results
 from workshop.study.trials import missing, status
 
 HEADINGS = ("study", "what", "state", "runs", "failed", "begun")
-COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan"}
+COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "running": "cyan", "prepared": "blue"}
 
 
 @contextmanager
@@ -114,7 +114,8 @@ def show_verdict(out: Console, report: Report) -> None:
     """Verdict, why and next."""
     study = report.study
     # An interrupted study should be completed first.
-    ahead = {"next": f"{resuming(study.id)}."} if study.state == "interrupted" else {}
+    states = {"interrupted": resuming(study.id), "prepared": f"Start it with: workshop study resume {study.id}"}
+    ahead = {"next": f"{states[study.state]}."} if study.state in states else {}
     terminal.show_verdict(out, dict(report.verdict) | ahead)
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from statistics import median
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic_core import to_jsonable_python
 
@@ -29,6 +29,20 @@ class Cell:
     placement: Mapping[str, Any]
     point: Mapping[str, Any] = field(default_factory=dict)  # axis -> value
     why: str = ""  # why it can't be run, in a sentence: its trials have failed before they begin
+
+
+class Planned(Protocol):
+    """A study that is planned but not stored."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def workload(self) -> str: ...
+
+    def description(self) -> dict[str, Any]: ...
+
+    def trials(self) -> Sequence[Trial]: ...
 
 
 @dataclass(frozen=True)

@@ -149,5 +149,5 @@ def test_in_a_round_that_goes_on_data_are_removed_too(there: Counted) -> None:
     grace = there.visitor("Grace")
     assert grace.post(f"/quiz/{there.round.id}/forget", {"sure": "yes"}).status == 303
     page = there.visitor("Instructor").get(f"/quiz/{there.round.id}/results").text
-    assert "The round is still going on" in page
+    assert "The round is still going on" in page and f'href="/quiz/{there.round.id}/host"' in page
     assert "Grace" not in page

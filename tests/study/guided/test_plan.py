@@ -10,9 +10,8 @@ from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study import command as commands
 from workshop.study import kinds, runner
-from workshop.study.estimate import Remaining
+from workshop.study.estimate import Remaining, ahead_words
 from workshop.study.guided import kind, plan
 from workshop.study.guided.plan import Setting
 from workshop.study.kinds import Sofar
@@ -26,7 +25,7 @@ def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
     session = seed.session(store)
     made = runner.begin(store, plan.plan_here(GUIDE, session, {"data": "digits"}).wanting(""), "Ina")
-    assert (made.submitted_by, made.trials, made.state) == ("Ina", 0, "interrupted")
+    assert (made.submitted_by, made.trials, made.state) == ("Ina", 0, "prepared")
     assert kinds.title(made) == "the article's path, quick, no step yet"
     assert runner.trials_to_run(store, made.id) == []
     asked = plan.ask_for(GUIDE, store, made.id, "d")
@@ -57,7 +56,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
     guessed = kind.expected(store, setting)
     assert "which is a guess" in guessed.why
     made = runner.begin(store, setting)
-    assert commands._ahead(store, made.id) == f"6 runs to go, about 80 s ({guessed.why})"
+    assert ahead_words(store, Sofar(made, *kinds.read(store, made.id))) == f"6 runs to go, about 80 s ({guessed.why})"
     for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
         trial = Trial(1, "", {**setting.params, "iterations": iterations}, plan.place(1, 2, 2).as_json(), 1)
         run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
@@ -68,7 +67,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
             connection.execute(runs.update().where(runs.c.id == run.id).values(started_at=ended - took))
     told = kind.expected(store, setting)
     assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
-    assert "6 runs to go, about 3 min (at 30 s a run" in commands._ahead(store, made.id)
+    assert "6 runs to go, about 3 min (at 30 s a run" in ahead_words(store, Sofar(made, *kinds.read(store, made.id)))
 
 
 def test_another_machine_s_cores_are_what_counts(store: Store) -> None:

@@ -108,7 +108,7 @@ def test_a_study_without_results_says_how_to_go_on() -> None:
     asked = cases.asked()
     found = reported(cases.study(asked), [], {})
     assert (found.best, found.gain, found.command) == (None, None, None)
-    assert "workshop study resume 1" in found.verdict["next"]
+    assert found.verdict["next"] == "Let the study go on."
     failed, runs = cases.searched(asked, lambda point: "RankDied")
     assert "RankDied" in reported(cases.study(asked), failed, runs).verdict["why"]
 
@@ -118,7 +118,7 @@ def test_a_run_that_goes_on_has_cost_nothing_yet() -> None:
     _, run = cases.ended(trial, 1.0)
     going = replace(run, status="running", finished_at=None, metrics={})
     found = reported(sofar.study, [*sofar.trials, replace(trial, run_id=run.id)], {**sofar.runs, run.id: going})
-    assert found.spent == 20.0 and found.verdict["next"].startswith("Go on with")
+    assert found.spent == 20.0 and found.verdict["next"] == "Let the study go on."
 
 
 def test_where_nothing_beats_the_naive_start() -> None:

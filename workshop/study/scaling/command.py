@@ -42,10 +42,8 @@ def scaling(
     each rank has that batch, and the work grows with the ranks.
     """
     from workshop.core import topology
-    from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
-    from workshop.runtime import client
-    from workshop.study.scaling.plan import default_ranks, places, plan, read_ranks
+    from workshop.study.scaling.plan import default_ranks, plan_here, read_ranks
     from workshop.study.settings import read_options, read_settings
 
     chosen = workload_of(workload)
@@ -54,10 +52,6 @@ def scaling(
     store, shared = commands.store_and_session(session, private, no_wait)
     base = shared.placement if shared else {}
     placement = common.placement_from(base, ranks=str(numbers[0]), **where)
-    for place in places(numbers, placement):
-        client.placement_in(shared, place.as_json())
-    planned = plan(chosen, params, numbers, placement, weak, repeats)
-    for cell in planned.cells:
-        client.inputs_of(store, chosen, chosen.check(cell.params), Placement.parse(cell.placement))
+    planned = plan_here(store, shared, chosen, params, numbers, placement, weak, repeats)
     study = commands.begin(store, planned)
     return commands.go_on(store, study, shared, minutes, as_json)

@@ -1,4 +1,5 @@
-"""Scaling studies: the same workload on several numbers of ranks. Pure: which trials, and why not.
+"""Scaling studies: the same workload on several numbers of ranks. Which trials, and why not; pure except for
+`plan_here`.
 
 Strong scaling keeps the work and divides it (Amdahl, Validity of the single processor approach to achieving large
 scale computing capabilities, AFIPS 1967). For training that means the same batch over all ranks, so that every
@@ -19,6 +20,9 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Scaling, Workload
 from workshop.registry import workloads
+from workshop.runtime import client
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
 from workshop.study.trials import Cell, Plan
 
 KIND = "scaling"
@@ -52,6 +56,26 @@ def plan(
     fixed = {name: value for name, value in placement.as_json().items() if name != "ranks"}
     settings = {"ranks": tuple(ranks), "weak": weak, "repeats": repeats, "rate": scaling.rate, "unit": scaling.unit}
     return Plan(KIND, workload.name, {**settings, "params": base, "placement": fixed}, tuple(cells), repeats)
+
+
+def plan_here(
+    store: Store,
+    session: SessionRecord | None,
+    workload: Workload,
+    given_params: Mapping[str, Any],
+    ranks: Sequence[int],
+    placement: Placement,
+    weak: bool,
+    repeats: int,
+) -> Plan:
+    """A study for a session (None: a private one). Raises BadInput, also for placements that the session refuses and
+    files that can't be read."""
+    for place in places(ranks, placement):
+        client.placement_in(session, place.as_json())
+    planned = plan(workload, given_params, ranks, placement, weak, repeats)
+    for cell in planned.cells:
+        client.inputs_of(store, workload, workload.check(cell.params), Placement.parse(cell.placement))
+    return planned
 
 
 def places(ranks: Sequence[int], placement: Placement) -> list[Placement]:

@@ -31,47 +31,16 @@ def tune(
     exchange; the same work in every trial, which is what all ranks do together. It goes on where the same command was
     interrupted.
     """
-    from workshop.core import config, machines
-    from workshop.core.memory import Gauge
-    from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
-    from workshop.runtime import client
     from workshop.study.settings import read_settings
-    from workshop.study.tune.plan import offer_here, plan, read_budget, tuning_of
+    from workshop.study.tune.plan import plan_here, read_budget, tuning_of
 
     chosen = workload_of(workload)
     tuning_of(chosen)
     seconds = read_budget(budget)
     given_params = read_settings(settings or [], chosen)
     store, shared = commands.store_and_session(session, private, no_wait)
-    base = {"hosts": shared.placement["hosts"]} if shared and shared.placement.get("hosts") else {}
-    input_files: dict[str, bytes] = {}
-
-    def works(params: object, ranks: int) -> None:
-        if not input_files and chosen.inputs:  # the same files for all of them
-            input_files.update(chosen.inputs(params, client.artifacts_of(store)))
-        if chosen.fits:
-            chosen.fits(params, input_files, ranks)
-
-    def takes(placement: Placement) -> None:
-        client.placement_in(shared, placement.as_json())
-
-    here = machines.this()
-    # Several hosts have more than this one; how much, only their runs tell.
-    memory = None if base else config.memory_limit() or min(place.total for place in Gauge().read())
-    planned = plan(
-        chosen,
-        given_params,
-        here,
-        offer=offer_here(chosen),
-        placement=base,
-        memory=memory,
-        budget=seconds,
-        trials=trials,
-        seed=seed,
-        takes=takes,
-        works=works,
-    )
+    planned = plan_here(store, shared, chosen, given_params, budget=seconds, trials=trials, seed=seed)
     study = commands.begin(store, planned)
     return commands.go_on(store, study, shared, 30, as_json)
 

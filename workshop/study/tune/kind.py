@@ -129,7 +129,7 @@ def _cell_json(cell: CellResult | None) -> dict[str, Any] | None:
 def _verdict(report: TuneReport) -> dict[str, str]:
     best, naive, usual, gain = report.best, report.naive, report.usual, report.gain
     cells, unit, finished = report.cells, report.unit, report.study.finished_at is not None
-    following = "Look at its runs." if finished else f"Go on with: workshop study resume {report.study.id}."
+    following = "Look at its runs." if finished else "Let the study go on."
     if best is None or best.median is None:
         why = next((cell.why for cell in cells if cell.why), "No trial has completed.")
         return {"verdict": "Nothing could be measured yet.", "why": why, "next": following}

@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workshop.core import words
+from workshop.core import config, machines, words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
+from workshop.core.memory import Gauge
 from workshop.core.placement import USUAL_MPI, Placement, default_for
 from workshop.extension import Tuning, Workload, load
 from workshop.mpi import inventory
 from workshop.registry import workloads
+from workshop.runtime import client
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.study import YIELDS, Length, Point, Spot, TuneStudy, numbers_of_ranks, plain, spots
 
@@ -127,6 +131,45 @@ def plan(
         seed=seed,
         yields=limits.yields,
         left_out=left_out,
+    )
+
+
+def plan_here(
+    store: Store,
+    session: SessionRecord | None,
+    workload: Workload,
+    given_params: Mapping[str, Any],
+    *,
+    budget: float,
+    trials: int | None = None,
+    seed: int = 0,
+) -> TuneStudy:
+    """A study for a session (None: a private one) on hosts like this machine. Raises BadInput."""
+    base = {"hosts": session.placement["hosts"]} if session and session.placement.get("hosts") else {}
+    input_files: dict[str, bytes] = {}
+
+    def works(params: object, ranks: int) -> None:
+        if not input_files and workload.inputs:  # the same files for all of them
+            input_files.update(workload.inputs(params, client.artifacts_of(store)))
+        if workload.fits:
+            workload.fits(params, input_files, ranks)
+
+    def takes(placement: Placement) -> None:
+        client.placement_in(session, placement.as_json())
+
+    return plan(
+        workload,
+        given_params,
+        machines.this(),
+        offer=offer_here(workload),
+        placement=base,
+        # Several hosts have more than this one; how much, only their runs tell.
+        memory=None if base else config.memory_limit() or min(place.total for place in Gauge().read()),
+        budget=budget,
+        trials=trials,
+        seed=seed,
+        takes=takes,
+        works=works,
     )
 
 

@@ -140,7 +140,9 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    studies=(Study("path", "workshop.workloads.sgan.study.guide:KIND"),),
+    studies=(
+        Study("path", "workshop.workloads.sgan.study.guide:KIND", form="workshop.workloads.sgan.study.form:FORM"),
+    ),
     pages=(Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),),
     commands=(Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),),
 )
