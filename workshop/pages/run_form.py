@@ -60,7 +60,7 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
         st.markdown("#### Where it runs")
         begin = run.placement if run is not None and preset is None else session.placement
         begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
-        placement = placement_form(begin, f"placement{key}", _most(limits))
+        placement = placement_form(begin, f"placement{key}", most=_most(limits))
         prediction = st.text_input(
             "Your prediction",
             max_chars=LONGEST_PREDICTION,
