@@ -18,8 +18,8 @@ SHORTEST = 20.0  # seconds: a shorter limit can be reached by chance on a machin
 PATIENCE = "WORKSHOP_TEST_PATIENCE"  # the variable with the factor of all limits; worker processes inherit it
 
 
-# At least 2, since the tests themselves occupy two cores; at most 8, so that a hang ends before the run.
-os.environ.setdefault(PATIENCE, f"{min(patient(2.0), 8.0):.1f}")
+# At least 2, since the tests themselves occupy two cores; at most 5, so that a test that hangs ends before the run.
+os.environ.setdefault(PATIENCE, f"{min(patient(2.0), 5.0):.1f}")
 
 
 def limit(seconds: float) -> float:
