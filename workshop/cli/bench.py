@@ -38,6 +38,19 @@ def viewers(
 
 
 @app.command()
+def pages(
+    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
+    no_wait: common.NoWait = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Seconds until each page of the dashboard has its content, for the instructor and for a learner."""
+    from workshop.bench import pages as bench
+
+    document = bench_output.alone(lambda progress, _: bench.run(repeats, progress), no_wait)
+    bench_output.show(document, as_json)
+
+
+@app.command()
 def chaos(
     events: Annotated[int, typer.Option(min=1, max=10_000, help="How many processes something happens to.")] = 200,
     seed: Annotated[int, typer.Option(help="The same seed plans the same events.")] = 1,
