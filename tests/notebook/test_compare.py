@@ -30,7 +30,11 @@ def test_what_differs_comes_first(store: Store, pair: tuple[RunShown, RunShown])
     metrics = {**two.metrics, "inertia": 40.0}
     placement, params = {**two.placement, "ranks": 1}, {**two.params, "clusters": 8}
     found = ComparisonShown(store, [one.record, changed(two, metrics=metrics, placement=placement, params=params)])
-    assert found.settings == [("clusters", "4", "8"), ("ranks", "2", "1")]
+    assert found.settings == [
+        ("placement", "2 ranks x 1 thread", "1 rank x 1 thread"),
+        ("clusters", "4", "8"),
+        ("ranks", "2", "1"),
+    ]
     assert found.results[0] == ("inertia", "51.8", "40")
     assert found.table.loc["clusters"].tolist() == ["4", "8"]
     assert list(found.table.columns) == [f"run {one.id}", f"run {two.id}"]
@@ -47,6 +51,7 @@ def test_settings_are_in_words(store: Store, pair: tuple[RunShown, RunShown]) ->
         row[:1] + row[2:] for row in ComparisonShown(store, [one.record, changed(two, placement=given)]).settings
     )
     assert told == {
+        "placement": "2 ranks x 1 thread, by node, cores shared, on a, b",
         "map by": "node",
         "oversubscribe": "yes",
         "environment": "A=1",

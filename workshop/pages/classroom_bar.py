@@ -13,7 +13,7 @@ import streamlit as st
 from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
 from workshop.server import address, classroom, presence
-from workshop.server.classroom import Classroom, Pace
+from workshop.server.classroom import ClassState, Pace
 from workshop.store.records import Identity
 from workshop.store.store import Store
 
@@ -43,7 +43,7 @@ def refresh() -> None:
 
 
 @st.cache_data(ttl=FRESH, show_spinner=False)
-def _look(_store: Store) -> Classroom:
+def _look(_store: Store) -> ClassState:
     return classroom.look(_store)
 
 

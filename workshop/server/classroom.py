@@ -40,7 +40,7 @@ class Pace:
 
 
 @dataclass(frozen=True)
-class Classroom:
+class ClassState:
     """What goes on in the class at this moment."""
 
     code: str
@@ -53,14 +53,14 @@ class Classroom:
     pace: Pace
 
 
-def look(store: Store) -> Classroom:
+def look(store: Store) -> ClassState:
     """What goes on in the class."""
     attendances, now = store.attendances(), time.time()
     running = store.runs(status="running", limit=10)
     public = {session.id for session in store.sessions() if not session.private}
     rounds = store.rounds("live", going_on=True)
     run = next((run for run in running if run.session_id in public), None)
-    return Classroom(
+    return ClassState(
         store.setting(CLASS_CODE) or "",
         len(attendances),
         sum(presence.is_present(attendance, now) for attendance in attendances),

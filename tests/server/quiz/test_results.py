@@ -10,9 +10,9 @@ import openpyxl
 import pytest
 from sqlalchemy import select
 
-from tests.quiz.results.kept import end
 from tests.server.dashboard import Visitor
 from tests.server.quiz.counted import LEARNERS, Counted, counted
+from workshop.quiz.live.state import RoundState
 from workshop.server import auth
 from workshop.store import tables
 from workshop.store.store import Store
@@ -145,7 +145,8 @@ def test_who_took_part_in_nothing_is_told_so(there: Counted) -> None:
 
 
 def test_in_a_round_that_goes_on_data_are_removed_too(there: Counted) -> None:
-    end(there.store, there.round, 3, phase="explained")
+    going_on = RoundState(phase="explained", position=2)
+    there.store.set_round_state(there.round.id, going_on.as_json())
     grace = there.visitor("Grace")
     assert grace.post(f"/quiz/{there.round.id}/forget", {"sure": "yes"}).status == 303
     page = there.visitor("Instructor").get(f"/quiz/{there.round.id}/results").text

@@ -151,7 +151,8 @@ def test_a_study_that_has_hardly_begun(store: Store, session: SessionRecord, end
     found = shown(store, study)
     assert ("best" in found) == bool(ended)
     store.leave_study(study.id, "seed")
-    assert f"workshop study resume {study.id}" in text(shown(store, study)["verdict"])
+    following = "Resume it: some of its runs are missing." if ended else "Start it: it has no run yet."
+    assert following in text(shown(store, study)["verdict"])
 
 
 def test_a_study_in_which_all_failed(store: Store, session: SessionRecord) -> None:

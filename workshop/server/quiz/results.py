@@ -87,7 +87,7 @@ def _page(store: Store, request: Request) -> Response:
     gone = request.query_params.get("gone", "")
     notice = f'<p class="ws-note" role="status">{own_rounds.removed(gone)}</p>' if gone else ""
     record = store.round(findings.results.round)
-    going = record.kind == "live" and record.ended_at is None
+    going = record.kind == "live" and record.state.get("phase") != "ended"
     host = f'<p class="tools"><a href="/quiz/{record.id}/host">Back to the host view</a></p>' if going else ""
     tools = f"{notice}{host}{_downloads(findings, request)}{_choices(store, findings, request)}"
     headers = {**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"}
