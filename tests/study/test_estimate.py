@@ -13,8 +13,7 @@ from tests.server import seed as class_seed
 from tests.study import seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study.command import _ahead
-from workshop.study.estimate import SECONDS, Remaining, remaining_work, run_estimate, seconds_each
+from workshop.study.estimate import SECONDS, Remaining, ahead_words, remaining_work, run_estimate, seconds_each
 from workshop.study.kinds import Sofar, read
 from workshop.study.trial_monitor import Progress, TrialMonitor
 
@@ -76,9 +75,12 @@ def test_what_is_left_is_one_number_that_changes_with_a_reason(store: Store) -> 
     def now() -> Remaining:
         return remaining_work(store, Sofar(store.study(study.id), *read(store, study.id)))
 
+    def ahead() -> str:
+        return ahead_words(store, Sofar(store.study(study.id), *read(store, study.id)))
+
     price = now()
     assert (price.runs, price.seconds, price.changed) == (9, 180.0, "")
-    assert "9 runs to go, about 3 min (at 20 s a run" in _ahead(store, study.id)
+    assert "9 runs to go, about 3 min (at 20 s a run" in ahead()
     seed.end(store, session, study.id, 1)
     lasts(store, 2, 22.0, waited=600.0)  # for others who measured
     assert now() == Remaining(8, 8 * 22.0, "as its own runs took", "")
@@ -88,7 +90,7 @@ def test_what_is_left_is_one_number_that_changes_with_a_reason(store: Store) -> 
     assert now().changed == "runs take longer than estimated"
     store.prune_trial(study.id, 3, {"why": "hopeless"})
     assert now().runs == 6 and now().changed == "runs take longer than estimated and 1 run was pruned"
-    assert now().changed in _ahead(store, study.id)
+    assert now().changed in ahead()
 
     # While a run goes on, its own seconds are taken off, but no more than it was said to take.
     at = time.time()

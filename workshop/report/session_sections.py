@@ -9,6 +9,7 @@ from workshop.core import words as say
 from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import html
+from workshop.report.activity import ActivityReader
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, waiting, waits_for, who
@@ -33,6 +34,7 @@ class SessionLook:
         self.name = name
         self.every = EVERY
         self._drawn: object = None
+        self._activity = ActivityReader(store)
 
     def __call__(self) -> Mapping[str, str]:
         session = self.store.session(self.name)
@@ -56,7 +58,9 @@ class SessionLook:
         if leases:
             waits = dict.fromkeys(waits, f"after {leases[0].holder}")
         return {
-            "running": _row(running) | {"progress": running.progress} if running else None,
+            "running": _row(running) | {"progress": running.progress, "activity": self._activity.words(running)}
+            if running
+            else None,
             "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
             "empty": _empty(session, leases),
             "recent": [
