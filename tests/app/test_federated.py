@@ -123,6 +123,8 @@ def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, se
     page = open_page("federated")
     ours = next(one for one in federated_failures() if not one.needs_openfl)
     assert {one.title for one in federated_failures()} <= {one.label.partition(" · ")[0] for one in page.expander}
+    for failure in federated_failures():
+        page.button(key=f"failure/{failure.name}-look").click().run()
     commands = [code.value for code in page.code]
     assert ours.command("fixed") in commands and any("workshop federation start" in one for one in commands)
     next(button for button in page.button if button.key == f"{ours.name}-broken").click().run()

@@ -16,6 +16,7 @@ from workshop.store.store import Store
 LOOKED = 200  # earlier runs that are looked at
 COUNTED = 9  # of which so many, the newest, count
 SEED = "seed"  # the param that differs between repeats with seeds
+ENOUGH = 0.03  # share of the work after which the time left is told
 LONG = 2.0  # times the usual seconds of such runs; a run that takes more is said to
 
 
@@ -48,12 +49,13 @@ def activity_words(run: RunRecord, usual: float | None, now: float) -> str:
 
 
 def seconds_left(run: RunRecord, now: float) -> float | None:
-    """The seconds until a run has done everything, from its progress so far; None where nothing is measured yet."""
+    """The seconds until a run has done everything, from its progress so far; None where too little is measured yet."""
     since = run.activity or {}
     if run.progress is None or "done" not in since:
         return None
     done, total = run.progress
-    return (now - since["at"]) / (done - since["done"]) * max(total - done, 0.0) if done > since["done"] else None
+    measured = done - since["done"]
+    return (now - since["at"]) / measured * max(total - done, 0.0) if measured > ENOUGH * total else None
 
 
 @dataclass(frozen=True)
