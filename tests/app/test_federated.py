@@ -58,7 +58,7 @@ def test_what_comes_out_is_hidden_until_one_has_guessed(
     assert "stays hidden until you have guessed" in plain(page)
     assert not page.get("plotly_chart") and "points above each alone" not in plain(page), "nothing is given away"
     click(page, "Show me without guessing")
-    assert "50.0 points above each alone" in plain(page) and "You looked without guessing" in plain(page)
+    assert "50.0 points above each alone" in plain(page) and "You saw the result without a guess" in plain(page)
     assert len(page.get("plotly_chart")) == (6 if role == "instructor" else 4)
     assert "10:12598" in plain(page) and "+120.2 ± 8.5 %" in tables(page)
     assert "Why federated learning comes close" in plain(page)

@@ -125,7 +125,7 @@ class RankContext:
 
     def stop_heard(self) -> bool:
         """Whether this rank has received the wish to end early. Other ranks may hear it later, so all ranks have to
-        agree before one of them leaves."""
+        agree before any of them ends."""
         return self._sink.stop_requested()
 
     def stop_requested(self) -> bool:

@@ -34,7 +34,7 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
             value = guesses.in_words(question, given_guesses[name]) if name in given_guesses else "nothing"
             st.markdown(f"{frame.plain(question.question)} You guessed **{frame.plain(value)}**.")
         if not given_guesses:
-            st.markdown("You looked without guessing.")
+            st.markdown("You saw the result without a guess.")
         return own_guesses
     _form(study_id, questions, identity, first=not own_guesses)
     if given_guesses:

@@ -91,7 +91,7 @@ def _head(report: Report, total: int, going: bool, session: SessionRecord | None
 
 
 def _waits(report: Report) -> str:
-    """What the study's run does, or for whom it waits where it is to be measured; "" where there is nothing to say."""
+    """Say what the study's run does, or for whom it waits where it is to be measured; "" otherwise."""
     if running := next((run for run in report.runs.values() if run.status == "running"), None):
         return f"Run {running.id}: {ActivityReader(frame.store()).words(running)}."
     queued = next((run for run in report.runs.values() if run.status == "queued"), None)

@@ -1,5 +1,5 @@
-"""What a run that hasn't ended is doing, and how long it probably still takes: the same words on pages, in the terminal
-and in notebooks."""
+"""The activity of a run that hasn't ended, and its remaining time: the same words on pages, in the terminal and in
+notebooks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from workshop.store.store import Store
 LOOKED = 200  # earlier runs that are looked at
 COUNTED = 9  # of which so many, the newest, count
 SEED = "seed"  # the param that differs between repeats with seeds
-ENOUGH = 0.03  # share of the work after which the time left is told
-LONG = 2.0  # times the usual seconds of such runs; a run that takes more is said to
+ENOUGH = 0.03  # share of the work after which viewers see the time left
+LONG = 2.0  # times the usual seconds of such runs; a run that takes more takes longer than usual
 
 
 class ActivityReader:
@@ -28,7 +28,7 @@ class ActivityReader:
         self._usual: tuple[int, float | None] = (0, None)  # the run, its usual seconds
 
     def words(self, run: RunRecord) -> str:
-        """What a running run is doing; "" for any other."""
+        """Say what a running run is doing; "" for any other."""
         if run.status != "running":
             return ""
         if self._usual[0] != run.id:
@@ -38,8 +38,8 @@ class ActivityReader:
 
 
 def activity_words(run: RunRecord, usual: float | None, now: float) -> str:
-    """What a run is doing, the time that it probably still takes, and whether it takes longer than the `usual` seconds
-    of such runs."""
+    """Say what a run is doing, the time that it probably still takes, and whether it takes longer than the `usual`
+    seconds of such runs."""
     parts = [(run.activity or {}).get("words", "starting")]
     if remaining := seconds_left(run, now):
         parts.append(f"about {words.long(remaining)} left")

@@ -84,8 +84,10 @@ def _empty(session: SessionRecord, leases: list[Lease]) -> str:
 def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
     """The last run that was taken, where it had the engines that are up."""
     ranks = len((session.rank_map or {}).get("ranks") or [])
-    own = _processes(session.rank_map)
-    last_run = next((run for run in runs if run.started_at is not None and _processes(run.rank_map) == own), None)
+    rank_processes = _processes(session.rank_map)
+    last_run = next(
+        (run for run in runs if run.started_at is not None and _processes(run.rank_map) == rank_processes), None
+    )
     return last_run if last_run is not None and last_run.placement.get("ranks") == ranks else None
 
 

@@ -70,8 +70,8 @@ def suggestion(unknown: str) -> str:
     """A hint for unknown words of a command line, like "; did you mean socket?", or an empty text."""
     options = [f"--{name}" for name in HANDLERS]
     for word in re.findall(r"[a-z0-9-]+", unknown.lower()):
-        known = options if word.startswith("--") else [*RESOURCES]
-        if word not in known and (near := get_close_matches(word, known, 1, 0.7)):
+        candidates = options if word.startswith("--") else [*RESOURCES]
+        if word not in candidates and (near := get_close_matches(word, candidates, 1, 0.7)):
             return f"; did you mean {near[0]}?"
     return ""
 
