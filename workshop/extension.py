@@ -10,7 +10,7 @@ and builds it from the descriptions in this file:
     EXTENSION = Extension(workloads=(Workload(name="hello", title="Hello", summary="Greets.", params=HelloParams,
                                               function="hello_workshop.ranks:run"),))
 
-A description says what there is, in plain data. The work itself is named by a reference, `"module:name"`, and is
+A description is plain data. The work itself is named by a reference, `"module:name"`, and is
 imported when somebody needs it. So a description costs nothing, and `workshop --help` stays fast. All built-in
 capabilities use this file and nothing else. An extension that is broken is named on standard error and left out.
 
@@ -391,7 +391,7 @@ class QuizFormat:
 
 @dataclass(frozen=True)
 class LauncherOption:
-    """An option of `workshop session start` and `workshop up`, which is taken as text. Several launchers may have an
+    """An option of `workshop session start` and `workshop up`, whose value is text. Several launchers may have an
     option of the same name: then the first one's `help` is shown. Raises ValueError for a name that can't be an
     option."""
 

@@ -173,7 +173,7 @@ def workloads() -> Mapping[str, Workload]:
 
 
 def workload_title(name: str) -> str:
-    """What people call the workload of that name; its name where it isn't installed."""
+    """The title of the workload of that name; its name where it isn't installed."""
     return workloads()[name].title if name in workloads() else name
 
 

@@ -66,7 +66,7 @@ DIGITS: Mapping[str, Any] = {"data": "digits"}
 SHORT: Mapping[str, Sequence[str]] = {"path": ("--steps", "a,b,e"), "sgan": ("300",), "seeds": ("2",)}
 WHOLE: Mapping[str, Sequence[str]] = {"path": (), "sgan": ("800",), "seeds": ("5",)}
 STUCK, STUCK_IN = 3, 2  # which learner is stuck, counted from 0, and in which lab
-NOTE = "The learners and what they answered are made up; what runs came to was measured."
+NOTE = "The learners and their answers are invented; the results of runs are measured."
 QUESTIONS = 9  # of the deck that is played, beside those that are measured
 
 

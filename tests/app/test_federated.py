@@ -58,7 +58,7 @@ def test_what_comes_out_is_hidden_until_one_has_guessed(
     assert "stays hidden until you have guessed" in plain(page)
     assert not page.get("plotly_chart") and "points above each alone" not in plain(page), "nothing is given away"
     click(page, "Show me without guessing")
-    assert "50.0 points above each alone" in plain(page) and "You looked without guessing" in plain(page)
+    assert "50.0 points above each alone" in plain(page) and "You saw the result without a guess" in plain(page)
     assert len(page.get("plotly_chart")) == (6 if role == "instructor" else 4)
     assert "10:12598" in plain(page) and "+120.2 ± 8.5 %" in tables(page)
     assert "Why federated learning comes close" in plain(page)
@@ -123,6 +123,8 @@ def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, se
     page = open_page("federated")
     ours = next(one for one in federated_failures() if not one.needs_openfl)
     assert {one.title for one in federated_failures()} <= {one.label.partition(" · ")[0] for one in page.expander}
+    for failure in federated_failures():
+        page.button(key=f"failure/{failure.name}-look").click().run()
     commands = [code.value for code in page.code]
     assert ours.command("fixed") in commands and any("workshop federation start" in one for one in commands)
     next(button for button in page.button if button.key == f"{ours.name}-broken").click().run()

@@ -80,6 +80,9 @@ def test_words_that_nobody_understands_are_named(open_page: Open, session: Sessi
     page = open_page("placement")
     command(page).set_value("mpirun -n 2 --frobnicate 3 true").run()
     assert "Not understood, so it is not in the form: --frobnicate" in plain(page)
+    assert "--frobnicate" in command(page).value, "what was typed stays until it is mended"
+    command(page).set_value("mpirun -n 2 --map-by sockte true").run()
+    assert "--map-by sockte; did you mean socket?" in plain(page)
     field(page, "Ranks").set_value(1).run()
     assert "Not understood" not in plain(page), "it was about another placement"
     command(page).set_value("mpirun -n many true").run()
@@ -217,7 +220,12 @@ def end(store: Store, run_id: int, verdict: str, **more: Any) -> None:
 def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
-    page = press(open_page("placement"), "shared-core-Run it")
+    page = open_page("placement")
+    assert "shared-core-Run it" not in [button.key for button in page.button], "a learner predicts first"
+    page.radio(key="failure/shared-core-guess").set_value("The run takes longer than the fix").run()
+    press(page, "failure/shared-core-keep")
+    assert "You predicted: **The run takes longer than the fix**." in plain(page)
+    press(page, "shared-core-Run it")
     assert not page.exception
     (broken,) = store.runs()
     assert (broken.workload, broken.placement["ranks"], broken.placement["oversubscribe"]) == ("kmeans", 3, True)
@@ -234,7 +242,7 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
 
 
 def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session: SessionRecord) -> None:
-    page = open_page("placement")
+    page = press(press(open_page("placement"), "failure/first-host-look"), "failure/polling-look")
     assert page.button(key="first-host-Run it").disabled
     assert not page.button(key="polling-Run the fix").disabled
     assert "needs a session over several hosts" in plain(page)
@@ -242,7 +250,7 @@ def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session:
 
 def test_a_failure_that_a_learner_may_not_run_says_why(open_page: Open, store: Store, session: SessionRecord) -> None:
     store.update_session(session.id, limits=Limits(ranks=2))
-    page = press(open_page("placement"), "shared-core-Run it")
+    page = press(press(open_page("placement"), "failure/shared-core-look"), "shared-core-Run it")
     assert "this session allows at most 2" in plain(page)
     assert store.runs() == []
 

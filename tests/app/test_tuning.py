@@ -57,7 +57,7 @@ def test_every_step_before_and_after_its_run(open_page: Open, store: Store, sess
         assert "hidden until you have guessed" in plain(page) and "All of its runs are there" in plain(page)
         assert not page.get("plotly_chart"), "nothing is given away"
         click(page, "Show me without guessing")
-        assert page.get("plotly_chart") and "You looked" in plain(page)
+        assert page.get("plotly_chart") and "You saw the result" in plain(page)
         assert ("What the class guessed (0)" in [one.label for one in page.expander]) == (role == "instructor")
 
 

@@ -43,7 +43,7 @@ def test_messages_are_json_that_browsers_read(value: Any) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(None, "not known yet"), (0, "any moment"), (12, "about 10 s"), (88, "about 90 s"), (200, "about 3 min")],
+    [(None, "not known yet"), (0, "in a few seconds"), (12, "about 10 s"), (88, "about 90 s"), (200, "about 3 min")],
 )
 def test_waits_are_as_coarse_as_they_are_uncertain(seconds: float | None, words: str) -> None:
     assert waiting(seconds) == words
@@ -127,6 +127,8 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
 def test_when_a_run_s_turn_comes() -> None:
     lease = Lease(1, 1, "ada's notebook", "host", 7, 1.0, "held", "", 1.0, 1.0, 1.0, None)
     assert turn_words(2, None, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
+    behind = turn_words(2, None, None, run(id=7))
+    assert behind == "Number 2 in the queue, behind run 7, expected to start: not known yet."
     assert turn_words(1, lease, 30.0) == "Number 1 in the queue, after ada's notebook, which has the ranks."
     wanted = replace(lease, state="wanted", held_at=None)
     assert turn_words(1, wanted, None) == "Number 1 in the queue, after ada's notebook, which gets the ranks first."

@@ -38,6 +38,8 @@ def test_a_run_that_is_over_alarms_nobody(store: Store, session: SessionRecord) 
     run = seed.running(store, session)
     assert lines(store) == [(f"Oversubscribed: {sharing}", "alarm")]
     store.finish(run.id, "completed")
+    own = store.run(run.id).rank_map
+    store.set_run(run.id, rank_map={**own, "ranks": [{**rank, "threads": []} for rank in own["ranks"]]})
     store.update_session(session.id, state="ready", message="")
     assert lines(store) == [(f"Nothing runs now; run {run.id} had these ranks last.", "about"), calm]
 

@@ -64,6 +64,7 @@ def test_runs_go_down_and_events_come_up(session: Session) -> None:
     assert first.status == "completed", first.error
     assert first.metrics == {"told": 100, "threads": "1", "inputs": ["file"]}
     assert first.progress == (50, 50)
+    assert first.activity["words"] == "computing" and first.activity["at"] > first.started_at
     assert [rank["pid"] for rank in first.rank_map["ranks"]] == [rank["pid"] for rank in ranks], "engines are reused"
     for rank in (0, 1):
         events = session.store.events(first.id, names=["value"], rank=rank)

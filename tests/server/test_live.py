@@ -88,7 +88,7 @@ def test_a_session_is_pushed(dashboard: Dashboard, session: SessionRecord) -> No
         while "queue" not in news:
             news |= sections(line)
         assert news["queue"]["waiting"][0]["who"] == "<i>Eve</i>"
-        assert news["queue"]["waiting"][0]["wait"] == "any moment"
+        assert news["queue"]["waiting"][0]["wait"] == "in a few seconds"
 
 
 def test_a_queued_run_knows_its_turn(dashboard: Dashboard, session: SessionRecord) -> None:

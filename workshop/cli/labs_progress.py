@@ -54,8 +54,8 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, nothing is changed.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Let a learner begin anew: their progress is taken back, and a notebook on this machine is given anew. The
-    learner's own version is set aside, never lost."""
+    """Let a learner begin again: this deletes their progress, and puts a new notebook into their folder on this
+    machine. Their own version is kept beside it."""
     from workshop.core.errors import BadInput
     from workshop.course import progress_reset
     from workshop.report.terminal import safe

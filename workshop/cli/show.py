@@ -16,6 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import terminal
+from workshop.report.activity import ActivityReader
 from workshop.report.analysis.endings import failure_words
 from workshop.report.sentences import metrics_in_two
 from workshop.runtime import client
@@ -34,24 +35,25 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=14),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
-        task = bar.add_task(f"run {run.id}", total=None)
+        task, activity = bar.add_task(f"run {run.id}", total=None), ActivityReader(store)
 
         def look(now: RunRecord) -> None:
             if now.status == "queued":
                 ahead = [queued.id for queued in store.queue(now.session_id)]
                 position = ahead.index(now.id) + 1 if now.id in ahead else 1
-                before = "".join(f", after {escape(lease.holder)}" for lease in store.leases(now.session_id)[:1])
+                running = [run.id for run in store.runs(session_id=now.session_id, status="running", limit=1)]
+                before = "".join(f", behind run {first}" for first in (running + ahead[: position - 1])[-1:])
+                before = next((f", after {escape(lease.holder)}" for lease in store.leases(now.session_id)), before)
                 bar.update(task, description=f"run {now.id}: queued, number {position}{before}")
             else:
                 done, total = now.progress or (0, None)
-                bar.update(
-                    task, description=f"run {now.id}: {workload_title(now.workload)}", completed=done, total=total
-                )
+                what = escape(activity.words(now) or workload_title(now.workload))
+                bar.update(task, description=f"run {now.id}: {what}", completed=done, total=total)
 
         try:
             return client.wait(store, run.id, look, say=err.print)

@@ -11,7 +11,7 @@ from workshop.store.records import QuizRound
 
 @dataclass(frozen=True)
 class NextStep:
-    """What a learner does next: a sentence, and a button that leads to the lab `lab` or to the address `address`."""
+    """The next step of a learner: a sentence, and a button that leads to the lab `lab` or to the address `address`."""
 
     words: str
     label: str

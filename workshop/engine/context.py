@@ -17,6 +17,7 @@ class Sink(Protocol):
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
     def progress(self, done: float, total: float) -> None: ...
+    def activity(self, words: str) -> None: ...
     def publish(self, metrics: Mapping[str, Any]) -> None: ...
     def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
     def stop_requested(self) -> bool: ...
@@ -30,6 +31,7 @@ class Memory:
         self.artifacts: dict[str, tuple[str, bytes]] = {}  # name -> media type, data
         self.metrics: dict[str, Any] = {}  # that were known before the end
         self.done: tuple[float, float] | None = None
+        self.activities: list[str] = []
         self.stop = False
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None:
@@ -37,6 +39,9 @@ class Memory:
 
     def progress(self, done: float, total: float) -> None:
         self.done = (done, total)
+
+    def activity(self, words: str) -> None:
+        self.activities.append(words)
 
     def publish(self, metrics: Mapping[str, Any]) -> None:
         self.metrics |= metrics
@@ -102,6 +107,12 @@ class RankContext:
         if self.rank == 0:
             self._sink.progress(float(done), float(total))
 
+    def activity(self, words: str) -> None:
+        """Tell what the run is doing, for instance "reading data"; rank 0's word counts. Viewers see it until the next
+        call, so say it before whatever may take seconds."""
+        if self.rank == 0:
+            self._sink.activity(words)
+
     def publish(self, **metrics: Any) -> None:
         """Tell metrics that are known before the end, as JSON has them; rank 0's word counts. A run that fails keeps
         them."""
@@ -114,7 +125,7 @@ class RankContext:
 
     def stop_heard(self) -> bool:
         """Whether this rank has received the wish to end early. Other ranks may hear it later, so all ranks have to
-        agree before one of them leaves."""
+        agree before any of them ends."""
         return self._sink.stop_requested()
 
     def stop_requested(self) -> bool:

@@ -75,7 +75,10 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
         ctx = RankContext(comm, reporter, inputs)
-        metrics = threads.add_census(ctx, chosen.load()(ctx, chosen.check(values)))
+        ctx.activity("importing libraries")
+        function = chosen.load()
+        ctx.activity("computing")
+        metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
         comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end

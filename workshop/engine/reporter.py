@@ -73,6 +73,10 @@ class Reporter:
         if self._outbox is not None:
             self._outbox.progress = (done, total)
 
+    def activity(self, words: str) -> None:
+        if self._outbox is not None:
+            self._outbox.files.append(({"kind": "activity", "words": words}, b""))
+
     def publish(self, metrics: Mapping[str, Any]) -> None:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "known", "metrics": dict(metrics)}, b""))

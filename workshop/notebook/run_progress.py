@@ -18,6 +18,7 @@ from workshop.notebook.display import StatusLine
 from workshop.notebook.request import on_top
 from workshop.registry import workload_title, workloads
 from workshop.report import html
+from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.report.sentences import STATUS, state_words, value_words
 from workshop.runtime import client
@@ -27,7 +28,6 @@ from workshop.store.store import Store
 ENDS = 30.0  # seconds within which a run that was cancelled has ended
 ATTACH = "session = workshop.attach()"
 NEW = 20_000  # events that are looked through at once for the latest values
-STARTING = "ranks are being started"
 
 
 class CellStopped(KeyboardInterrupt):
@@ -106,6 +106,7 @@ class Latest:
     def __init__(self, store: Store, run: RunRecord) -> None:
         workload = workloads().get(run.workload)
         self._store, self._run = store, run.id
+        self.activity = ActivityReader(store)
         self._names = workload.curves if workload else ()
         self._after = 0
         self._values: dict[str, float] = {}
@@ -130,13 +131,11 @@ def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
     if run.status == "queued":
         waits = f"{turn(store, run)} {state_words(store.session(run.session_id))}"
         return f"{title}: waiting. {waits}", html.box(f"{html.line(title)}{html.muted(f'Waiting. {waits}')}")
-    bar, words = "<progress></progress>", STATUS[run.status]
+    bar, words = "<progress></progress>", latest.activity.words(run) or STATUS[run.status]
     if run.progress and run.progress[1] > 0:
         share = min(max(run.progress[0] / run.progress[1], 0.0), 1.0)
         bar = f'<progress max="1" value="{share:.4f}"></progress>'
-        words = say.percent(share)
-    elif not run.rank_map:
-        words = STARTING
+        words = f"{words} · {say.percent(share)}"
     metrics = ", ".join(f"{name} {value}" for name, value in latest.look())
     state = f"{words}{f' · {metrics}' if metrics else ''}"
     return f"{title}: {state}", html.box(f"{html.line(title)}{bar} {escape(state)}")

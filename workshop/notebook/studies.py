@@ -180,6 +180,8 @@ def _going_on(number: int, now: Progress) -> tuple[str, str]:
     if now.run.progress and now.run.progress[1] > 0:
         share = min(now.run.progress[0] / now.run.progress[1], 1.0)
     state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
+    if not share and now.run.activity:
+        state = now.run.activity["words"]
     remaining = "" if now.seconds_left is None else f", about {say.long(now.seconds_left)} left"
     sentence = f"Study {number}: {now.done} of {now.total} runs done{remaining}"
     what = f"run {now.run.id} ({now.trial.label}): {state}"

@@ -61,7 +61,7 @@ def _labs() -> list[Outline]:
 
 
 def help_requests(identity: Identity) -> None:
-    """Who asks for help, since when, with a button to mark it as answered."""
+    """Draw the learners who ask for help, since when, with a button to mark it as answered."""
     st.fragment(run_every=EVERY)(_help_requests)(identity)
 
 

@@ -17,6 +17,11 @@ from workshop.study.guided.guesses import LOOKED, Answer, Ask, ChoiceGuess
 Questions = Mapping[str, Ask]  # by the name under which a study's guess is kept
 Guesses = Mapping[str, float | str | None]  # None: somebody would rather look
 
+MISTAKE = ChoiceGuess(
+    "What will the mistake lead to?",
+    ("The run is refused or fails", "The run takes longer than the fix", "The result is worse", "Nothing changes"),
+)
+
 
 def ask(study_id: int, questions: Questions, identity: Identity, measured: bool) -> Guesses:
     """Draw the questions, which can be answered once, or as long as nothing is `measured`. Returns the guesses of the
@@ -29,13 +34,31 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
             value = guesses.in_words(question, given_guesses[name]) if name in given_guesses else "nothing"
             st.markdown(f"{frame.plain(question.question)} You guessed **{frame.plain(value)}**.")
         if not given_guesses:
-            st.markdown("You looked without guessing.")
+            st.markdown("You saw the result without a guess.")
         return own_guesses
     _form(study_id, questions, identity, first=not own_guesses)
     if given_guesses:
         values = words.listed(guesses.in_words(questions[name], value) for name, value in given_guesses.items())
         st.caption(f"Your guess so far: {frame.plain(values)}. You may change it until it is run.")
     return own_guesses
+
+
+def ask_first(about: str, identity: Identity) -> bool:
+    """Ask a learner what a mistake will lead to. Returns whether the visitor has answered, or may see it without."""
+    stored = frame.store().guess(identity.id, about)
+    if stored is not None or identity.role == "instructor" or frame.recorded():
+        if guess := stored and guesses.stored_guess(stored.value):
+            st.markdown(f"You predicted: **{frame.plain(str(guess))}**.")
+        return True
+    guess = st.radio(MISTAKE.question, MISTAKE.options, index=None, key=f"{about}-guess")
+    with st.container(horizontal=True):
+        if st.button("Keep my prediction", key=f"{about}-keep", icon=":material/lock:", disabled=guess is None):
+            frame.store().keep_guess(identity.id, about, {"guess": guess})
+            st.rerun()
+        if st.button("Show me without predicting", key=f"{about}-look", type="tertiary"):
+            frame.store().keep_guess(identity.id, about, {LOOKED: True})
+            st.rerun()
+    return False
 
 
 def guesses_of(study_id: int, questions: Questions, identity: Identity) -> Guesses:

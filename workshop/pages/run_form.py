@@ -28,7 +28,7 @@ FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what th
 
 @dataclass(frozen=True)
 class _Settings:
-    """What the form holds, not yet checked."""
+    """The values of the form, not yet checked."""
 
     workload: str
     params: Mapping[str, Any]
@@ -103,7 +103,7 @@ def _title(name: str) -> str:
 
 
 def _fill_in(**values: str) -> None:
-    """Draw the page anew with a form that begins with these values of the address."""
+    """Draw the page again with a form that begins with these values of the address."""
     for name in FILLED_IN:
         st.query_params.pop(name, None)
     st.query_params.update(values)
@@ -183,7 +183,7 @@ def about_run(run_id: int) -> str:
 
 
 def prediction_of(run_id: int, identity: Identity) -> str:
-    """What a visitor has predicted of a run; "" without a prediction."""
+    """The prediction of a visitor about a run; "" without a prediction."""
     guess = frame.store().guess(identity.id, about_run(run_id))
     return str(guess.value["guess"]) if guess is not None else ""
 

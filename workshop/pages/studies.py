@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.pages import blocks, frame
 from workshop.registry import studies as kinds
 from workshop.report.cards import Card
-from workshop.report.sentences import waiting
 from workshop.server import actions
 from workshop.server.study_processes import RUNNERS
 from workshop.store.records import Identity, SessionRecord, StudyRecord
@@ -161,5 +161,5 @@ def left_words(sofar: Sofar) -> str:
         return "the time left is not known"
     ahead = remaining_work(frame.store(), sofar)
     seconds = ahead.after(sofar.runs.values())
-    sentence = f"{waiting(seconds)} left" if seconds >= SOON else "nearly done"
+    sentence = f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
     return f"{sentence} ({frame.plain(ahead.changed)})" if ahead.changed else sentence

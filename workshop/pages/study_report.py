@@ -10,6 +10,7 @@ from workshop.core import words
 from workshop.pages import blocks, cards, frame
 from workshop.pages.studies import ahead, download, follow, head, left_words, live
 from workshop.registry import studies as kinds
+from workshop.report.activity import ActivityReader
 from workshop.report.cards import Card
 from workshop.report.sentences import waits_for
 from workshop.store.records import Identity, SessionRecord, StudyRecord
@@ -90,6 +91,8 @@ def _head(report: Report, total: int, going: bool, session: SessionRecord | None
 
 
 def _waits(report: Report) -> str:
-    """For whom the study's run waits that is to be measured; "" where it doesn't."""
+    """Say what the study's run does, or for whom it waits where it is to be measured; "" otherwise."""
+    if running := next((run for run in report.runs.values() if run.status == "running"), None):
+        return f"Run {running.id}: {ActivityReader(frame.store()).words(running)}."
     queued = next((run for run in report.runs.values() if run.status == "queued"), None)
     return waits_for(frame.store().session(queued.session_id), queued) if queued is not None else ""

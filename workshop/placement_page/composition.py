@@ -15,7 +15,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
-from workshop.mpi.words import parse
+from workshop.mpi.words import parse, suggestion
 from workshop.pages import frame
 from workshop.pages.fields import choice, model_form
 from workshop.report.sentences import dumps
@@ -147,18 +147,21 @@ def _edited(composed: Composition, text: str) -> None:
         st.session_state["place-said"] = _read(st.session_state[key], composed)
 
     lines = [line for line in text.splitlines() if not line.startswith("#")]
+    message: Mapping[str, Any] = st.session_state.get("place-said") or {}
+    concerned = message.get("about") == composed.placement
+    # Whoever typed a wrong word mends it: the command line stays as it was typed.
+    typed = message.get("typed") if concerned else None
     with st.container(key="place-command"):
         st.text_area(
             "Command line",
-            command_lines.folded("\n".join(lines), 72),
+            typed or command_lines.folded("\n".join(lines), 72),
             key=key,
             on_change=read,
             height="content",
             max_chars=20_000,
             help="Edit it, or paste one of yours (mpirun, mpiexec, horovodrun, a script for sbatch): the form follows.",
         )
-    message: Mapping[str, Any] = st.session_state.get("place-said") or {}
-    if message.get("about") == composed.placement:
+    if concerned:
         (st.error if message["wrong"] else st.warning)(frame.plain(message["words"]))
 
 
@@ -172,5 +175,5 @@ def _read(text: str, composed: Composition) -> dict[str, Any] | None:
     if not parsed.unknown:
         return None
     unknown = ", ".join(parsed.unknown)
-    words = f"Not understood, so it is not in the form: {unknown}"
-    return {"about": parsed.placement, "wrong": False, "words": words}
+    words = f"Not understood, so it is not in the form: {unknown}{suggestion(unknown)}"
+    return {"about": parsed.placement, "wrong": False, "words": words, "typed": text}

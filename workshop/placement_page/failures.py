@@ -10,7 +10,7 @@ import streamlit as st
 from workshop.core import topology, words
 from workshop.core.placement import Host, Placement
 from workshop.mpi import inventory
-from workshop.pages import blocks, frame, links
+from workshop.pages import blocks, frame, links, predictions
 from workshop.report.failures import Failure, failures
 from workshop.report.sentences import STATUS
 from workshop.server import actions
@@ -65,6 +65,8 @@ def _failure(
     failure: Failure, pair: tuple[RunRecord | None, RunRecord | None], session: SessionRecord, identity: Identity
 ) -> None:
     st.markdown(f"#### {frame.plain(failure.title)}\n\n{frame.plain(failure.shows)}")
+    if not predictions.ask_first(f"failure/{failure.name}", identity):
+        return
     several = bool(session.placement.get("hosts"))
     possible = session.up and (several or not failure.needs_hosts)
     sides = ((BROKEN, failure.broken, pair[0]), (FIXED, failure.fixed, pair[1]))

@@ -9,9 +9,10 @@ from typing import Any
 from workshop.core.placement import Placement
 from workshop.extension import Panel
 from workshop.report import html
+from workshop.report.activity import ActivityReader
 from workshop.report.cards import Card, line, words
 from workshop.report.panels import panels
-from workshop.report.sentences import STATUS, dumps, turn_words, waits_for, who
+from workshop.report.sentences import STATUS, dumps, state_words, turn_words, waits_for, who
 from workshop.report.snapshot import Snapshot
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord
@@ -32,6 +33,7 @@ class RunLook:
         self.id = run_id
         self.every = LIVE
         self._seen: dict[str, Any] = {}
+        self._activity = ActivityReader(store)
 
     def __call__(self) -> Mapping[str, str]:
         run = self.store.run(self.id)
@@ -60,6 +62,7 @@ class RunLook:
             "who": who(run),
             "placement": Placement.parse(run.placement).describe(),
             "progress": run.progress,
+            "activity": self._activity.words(run),
             "queued_at": run.queued_at,
             "started_at": run.started_at,
             "finished_at": run.finished_at,
@@ -68,7 +71,7 @@ class RunLook:
             "turn": None,
         }
         if run.status == "queued":
-            facts["turn"] = turn(self.store, run)
+            facts["turn"] = f"{turn(self.store, run)} {state_words(self.store.session(run.session_id))}"
         return facts
 
 
@@ -81,7 +84,8 @@ def turn(store: Store, run: RunRecord) -> str:
     running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
     waits = expected_wait(queue, running, store.runs(session_id=run.session_id, limit=50))
     before = next(iter(store.leases(run.session_id)), None)
-    return turn_words(position, before, waits.get(run.id))
+    behind = queue[position - 2] if position > 1 else running
+    return turn_words(position, before, waits.get(run.id), behind)
 
 
 def _render(panel: Panel, snapshot: Snapshot) -> str:

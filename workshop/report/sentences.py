@@ -120,10 +120,12 @@ def waits_for(session: SessionRecord, run: RunRecord) -> str:
     return session.message if run.status == "queued" and run.measured and session.state == "ready" else ""
 
 
-def turn_words(position: int, before: Lease | None, seconds: float | None) -> str:
-    """When a queued run is likely to begin; `before` is who has, or gets, the ranks until then."""
+def turn_words(position: int, before: Lease | None, seconds: float | None, behind: RunRecord | None = None) -> str:
+    """When a queued run is likely to begin; `before` is who has, or gets, the ranks until then, `behind` the run that
+    goes first."""
     if before is None:
-        return f"Number {position} in the queue, expected to start: {waiting(seconds)}."
+        place = f", behind run {behind.id}" if behind is not None else ""
+        return f"Number {position} in the queue{place}, expected to start: {waiting(seconds)}."
     has = "has the ranks" if before.state == "held" else "gets the ranks first"
     return f"Number {position} in the queue, after {before.holder}, which {has}."
 
@@ -133,7 +135,7 @@ def waiting(seconds: float | None) -> str:
     if seconds is None:
         return "not known yet"
     if seconds < 5:
-        return "any moment"
+        return "in a few seconds"
     if seconds < 90:
         return f"about {5 * round(seconds / 5)} s"
     return f"about {round(seconds / 60)} min"

@@ -9,6 +9,7 @@ from workshop.core import words as say
 from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import html
+from workshop.report.activity import ActivityReader
 from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, waiting, waits_for, who
@@ -33,6 +34,7 @@ class SessionLook:
         self.name = name
         self.every = EVERY
         self._drawn: object = None
+        self._activity = ActivityReader(store)
 
     def __call__(self) -> Mapping[str, str]:
         session = self.store.session(self.name)
@@ -56,7 +58,9 @@ class SessionLook:
         if leases:
             waits = dict.fromkeys(waits, f"after {leases[0].holder}")
         return {
-            "running": _row(running) | {"progress": running.progress} if running else None,
+            "running": _row(running) | {"progress": running.progress, "activity": self._activity.words(running)}
+            if running
+            else None,
             "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
             "empty": _empty(session, leases),
             "recent": [
@@ -80,19 +84,28 @@ def _empty(session: SessionRecord, leases: list[Lease]) -> str:
 def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
     """The last run that was taken, where it had the engines that are up."""
     ranks = len((session.rank_map or {}).get("ranks") or [])
-    last_run = next((run for run in runs if run.started_at is not None and run.rank_map == session.rank_map), None)
+    rank_processes = _processes(session.rank_map)
+    last_run = next(
+        (run for run in runs if run.started_at is not None and _processes(run.rank_map) == rank_processes), None
+    )
     return last_run if last_run is not None and last_run.placement.get("ranks") == ranks else None
+
+
+def _processes(rank_map: Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
+    """The processes of ranks and their places: a run's map has more threads than the session's."""
+    ranks = (rank_map or {}).get("ranks") or []
+    return [(report["host"], report["pid"], report["units"]) for report in ranks]
 
 
 def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
     """The owners of ranks that compute nothing now."""
     if session.state not in ("ready", "recorded") or not session.rank_map:
         return ""
-    return (
-        f"Nothing runs now; run {last_run.id} had these ranks last."
-        if last_run
-        else "Nothing runs now; these ranks wait."
-    )
+    if last_run is None:
+        return "Nothing runs now; these ranks wait."
+    launched, here = session.placement.get("ranks"), last_run.placement.get("ranks")
+    other = f" They were started for it: the session itself has {say.count(launched or 1, 'rank')}."
+    return f"Nothing runs now; run {last_run.id} had these ranks last.{other if launched != here else ''}"
 
 
 def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:

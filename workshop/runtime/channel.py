@@ -75,6 +75,7 @@ class Channel:
 
     def __post_init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
+        self._measured = 0  # the run whose progress has begun
         self._stops: queue.Queue[int] = queue.Queue()
         self._inbox: queue.Queue[_Message | None] = queue.Queue()  # from the socket to the store
         self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
@@ -204,8 +205,13 @@ class Channel:
             if kind == "batch":
                 if message["progress"] and rank == 0:
                     progress[run] = tuple(message["progress"])
+                    if run != self._measured:
+                        self._measured = run
+                        self._tell_activity(run, done=progress[run][0], at=time.time())
             elif kind == "artifact":
                 self._keep(run, message, frames[0])
+            elif kind == "activity":
+                self._tell_activity(run, words=message["words"])
             elif kind == "known":
                 self.store.set_run(run, metrics={**self.store.run(run).metrics, **message["metrics"]})
             else:
@@ -217,6 +223,9 @@ class Channel:
         os.eventfd_write(self._wake, 1)
         for word in words:
             self.words.put(word)
+
+    def _tell_activity(self, run: int, **changes: Any) -> None:
+        self.store.set_run(run, activity={**(self.store.run(run).activity or {}), **changes})
 
     def _keep(self, run: int, message: dict[str, Any], data: bytes) -> None:
         try:

@@ -268,6 +268,7 @@ class Conductor:
                 f"run {run.id}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}",
             )
             if run.measured:
+                self.store.set_run(run.id, activity={"words": "waiting until nothing else runs on the machine"})
                 self.cluster.settle()
             outcome = self._run(run)
         except Exception as error:
@@ -329,7 +330,8 @@ class Conductor:
             return RunOutcome("failed", error=problem(type(refused).__name__, message), reusable=False), True
         engines = self.cluster.engines
         assert engines is not None, "just brought up"
-        self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine)
+        begins = {"words": "starting the workload"}
+        self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine, activity=begins)
         inputs = {
             artifact.name.removeprefix("input/"): self.store.artifact(run.id, artifact.name).data or b""
             for artifact in self.store.artifacts(run.id)
@@ -356,6 +358,7 @@ class Conductor:
             small = max(grown.values(), default=0) < MEMORY_GROWTH and sum(grown.values()) < MEMORY_KEPT * available
             if small and self.cluster.answers():
                 return
+        self.store.set_run(run.id, activity={"words": f"starting {placement.describe()}"})
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
         self.bring_up(placement, trains=trains)
         self.say("running", f"run {run.id}: {workload_title(run.workload)} on {placement.describe()}")

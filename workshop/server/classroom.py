@@ -41,7 +41,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class ClassState:
-    """What goes on in the class at this moment."""
+    """The state of the class at this moment."""
 
     code: str
     learners: int  # of the class
@@ -54,7 +54,7 @@ class ClassState:
 
 
 def look(store: Store) -> ClassState:
-    """What goes on in the class."""
+    """Read the state of the class."""
     attendances, now = store.attendances(), time.time()
     running = store.runs(status="running", limit=10)
     public = {session.id for session in store.sessions() if not session.private}

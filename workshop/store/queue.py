@@ -33,7 +33,8 @@ def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, 
 def expected_wait(
     queue: Sequence[RunRecord], running: RunRecord | None, history: Iterable[RunRecord], now: float | None = None
 ) -> dict[int, float | None]:
-    """Expected seconds until each queued run begins, by run id; None where an earlier run's length is unknown.
+    """Expected seconds until each queued run begins, by run id; None where an earlier run's length is unknown, or
+    the one that runs takes longer than usual.
 
     A run takes the median of its workload's ended runs in `history`, or of all runs where its workload has none.
     `queue` is in the order of `turns`; `now` is in seconds since the epoch.
@@ -50,7 +51,7 @@ def expected_wait(
     if running is not None:
         lasts = usual.get(running.workload, fallback)
         since = now - (running.started_at if running.started_at is not None else now)
-        wait = None if lasts is None else max(lasts - since, 0.0)
+        wait = None if lasts is None or since > lasts else lasts - since
     waits: dict[int, float | None] = {}
     for run in queue:
         waits[run.id] = wait

@@ -77,6 +77,8 @@ class RunRecord:
     started_at: float | None
     finished_at: float | None
     cancel_requested: bool
+    # What it is doing: `words`, and from the first progress on how much was `done` `at` that moment.
+    activity: dict[str, Any] | None = None
 
     @property
     def ended(self) -> bool:

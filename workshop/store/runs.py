@@ -41,6 +41,7 @@ class RunChanges(TypedDict, total=False):
     rank_map: Mapping[str, Any] | None
     machine: Mapping[str, Any] | None
     progress: tuple[float, float] | None
+    activity: Mapping[str, Any] | None
     notices: Sequence[str]
     metrics: Mapping[str, Any]
 

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 9
+VERSION = 10
 INSTRUCTOR = "Instructor"  # the nickname that no learner can have
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
@@ -127,6 +127,7 @@ runs = Table(
     Column("error", Json),
     Column("notices", Json, nullable=False),
     Column("progress", Json),
+    Column("activity", Json),  # what the run is doing, see `RunRecord.activity`
     Column("queued_at", Double, nullable=False),
     Column("started_at", Double),
     Column("finished_at", Double),
@@ -357,4 +358,5 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     7: (quiz_rooms,),
     8: (identities.c.let_in_at, *identities.indexes),
     9: (identities.c.seen_at, identities.c.action, identities.c.acted_at, identities.c.help_asked_at),
+    10: (runs.c.activity,),
 }

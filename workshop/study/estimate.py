@@ -5,19 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from workshop.core import words
 from workshop.registry import workload_title
+from workshop.report.activity import usual_time
 from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.kinds import Sofar, expected, kind
-from workshop.study.trials import SEED, Planned, missing, remaining
+from workshop.study.trials import Planned, missing, remaining
 
 SECONDS = 30.0  # where nothing is known
-LOOKED = 200  # earlier runs that are looked at
-COUNTED = 9  # of which so many, the newest, count
 SAME = 1.25  # two estimates whose ratio is less than this are the same
 
 
@@ -91,35 +89,6 @@ def _changed(sofar: Sofar, total: int, seconds: float, price: float) -> str:
     return words.listed(reasons)
 
 
-@dataclass(frozen=True)
-class Usual:
-    """How long earlier runs took: the median of `runs` runs. `same_params` and `same_ranks` tell whether these had the
-    params and the number of ranks in question."""
-
-    seconds: float
-    runs: int
-    same_params: bool
-    same_ranks: bool
-
-
-def usual_time(
-    store: Store, workload: str, params: Mapping[str, Any], ranks: int | None = None, before: float | None = None
-) -> Usual | None:
-    """The time of earlier runs of a workload with the start of their ranks; None without any. If possible, only runs
-    with these params and on so many ranks count: runs with other seeds take as long. Only runs that were queued
-    `before` a moment count."""
-    past = store.runs(workload=workload, status="completed", limit=LOOKED)
-    earlier = [run for run in past if _took(run) is not None and (before is None or run.queued_at < before)]
-    values = {name: value for name, value in params.items() if name != SEED}
-    same_params = [run for run in earlier if all(run.params.get(name) == value for name, value in values.items())]
-    same_ranks = [run for run in same_params if ranks in (None, run.placement.get("ranks"))]
-    counted = (same_ranks or same_params or earlier)[:COUNTED]
-    if not counted:
-        return None
-    usual = median(took for run in counted if (took := _took(run)) is not None)
-    return Usual(usual, len(counted), bool(same_params), bool(same_ranks))
-
-
 def seconds_each(
     store: Store, workload: str, params: Mapping[str, Any], before: float | None = None
 ) -> tuple[float, str]:
@@ -146,7 +115,3 @@ def run_estimate(store: Store, workload: str, params: Mapping[str, Any], ranks: 
     if usual.same_params:
         return f"{runs} with these settings, but on other numbers of ranks, {took}."
     return f"{runs} of this workload {took}, but with other settings, so this one may take much longer or less."
-
-
-def _took(run: RunRecord) -> float | None:
-    return run.finished_at - run.started_at if run.finished_at and run.started_at else None

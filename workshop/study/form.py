@@ -1,4 +1,4 @@
-"""What a page asks for to plan a study of a kind, so that the page needs to know no kind by name."""
+"""The fields with which a page plans a study of any kind, so that the page needs to know no kind by name."""
 
 from __future__ import annotations
 

@@ -46,6 +46,8 @@ def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], Non
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))
+            elif now.run.activity:
+                state = now.run.activity["words"]
             time_left = "" if now.seconds_left is None else f"{about(now.seconds_left)} left"
             bar.update(
                 task,

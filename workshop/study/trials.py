@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol
 
 from pydantic_core import to_jsonable_python
 
+from workshop.report.activity import SEED
 from workshop.store.records import RunRecord, Trial
 
 TrialStatus = Literal["waiting", "queued", "running", "completed", "failed", "pruned", "cancelled", "interrupted"]
 RESULTS: frozenset[TrialStatus] = frozenset({"completed", "failed", "pruned"})  # final statuses
 # Types of errors of runs that failed because of their session, not because of a rank.
 AROUND = frozenset({"WorkshopError", "ControllerDied", "ConductorSilent", "SiteLost", "OperationalError"})
-SEED = "seed"  # the param that differs between repeats with seeds
 IMPOSSIBLE = "Impossible"  # type of the error of a trial that can't be run at all
 
 

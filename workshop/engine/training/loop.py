@@ -112,6 +112,8 @@ class Loop:
         self.updates += steps
         self.done += steps
         self.ctx.progress(self.done, self.total)
+        if self.done - steps < WARM <= self.done:
+            self.ctx.activity("training")
         self.stopped = self.ctx.stop_requested()
         seconds = time.perf_counter() - began - idle
         self._per_step = float(measure.step_seconds(gathered[..., :5]).max(axis=0).min())

@@ -34,9 +34,9 @@ def trace(
     `otherData.start` tells when that was. Steps with a mark that isn't a number are left out. Raises ValueError where
     marks and hosts don't have these shapes.
 
-    Ranks of several hosts have several clocks; what `ahead` says of them is taken out, so that times are by the clock
-    of rank 0's host. Where ranks haven't `exchanged` anything nothing is known of them, and times are left as they are;
-    `otherData.clocks` tells which.
+    Ranks of several hosts have several clocks. Their differences (`ahead`) are subtracted, so that times are by the
+    clock of rank 0's host. Where ranks haven't `exchanged` anything, these differences are unknown and times stay as
+    they are; `otherData.clocks` tells which.
 
     A rank's time in the exchange is waiting first, then moving data, as `measure.phases` has it (spans "wait" and
     "exchange"). The rank that came last has `last` in the args of its span "exchange".

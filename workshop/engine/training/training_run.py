@@ -44,7 +44,9 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
     Horovod its own as well. `begin` makes what is trained, with what its loop has to call where the kept steps begin
     and end. Collective."""
     began = time.perf_counter()
+    ctx.activity("loading TensorFlow")
     tensorflow()
+    ctx.activity("reading data and building the model")
     exchange, why = choose(way, ctx.comm)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         stack.callback(exchange.close)
@@ -52,6 +54,7 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
         training = begin(exchange, lambda begins: exchange.record(recording) if begins else exchange.stop_recording())
         training.seconds["prepare"] = time.perf_counter() - began
         ctx.publish(exchange=exchange.name, exchange_why=why, **training.conditions())
+        ctx.activity("compiling the training step")
         training.train()
         if ctx.threads.looked:
             ctx.threads.look()  # also at what they did since the last time

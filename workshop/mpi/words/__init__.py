@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement
 from workshop.mpi import command_lines
 from workshop.mpi.words.build import build
+from workshop.mpi.words.handlers import HANDLERS
 from workshop.mpi.words.lines import read_lines
 from workshop.mpi.words.options import read_options
+from workshop.mpi.words.parsed_options import RESOURCES
 from workshop.registry import mpi
 
-__all__ = ["ParsedCommand", "parse"]
+__all__ = ["ParsedCommand", "parse", "suggestion"]
 
 # Settings that several ways of writing a placement share: what a command line leaves open stays as it was.
 _TOGETHER = (
@@ -60,6 +64,16 @@ def parse(
         if mpi(base.mpi).words == placement.mpi:  # which the MPI of before shares this command line with
             placement = placement.model_copy(update={"mpi": base.mpi})
     return ParsedCommand(placement, tuple(dict.fromkeys(options.unknown)))
+
+
+def suggestion(unknown: str) -> str:
+    """A hint for unknown words of a command line, like "; did you mean socket?", or an empty text."""
+    options = [f"--{name}" for name in HANDLERS]
+    for word in re.findall(r"[a-z0-9-]+", unknown.lower()):
+        candidates = options if word.startswith("--") else [*RESOURCES]
+        if word not in candidates and (near := get_close_matches(word, candidates, 1, 0.7)):
+            return f"; did you mean {near[0]}?"
+    return ""
 
 
 def _as_before(placement: Placement, base: Placement, tool: str, described: MachineDescription | None) -> Placement:

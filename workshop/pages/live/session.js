@@ -22,7 +22,7 @@ function sessionView(root) {
     queue: ({ running, waiting, empty, recent: ended }) => {
       const rows = [];
       if (running) rows.push([pill("running", "running"), runLink(running), running.workload, running.who, running.placement,
-        progressBar(running.progress) ?? ""]);
+        [progressBar(running.progress), running.activity]]);
       waiting.forEach((run, number) => rows.push([
         pill("queued", `turn ${number + 1}`), runLink(run), run.workload, run.who, run.placement, run.wait]));
       fill(queue, [rows.length

@@ -103,7 +103,7 @@ def _learners(findings: RoundFindings) -> Card:
     rows = [
         (
             learner.nickname,
-            f"{learner.points:.3g} of {learner.possible:.4g}",
+            f"{round(learner.points, 1):g} of {round(learner.possible, 1):g}",
             f"{learner.right} of {learner.judged}",
             f"{learner.answered} of {learner.there}",
             "–" if learner.seconds is None else say.seconds(learner.seconds),

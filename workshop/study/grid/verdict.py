@@ -16,11 +16,11 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.extension import Workload
+from workshop.report.activity import SEED
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult, effects
 from workshop.study.scaling.plan import REPEATS
-from workshop.study.trials import SEED
 
 LISTED = 3  # cells that a sentence names
 MOST_BEST = 9  # cells that it advises to repeat

@@ -37,7 +37,9 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     sizes, stopped = params.sizes, False
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
     links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
+    ctx.activity("measuring the memory bandwidth")
     memory = memory_bandwidth(ctx.comm)
+    ctx.activity("measuring messages")
     if ctx.rank == 0:
         for number, size in enumerate(sizes):
             ctx.emit("message", size, number)

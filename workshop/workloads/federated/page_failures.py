@@ -7,7 +7,7 @@ from typing import Literal
 
 import streamlit as st
 
-from workshop.pages import blocks, frame, links
+from workshop.pages import blocks, frame, links, predictions
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.workloads.federated.failures import SIDES, FederatedFailure, Which, federated_failures
@@ -62,6 +62,9 @@ def _newest_cached(newest: tuple[object, ...]) -> dict[str, Newest]:
 
 
 def _draw_failure(failure: FederatedFailure, newest: Newest, session: SessionRecord | None, identity: Identity) -> None:
+    if not predictions.ask_first(f"failure/{failure.name}", identity):
+        st.markdown(frame.plain(failure.mistake))
+        return
     up = session is not None and session.up
     descriptions = {"broken": failure.mistake, "fixed": failure.fix}
     for column, (which, label) in zip(st.columns(2), BUTTONS.items(), strict=True):

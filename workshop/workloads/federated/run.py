@@ -41,9 +41,11 @@ def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
 def learn(ctx: RankContext, params: Learning, task: Maker) -> dict[str, Any]:
     """Run a federation on any learning task and return its metrics. Collective."""
     began = time.perf_counter()
+    ctx.activity("loading TensorFlow")
     federation = Federation(ctx, params, task)
     federation.seconds["prepare"] = time.perf_counter() - began
     ctx.publish(**federation.conditions())
+    ctx.activity("training")
     federation.rounds()
     return federation.finish()
 
@@ -53,6 +55,7 @@ class Federation:
 
     def __init__(self, ctx: RankContext, params: Learning, task: Maker = digits) -> None:
         tf = tensorflow()
+        ctx.activity("reading data and building the model")
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
         self.ctx, self.params = ctx, params

@@ -43,9 +43,9 @@ def digits(attack_input: AttackInput) -> Digits:
     For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label
     (iDLG: Zhao, Mopuri and Bilen 2020, arXiv:2001.02610, section 3). For several it is the mean of these: each image
     takes as much from the value of its digit, and digits are taken one after the other from where the value is least
-    (Wainakh et al. 2021, User-level label leakage from gradients, arXiv:2105.09369). What the model expects of images
-    of which nothing is known is subtracted before, the mean of its answers to paper, grey and ink; but not where it has
-    learned other answers on the way.
+    (Wainakh et al. 2021, User-level label leakage from gradients, arXiv:2105.09369). The model's mean answer to paper,
+    grey and ink is subtracted before, as the answer to an unknown image; but not where the model has learned other
+    answers on the way.
     """
     rest = attack_input.gradients()[-1].astype(np.float64)
     if attack_input.images == 1:

@@ -2,9 +2,9 @@
 
 The gradient of a neuron's weights is its input times the gradient of its bias. So for one image any neuron that it
 excites gives it away, by a division (Phong et al. 2018, Privacy-preserving deep learning via additively homomorphic
-encryption, IEEE TIFS 13(5), section 3; Geiping et al. 2020, arXiv:2003.14053, proposition 3.1). Of several images a
-neuron gives a mixture, unless only one of them excites it; then it gives that one (Boenisch et al. 2023, When the
-curious abandon honesty, arXiv:2112.02918, section 4).
+encryption, IEEE TIFS 13(5), section 3; Geiping et al. 2020, arXiv:2003.14053, proposition 3.1). With several
+images, a neuron gives a mixture, unless a single image excites it; then it gives that image (Boenisch et al. 2023,
+When the curious abandon honesty, arXiv:2112.02918, section 4).
 """
 
 from __future__ import annotations

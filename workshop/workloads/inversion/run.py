@@ -38,7 +38,9 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     and `correlation`, means over the rank's images; `time.compute`, `time.wait`. Artifact by rank 0: recovered.png.
     """
     began = time.perf_counter()
+    ctx.activity("loading TensorFlow")
     tensorflow().keras.utils.clear_session()  # what an earlier run of this process has left
+    ctx.activity("reading data")
     images = data.read(ctx.inputs)
     true = private(params, images, ctx.rank, ctx.size)
     attack_input, sent = _attacked_update(params, true, ctx.rank)
@@ -53,6 +55,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     ctx.publish(**metrics_before)
     watch = SearchMonitor(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
     prepared = time.perf_counter()
+    ctx.activity("searching for the pictures")
     pictures, read = _attack(params, attack_input, watch, ctx.rank)
     watch.end(pictures)
     seconds = {"prepare": prepared - began, "attack": time.perf_counter() - prepared}

@@ -41,10 +41,13 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
     with _timed(ctx, "prepare", seconds):
+        ctx.activity("compiling")
         _compile(ctx, shards, np.zeros((1, source.features), params.dtype))
         begin, end = shard(first_points, ctx.size, ctx.rank)
+        ctx.activity("reading data")
         points = source.read(begin, end)
         library = daal.load(ctx, len(points), params.clusters) if params.backend == "daal4py" else None
+    ctx.activity("choosing the first centroids")
     with _timed(ctx, "initialise", seconds):
         middle = centre(ctx.comm, points)
         own_shard = shards(points, middle)
@@ -56,6 +59,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
             centroids = start.random_points(ctx.comm, own_shard, params.clusters, params.seed)
         tolerance = params.tolerance * mean_variance(ctx.comm, own_shard)
     ctx.end_step(0)
+    ctx.activity("computing")
 
     if relative is not None:
         steps, most = daal.lloyd(library, ctx, relative, centroids, tolerance), params.iterations
@@ -77,6 +81,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         else:
             source = _source(params, picture, shuffled=False)
             pieces = _pieces(ctx, shards, source, middle)
+        ctx.activity("labelling all points")
         with _timed(ctx, "predict", seconds):
             inertia, sizes, labels = _predict(ctx, pieces, step.centroids, unit, keep=picture is not None)
         ctx.end_step(step.number + 1)

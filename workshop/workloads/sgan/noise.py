@@ -1,5 +1,5 @@
-"""Random numbers of examples, drawn from a seed, the step and the example's number among those of all ranks. So all
-ranks together draw the same numbers as one process with the union of their batches.
+"""Random numbers of examples, drawn from a seed, the step and the example's number among the examples of all ranks. So
+all ranks together draw the same numbers as one process with the union of their batches.
 
 The generator is Philox (Salmon et al., Parallel random numbers: as easy as 1, 2, 3, SC 2011). Its n-th block of four
 numbers is a function of a key and n. The example's number determines the first block of an example.
@@ -21,9 +21,9 @@ DRAWS, GROUPS = 64, 4  # at most, of a step
 class Noise:
     """The noise of one step. Each draw has a number, `what`, below 64.
 
-    `groups` has a pair for each kind of examples in this rank's step: the number of the first example among those of
-    all ranks, which may be a tensor (int64), and the number of examples. `step` may be a tensor, too. To be used inside
-    a `tf.function`.
+    `groups` has a pair for each kind of examples in this rank's step: the number of the first example among the
+    examples of all ranks, which may be a tensor (int64), and the number of examples. `step` may be a tensor, too. Use
+    it inside a `tf.function`.
     """
 
     def __init__(self, seed: int, step: Any, groups: Sequence[tuple[Any, int]]) -> None:

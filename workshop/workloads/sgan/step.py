@@ -40,7 +40,7 @@ def adversarial(
 ) -> Step:
     """A function `(labelled images, labels, unlabelled images, numbers)` that trains both nets at once on what one rank
     reads: uint8 [n, 28, 28], int32 [n], uint8 [m, 28, 28], and int64 [3]: the step, and the numbers that the first
-    labelled and the first unlabelled image have among those of all ranks (for `Noise`). `optimizers` are the
+    labelled and the first unlabelled image have among all ranks' images (for `Noise`). `optimizers` are the
     discriminator's and the generator's. It returns the two times of a `Step` and the five sums above.
 
     Losses are means over a rank's images; ranks read equally many, so the mean of their gradients is the gradient of
@@ -121,7 +121,7 @@ def deceiving(generated: Any) -> Any:
     arXiv:1406.2661, section 3: the one whose gradient doesn't vanish where the discriminator is sure).
 
     Salimans et al. match the mean features of real and of generated images instead. That is no mean over images: the
-    ranks' gradients of it would not add up to that of all images together, unless the features' means were exchanged
+    ranks' gradients of it would not add up to the gradient over all images, unless the features' means were exchanged
     first. This one does, and the classifier is as good with it.
     """
     tf = tensorflow()

@@ -1,4 +1,4 @@
-"""What a run of the semi-supervised GAN says: what any training run says, with a way on of its own."""
+"""The verdict of a run of the semi-supervised GAN: the verdict of any training run, with a next step of its own."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ export function unseen(words) {
   return element("span", "unseen", words);
 }
 
-const NUMBER = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 2 });
+const NUMBER = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
 const PRECISE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
 
 export function number(value) {

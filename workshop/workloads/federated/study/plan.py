@@ -13,10 +13,11 @@ from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for
 from workshop.extension import Workload
+from workshop.report.activity import SEED
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.trials import SEED, Cell, Plan
+from workshop.study.trials import Cell, Plan
 
 KIND = "ways"
 SEEDS = 5  # with fewer seeds, even full agreement may be chance

@@ -13,12 +13,12 @@ from typing import Any
 from workshop.core.forms import applies
 from workshop.extension import Params
 from workshop.registry import workloads
+from workshop.report.activity import SEED
 from workshop.report.analysis.scores import number
 from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.verdict import AGREED
-from workshop.study.trials import SEED
 
 WAYS = ("federated", "centralised", "alone")  # in the order in which runs learn them
 ON = ("held_out", "own")  # the data of a score: images that no institution has, or each institution's own

@@ -26,8 +26,9 @@ def path(
 ) -> int:
     """The article's path as a guided study of the S-GAN: every step is planned from what those before it have found.
 
-    On two cores the quick setting takes at most a quarter of an hour; how long it is likely to take here is told
-    beforehand. The dashboard's page Tuning shows the same with what to predict in each step.
+    On two cores the quick setting takes at most a quarter of an hour; the command says
+    beforehand how long it will probably take here. The dashboard's page Tuning shows the same with
+    questions to predict in each step.
     """
     from workshop.core import words
     from workshop.registry import workload as workload_of

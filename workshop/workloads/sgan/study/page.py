@@ -11,7 +11,6 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame, predictions, studies
 from workshop.registry import workload
-from workshop.report.sentences import waiting
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining
@@ -88,7 +87,7 @@ def _form(session: SessionRecord | None, identity: Identity) -> None:
         promised = setting.quick and setting.cores <= 2 and estimate.seconds <= PROMISED
         promise = " That is at most a quarter of an hour." if promised else ""
         st.markdown(
-            f"All nine steps: about **{estimate.runs} runs**, **{waiting(estimate.seconds)}** on this machine's "
+            f"All nine steps: about **{estimate.runs} runs**, **{words.long(estimate.seconds)}** on this machine's "
             f"{words.count(setting.cores, 'core')} ({frame.plain(estimate.why)}).{promise} Steps can be run one by one."
         )
         if st.button("Prepare it", type="primary", icon=":material/route:"):
@@ -149,7 +148,7 @@ def _far(now: PathView, going: bool) -> str:
         return f":blue[:material/sync:] {' · '.join(parts)}"
     missing = now.remaining()
     if missing.runs:
-        parts.append(f"all that is missing: about {missing.runs} runs, {waiting(missing.seconds)}")
+        parts.append(f"all that is missing: about {missing.runs} runs, about {words.long(missing.seconds)}")
         return " · ".join(parts)
     return f":green[:material/check_circle:] {parts[0]}"
 
@@ -248,7 +247,7 @@ def _run(study_id: int, key: str, session: SessionRecord | None, identity: Ident
         st.caption(f"{measured}, {words.count(len(runs), 'run')}.")
     ahead = now.expected[key]
     if ahead.runs:
-        st.markdown(f"It still takes {words.count(ahead.runs, 'run')}, {waiting(ahead.seconds)}.")
+        st.markdown(f"It still takes {words.count(ahead.runs, 'run')}, about {words.long(ahead.seconds)}.")
     if identity.role != "instructor":
         st.caption(WHERE)
         return
