@@ -29,7 +29,7 @@ def run_view(run_id: int, identity: Identity, prediction: str = "") -> None:
     """One run as it goes on, with what its viewer has predicted."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
     addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel"}
-    _run(key=f"live-run-{run_id}", data={**addresses, "me": me, "prediction": prediction})
+    _run(key=f"live-run-{run_id}", data={**addresses, "run": run_id, "me": me, "prediction": prediction})
 
 
 def session_view(name: str) -> None:

@@ -77,7 +77,7 @@ async function draw(div, figure, laidOutFor = 0) {
   div.figure = figure;
   let drawn;
   try { drawn = await loadPlotly(); } catch { setTimeout(() => draw(div, div.figure, laidOutFor), 2000); return; }
-  if (div.figure !== figure || !div.isConnected) return;
+  if (div.figure !== figure || !div.checkVisibility()) return; // a section that is opened draws its figures
   if (laidOutFor) div.style.minWidth = `${Math.round(narrowest(figure.layout, laidOutFor))}px`;
   const layout = laidOutFor ? shrunk(figure.layout, div.clientWidth, laidOutFor) : figure.layout;
   div.style.minHeight = `${layout.height}px`;
