@@ -1,9 +1,10 @@
 """A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it,
-`?workload=NAME` begins with that one, `&preset=2` with its second preset."""
+`?workload=NAME` begins with that one, `&preset=2` with its second preset,
+`&projector=1` shows the run in large type."""
 
 import streamlit as st
 
-from workshop.pages import blocks, frame, links, run_form
+from workshop.pages import blocks, frame, links, projector, run_form
 from workshop.pages.live import run_view
 from workshop.server import actions
 from workshop.store import run_notes
@@ -13,6 +14,11 @@ RECENT = 8  # runs that are listed
 
 
 def page() -> None:
+    if projector.requested():
+        run = blocks.linked("run", frame.store().run, "*History* shows those there are")
+        if run is not None:
+            projector.run_screen(run)
+        return
     identity = frame.heading("Run")
     session = frame.choose_session()
     run = blocks.linked("run", frame.store().run, "*History* shows those there are")

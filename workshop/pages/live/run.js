@@ -47,7 +47,7 @@ function runView(root, data) {
     const entry = link(`#${name}`, title);
     entry.onclick = (event) => { event.preventDefault(); goTo(name); };
     contents.append(entry);
-    if (name === "result") { sections[name] = { entry, body: root }; continue; }
+    if (name === "result" || data.projector) { sections[name] = { entry, body: root }; continue; }
     const body = element("div", "ws-section-body");
     const fold = element("details", "ws-section", element("summary", "", element("h2", "", title)), body);
     fold.id = name;
@@ -55,7 +55,7 @@ function runView(root, data) {
     sections[name] = { entry, body, fold };
   }
   contents.append(copy);
-  root.append(contents);
+  if (!data.projector) root.append(contents);
 
   function goTo(name) {
     history.replaceState(history.state, "", `#${name}`);
@@ -63,8 +63,22 @@ function runView(root, data) {
     (sections[name].fold ?? root.querySelector(".ws-error, .ws-verdict, .ws-panel > .ws-card"))?.scrollIntoView({ block: "start" });
   }
 
+  // The projector shows as many cards as fit, the first ones first.
+  function fit() {
+    root.dataset.projector = "";
+    root.style.zoom = Math.max(innerWidth / 1440, 1);
+    const cards = [...root.querySelectorAll(".ws-panel > .ws-card")];
+    cards.forEach((card) => { card.style.display = ""; });
+    for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
+    root.querySelectorAll(".ws-figure:empty").forEach((figure) => figure.redraw?.());
+  }
+
+  const sizes = data.projector && new ResizeObserver(fit);
+  if (sizes) sizes.observe(root);
+
   // Sections without cards are hidden, but for one that is open and waits for its first figures.
   function showSections() {
+    if (data.projector) return fit();
     for (const { entry, body, fold } of Object.values(sections)) {
       const filled = Boolean(body.querySelector(fold ? ".ws-card" : ":scope > .ws-panel > .ws-card"));
       entry.hidden = !filled;
@@ -104,6 +118,7 @@ function runView(root, data) {
   const panels = new Map();
   function showPanels(sectionsOfPanels) {
     for (const [name, section] of Object.entries(sectionsOfPanels)) {
+      if (data.projector && ![facts.opens, "result"].includes(section)) continue;
       if (!panels.has(name)) panels.set(name, panel(name));
       sections[section].body.append(panels.get(name).place);
     }
@@ -117,15 +132,15 @@ function runView(root, data) {
         const linked = location.hash.slice(1);
         for (const name of [news.run.opens, linked]) if (sections[name]?.fold) sections[name].fold.open = true;
       }
-      if ("panels" in news) showPanels(news.panels);
       if ("run" in news) showFacts(news.run);
+      if ("panels" in news) showPanels(news.panels);
       for (const [name, { update }] of panels) if (name in news) update(news[name]);
       showSections();
       if (first && facts && sections[location.hash.slice(1)]) goTo(location.hash.slice(1));
       first = first && !facts;
-      keepPlaces();
+      if (!data.projector) keepPlaces();
     },
-    leave: () => clearInterval(timer),
+    leave: () => { clearInterval(timer); if (sizes) sizes.disconnect(); },
   };
 }
 

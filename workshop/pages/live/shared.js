@@ -43,6 +43,7 @@ function progressBar(progress) {
   inner.style.width = `${(100 * share).toFixed(1)}%`;
   const bar = element("div", "ws-bar", inner);
   bar.setAttribute("role", "progressbar");
+  bar.setAttribute("aria-label", "Progress of the run");
   bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
   return element("div", "ws-progress", bar, element("span", "", `${progress[0]} of ${progress[1]}`));
 }
