@@ -1,16 +1,24 @@
 """A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it,
-`?workload=NAME` begins with that one, `&preset=2` with its second preset."""
+`?workload=NAME` begins with that one, `&preset=2` with its second preset,
+`&projector=1` shows the run in large type."""
 
 import streamlit as st
 
-from workshop.pages import blocks, frame, links, run_form
+from workshop.pages import blocks, frame, links, projector, run_form
 from workshop.pages.live import run_view
-from workshop.store.records import SessionRecord
+from workshop.server import actions
+from workshop.store import run_notes
+from workshop.store.records import Identity, RunRecord, SessionRecord
 
 RECENT = 8  # runs that are listed
 
 
 def page() -> None:
+    if projector.requested():
+        run = blocks.linked("run", frame.store().run, "*History* shows those there are")
+        if run is not None:
+            projector.run_screen(run)
+        return
     identity = frame.heading("Run")
     session = frame.choose_session()
     run = blocks.linked("run", frame.store().run, "*History* shows those there are")
@@ -18,6 +26,7 @@ def page() -> None:
     with main:
         if run is not None:
             run_view(run.id, identity, run_form.prediction_of(run.id, identity))
+            _note(run, identity)
         else:
             _nothing_chosen(session)
     # On a phone the form stands below the run; without a run, or for a continued one, it comes first, see style.css.
@@ -27,6 +36,23 @@ def page() -> None:
             st.markdown(frame.not_up(session))
         else:
             run_form.form(session, identity, run)
+
+
+def _note(run: RunRecord, identity: Identity) -> None:
+    """A form for the note on the run, for those who may write it."""
+    author = actions.note_author(identity, run)
+    if author is None or frame.recorded():
+        return
+    with st.expander("Write a note on this run", icon=":material/edit_note:"), st.form(f"note-{run.id}", border=False):
+        text = st.text_area(
+            "Note, which all who open this run can read",
+            run_notes.notes(frame.store(), run.id).get(author, ""),
+            max_chars=actions.LONGEST_NOTE,
+        )
+        if st.form_submit_button("Save the note"):
+            with blocks.errors():
+                actions.write_note(frame.store(), identity, run.id, text)
+                st.success("The note is saved.")
 
 
 def _nothing_chosen(session: SessionRecord | None) -> None:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from workshop.mpi import horovod
-from workshop.pages import frame, session_controls
+from workshop.pages import frame, projector, session_controls
 from workshop.pages.live import session_view
 from workshop.store.records import Identity, SessionRecord
 
@@ -11,6 +11,9 @@ COMPILED = 10.0  # seconds between looks at how far Horovod is
 
 
 def page() -> None:
+    if projector.requested():
+        projector.class_screen(next((session for session in frame.store().sessions() if not session.private), None))
+        return
     identity = frame.heading("Session")
     session = frame.choose_session()
     if identity.role != "instructor" or frame.recorded():

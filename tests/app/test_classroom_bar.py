@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
@@ -37,7 +38,10 @@ def test_the_instructor_sees_how_learners_come_in_and_what_goes_on(
     store.keep_presence([ada.id], time.time())
     store.keep_help(ada.id, True)
     run = seed.running(store, session)
+    page = open_page("history", "instructor")
+    assert 'href="/session?projector=1"' in "".join(part.proto.body for part in page.get("html"))
     quiz = store.add_round("live", {"deck": "try", "title": "Try"})
+    st.cache_data.clear()
     page = open_page("history", "instructor")
     assert f"127.0.0.1:8501/join and type the code {code}" in bar(page)
     assert "Phones can't reach it: use workshop up --host 0.0.0.0" in bar(page) and "<svg" not in bar(page)

@@ -43,9 +43,9 @@ def text(card: Card) -> str:
 def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
-        *("verdict", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
-        *("memory", "spent", "throughput", "timeline", "misclassified"),
-        *("threads", "machine", "predicted", "metrics", "files"),
+        *("verdict", "metrics", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
+        *("misclassified", "memory", "spent", "throughput", "timeline"),
+        *("threads", "machine", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
     assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
@@ -83,7 +83,7 @@ def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> No
 
 def test_a_kmeans_run_shows_its_photo_and_nothing_of_training(store: Store, session: SessionRecord) -> None:
     there = shown(store, seed.completed(store, session))
-    assert list(there) == ["verdict", "photo", "inertia", "times", "machine", "predicted", "metrics", "files"]
+    assert list(there) == ["verdict", "metrics", "photo", "inertia", "times", "machine", "predicted", "files"]
     labels = [picture["label"] for picture in part(there["photo"], "pictures")["pictures"]]
     assert labels == ["Before", "After"]
     assert len(part(there["photo"], "figure")["figure"].data) == len(seed.PALETTE)

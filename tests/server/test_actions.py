@@ -9,7 +9,11 @@ import pytest
 from tests.server import seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.report import html
+from workshop.report.panels import outcome
+from workshop.report.snapshot import Snapshot
 from workshop.server import actions, auth
+from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, Role
 from workshop.store.store import Store
 
@@ -162,3 +166,19 @@ def test_only_params_that_say_so_take_an_upload(store: Store, learner: Identity,
     with pytest.raises(BadInput, match=r"model is '/x.keras'; it should be cnn or dense\."):
         actions.submit(store, instructor, session, "mnist", {"model": "/x.keras"}, PLACEMENT)
     assert store.runs() == []
+
+
+def test_the_submitter_and_the_instructor_write_notes(store: Store, learner: Identity, instructor: Identity) -> None:
+    run = seed.running(store, seed.session(store), learner)
+    stranger, _ = auth.let_in(store, "learner", "Bob")
+    with pytest.raises(BadInput, match="Only the instructor and the person who submitted run"):
+        actions.write_note(store, stranger, run.id, "mine")
+    with pytest.raises(BadInput, match="has 1001 characters; it should have at most 1000"):
+        actions.write_note(store, learner, run.id, "x" * 1001)
+    actions.write_note(store, learner, run.id, " <b>slow</b>\0 ")
+    actions.write_note(store, instructor, run.id, "Look at rank 1.")
+    assert run_notes.notes(store, run.id) == {"submitter": "<b>slow</b>\ufffd", "instructor": "Look at rank 1."}
+    card = html.live(outcome.noted(Snapshot(store, run)))
+    assert "<b>Ada:</b> &lt;b&gt;slow&lt;/b&gt;" in card and "<b>Instructor:</b> Look at rank 1." in card
+    actions.write_note(store, learner, run.id, "")
+    assert run_notes.notes(store, run.id) == {"instructor": "Look at rank 1."}

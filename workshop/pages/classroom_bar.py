@@ -47,20 +47,24 @@ def _look(_store: Store) -> ClassState:
     return classroom.look(_store)
 
 
-def _invitation(store: Store) -> None:
-    """The class code with the address, and the QR code in a popover; where phones can't reach it, a sentence."""
+def invitation(store: Store) -> tuple[str, str, bool, str]:
+    """The class code, the dashboard's address for learners, whether phones reach it, and the QR code as HTML."""
     visited = urlsplit(st.context.url or "")
     base, reachable = address.for_learners(store, f"{visited.scheme}://{visited.netloc}" if visited.netloc else "")
     code = _look(store).code
     link = f"{base}/join?code={code}"
+    image = base64.b64encode(address.qr_code(link)).decode()
+    alt = f"QR code of {escape(link)}"
+    return code, base, reachable, f'<img class="ws-qr" src="data:image/svg+xml;base64,{image}" alt="{alt}">'
+
+
+def _invitation(store: Store) -> None:
+    """The class code with the address, and the QR code in a popover; where phones can't reach it, a sentence."""
+    code, base, reachable, image = invitation(store)
     short = escape(base.partition("://")[2])
     with st.popover(f"Class code {code}", icon=":material/qr_code_2:"):
         words = f"<p>Learners open <b>{short}/join</b> and type the code <b>{escape(code)}</b>.</p>"
-        if reachable:
-            image = base64.b64encode(address.qr_code(link)).decode()
-            words += f'<img class="ws-qr" src="data:image/svg+xml;base64,{image}" alt="QR code of {escape(link)}">'
-        else:
-            words += f"<p>{UNREACHABLE}</p>"
+        words += image if reachable else f"<p>{UNREACHABLE}</p>"
         st.html(words)
     note = "" if reachable else " <b>Phones can't reach it: use <code>workshop up --host 0.0.0.0</code>.</b>"
     st.html(f'<span class="ws-bar-words">{short}/join{note}</span>', width="content")
@@ -75,8 +79,8 @@ def _instructor_line(store: Store, identity: Identity) -> None:
         )
     if room.run_id is not None:
         facts.append(f'<a href="/run?run={room.run_id}" target="_self">Run {room.run_id} ({escape(room.workload)})</a>')
-    if room.round_id is not None:
-        facts.append(f'<a href="/quiz/{room.round_id}/projector" target="_blank">Show on the projector</a>')
+    screen = "/session?projector=1" if room.round_id is None else f"/quiz/{room.round_id}/projector"
+    facts.append(f'<a href="{screen}" target="_blank" rel="noopener">Show on the projector</a>')
     _show([*facts, *_pace(room.pace)])
 
 

@@ -40,7 +40,10 @@ class RunLook:
         self.every = ENDED if run.ended else LIVE
         snapshot = Snapshot(self.store, run)
         page_panels = panels(snapshot)
-        sections = {"panels": dumps([panel.name for panel in page_panels]), "run": dumps(self._facts(snapshot))}
+        sections = {
+            "panels": dumps({panel.name: panel.section for panel in page_panels}),
+            "run": dumps(self._facts(snapshot)),
+        }
         for panel in page_panels:
             version = panel.version(snapshot)
             if panel.name not in self._seen or self._seen[panel.name] != version:
@@ -55,6 +58,7 @@ class RunLook:
         facts = {
             "id": run.id,
             "title": workload.title if workload else run.workload,
+            "opens": workload.opens if workload else "learning",
             "status": run.status,
             "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
             "ended": run.ended,

@@ -21,8 +21,13 @@ from workshop.registry import workload as workload_of
 from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
 from workshop.server import presence
+from workshop.store import run_notes
+from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.run_notes import Author
 from workshop.store.store import Store
+
+LONGEST_NOTE = 1000  # characters
 
 
 def only_instructor(identity: Identity) -> None:
@@ -119,6 +124,25 @@ def submit(
             for param, name in names.items():
                 words = words.replace(values[param], name)
             raise BadInput(words) from error
+
+
+def note_author(identity: Identity, run: RunRecord) -> Author | None:
+    """The role in which somebody may write a note on a run; None for everybody but its submitter and the instructor."""
+    if identity.role == "instructor":
+        return "instructor"
+    return "submitter" if run.identity_id == identity.id else None
+
+
+def write_note(store: Store, identity: Identity, run_id: int, text: str) -> None:
+    """Write a note on a run in place of one's earlier note. Raises BadInput for a long text and for others' runs."""
+    author = note_author(identity, store.run(run_id))
+    if author is None:
+        raise BadInput(f"Only the instructor and the person who submitted run {run_id} can write a note on it.")
+    if len(text) > LONGEST_NOTE:
+        raise BadInput(f"The note has {len(text)} characters; it should have at most {LONGEST_NOTE}.")
+    refuse_in(store.database)
+    run_notes.keep_note(store, run_id, author, text.strip())
+    presence.shared().act(identity, f"wrote a note on run {run_id}")
 
 
 def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:

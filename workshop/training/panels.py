@@ -190,7 +190,7 @@ PANELS = (
         "misclassified",
         misclassified,
         lambda snapshot: snapshot.version(MISCLASSIFIED),
-        "time",
+        "learning",
         metrics=("misclassified",),
     ),
 )

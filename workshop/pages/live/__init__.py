@@ -25,11 +25,14 @@ _class = _component("class")
 _learner = _component("learner")
 
 
-def run_view(run_id: int, identity: Identity, prediction: str = "") -> None:
-    """One run as it goes on, with what its viewer has predicted."""
+def run_view(run_id: int, identity: Identity, prediction: str = "", projector: bool = False) -> None:
+    """One run as it goes on, with what its viewer has predicted; for the projector with as much as fits."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
     addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel"}
-    _run(key=f"live-run-{run_id}", data={**addresses, "me": me, "prediction": prediction})
+    _run(
+        key=f"live-run-{run_id}",
+        data={**addresses, "run": run_id, "me": me, "prediction": prediction, "projector": projector},
+    )
 
 
 def session_view(name: str) -> None:

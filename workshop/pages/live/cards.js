@@ -84,6 +84,7 @@ function showFigure(frame, figure) {
   const line = figure.data.findLast?.((trace) => trace.mode?.startsWith("lines")) ?? figure.data.at(-1);
   div.dataset.points = String(line?.y?.length ?? 0);
   div.dataset.last = String(line?.y?.at?.(-1) ?? "");
+  if (!Number(frame.dataset.width)) div.style.minHeight = `${figure.layout?.height ?? 0}px`; // nothing moves when it is drawn
   div.redraw = () => draw(div, curvesBy() === "time" ? byTime(figure) : figure, Number(frame.dataset.width));
   div.redraw();
 }

@@ -1,4 +1,7 @@
-// One run: what it is doing, and its panels, in the order that the server tells.
+// One run: what it is doing, a list of contents, and its panels in sections. The result is always open; other sections
+// are opened and closed by the reader, and one of them is open at first.
+
+const SECTIONS = { result: "Verdict and result", learning: "Learning", time: "Time", placement: "Placement", files: "Files" };
 
 function runView(root, data) {
   const head = element("div", "ws-head");
@@ -27,13 +30,67 @@ function runView(root, data) {
   };
 
   const results = element("button", "ws-results", "Go to the verdict and the results");
-  results.onclick = () => root.querySelector(".ws-error, .ws-verdict")?.scrollIntoView({ block: "start" });
+  results.onclick = () => goTo("result");
+
+  // The list of contents. What the reader went to last is in the address, and in the link that is copied.
+  const contents = element("nav", "ws-contents");
+  contents.setAttribute("aria-label", "Contents of this page");
+  const copy = element("button", "", "Copy link");
+  copy.onclick = async () => {
+    const url = new URL(`/run?run=${data.run}${sections[location.hash.slice(1)] ? location.hash : ""}`, location.href).href;
+    try { await navigator.clipboard.writeText(url); } catch { prompt("The link to this run:", url); return; }
+    copy.textContent = "Link copied";
+    setTimeout(() => { copy.textContent = "Copy link"; }, 2000);
+  };
+  const sections = {};
+  for (const [name, title] of Object.entries(SECTIONS)) {
+    const entry = link(`#${name}`, title);
+    entry.onclick = (event) => { event.preventDefault(); goTo(name); };
+    contents.append(entry);
+    if (name === "result" || data.projector) { sections[name] = { entry, body: root }; continue; }
+    const body = element("div", "ws-section-body");
+    const fold = element("details", "ws-section", element("summary", "", element("h2", "", title)), body);
+    fold.id = name;
+    fold.ontoggle = () => fold.open && fold.querySelectorAll(".ws-figure").forEach((figure) => figure.redraw?.());
+    sections[name] = { entry, body, fold };
+  }
+  contents.append(copy);
+  if (!data.projector) root.append(contents);
+
+  function goTo(name) {
+    history.replaceState(history.state, "", `#${name}`);
+    if (sections[name].fold) sections[name].fold.open = true;
+    (sections[name].fold ?? root.querySelector(".ws-error, .ws-verdict, .ws-panel > .ws-card"))?.scrollIntoView({ block: "start" });
+  }
+
+  // The projector shows as many cards as fit, the first ones first.
+  function fit() {
+    root.dataset.projector = "";
+    root.style.zoom = Math.max(innerWidth / 1440, 1);
+    const cards = [...root.querySelectorAll(".ws-panel > .ws-card")];
+    cards.forEach((card) => { card.style.display = ""; });
+    for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
+    root.querySelectorAll(".ws-figure:empty").forEach((figure) => figure.redraw?.());
+  }
+
+  const sizes = data.projector && new ResizeObserver(fit);
+  if (sizes) sizes.observe(root);
+
+  // Sections without cards are hidden, but for one that is open and waits for its first figures.
+  function showSections() {
+    if (data.projector) return fit();
+    for (const { entry, body, fold } of Object.values(sections)) {
+      const filled = Boolean(body.querySelector(fold ? ".ws-card" : ":scope > .ws-panel > .ws-card"));
+      entry.hidden = !filled;
+      if (fold) fold.hidden = !filled && (facts?.ended || !fold.open);
+    }
+  }
 
   // Cards that come when a run ends stand below those that the reader has before them, until the page is opened again.
   function keepPlaces() {
     if (!facts || facts.ended) return;
     root.dataset.watched = "";
-    root.querySelectorAll(".ws-panel > .ws-card, .ws-notices:not(:empty)").forEach((part) => { part.dataset.seen = ""; });
+    root.querySelectorAll(".ws-panel > .ws-card, .ws-notices:not(:empty), .ws-section:not([hidden])").forEach((part) => { part.dataset.seen = ""; });
   }
 
   function showFacts(run) {
@@ -60,21 +117,31 @@ function runView(root, data) {
   }
 
   const panels = new Map();
-  function showPanels(names) {
-    for (const name of names) {
+  function showPanels(sectionsOfPanels) {
+    for (const [name, section] of Object.entries(sectionsOfPanels)) {
+      if (data.projector && ![facts.opens, "result"].includes(section)) continue;
       if (!panels.has(name)) panels.set(name, panel(name));
-      root.append(panels.get(name).place);
+      sections[section].body.append(panels.get(name).place);
     }
+    root.append(...Object.values(sections).map(({ fold }) => fold).filter(Boolean));
   }
 
+  let first = true;
   return {
-    update: (sections) => {
-      if ("panels" in sections) showPanels(sections.panels);
-      if ("run" in sections) showFacts(sections.run);
-      for (const [name, { update }] of panels) if (name in sections) update(sections[name]);
-      keepPlaces();
+    update: (news) => {
+      if (first && "run" in news && "panels" in news) {
+        const linked = location.hash.slice(1);
+        for (const name of [news.run.opens, linked]) if (sections[name]?.fold) sections[name].fold.open = true;
+      }
+      if ("run" in news) showFacts(news.run);
+      if ("panels" in news) showPanels(news.panels);
+      for (const [name, { update }] of panels) if (name in news) update(news[name]);
+      showSections();
+      if (first && facts && sections[location.hash.slice(1)]) goTo(location.hash.slice(1));
+      first = first && !facts;
+      if (!data.projector) keepPlaces();
     },
-    leave: () => clearInterval(timer),
+    leave: () => { clearInterval(timer); if (sizes) sizes.disconnect(); },
   };
 }
 

@@ -43,6 +43,7 @@ function progressBar(progress) {
   inner.style.width = `${(100 * share).toFixed(1)}%`;
   const bar = element("div", "ws-bar", inner);
   bar.setAttribute("role", "progressbar");
+  bar.setAttribute("aria-label", "Progress of the run");
   bar.setAttribute("aria-valuenow", String(Math.round(100 * share)));
   return element("div", "ws-progress", bar, element("span", "", `${progress[0]} of ${progress[1]}`));
 }
@@ -77,7 +78,7 @@ async function draw(div, figure, laidOutFor = 0) {
   div.figure = figure;
   let drawn;
   try { drawn = await loadPlotly(); } catch { setTimeout(() => draw(div, div.figure, laidOutFor), 2000); return; }
-  if (div.figure !== figure || !div.isConnected) return;
+  if (div.figure !== figure || !div.checkVisibility()) return; // a section that is opened draws its figures
   if (laidOutFor) div.style.minWidth = `${Math.round(narrowest(figure.layout, laidOutFor))}px`;
   const layout = laidOutFor ? shrunk(figure.layout, div.clientWidth, laidOutFor) : figure.layout;
   div.style.minHeight = `${layout.height}px`;

@@ -15,6 +15,7 @@ from workshop.report.cards import Card
 from workshop.report.panels import outcome, prediction, ranks, run_metrics
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
+from workshop.store.run_notes import notes
 
 
 def _state(snapshot: Snapshot) -> Any:
@@ -41,12 +42,13 @@ GENERAL = (
     Panel("error", outcome.error, lambda snapshot: snapshot.run.error),
     Panel("again", outcome.resumption, _files),
     Panel("verdict", outcome.verdict, lambda snapshot: (_state(snapshot), snapshot.run.verdict)),
+    Panel("metrics", outcome.came_out, _metrics),
+    Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),
     Panel("predicted", prediction.predicted, _predicted, "placement"),
-    Panel("metrics", outcome.came_out, _metrics, "files"),
     Panel("files", outcome.files, _files, "files"),
 )
 

@@ -11,10 +11,12 @@ from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
 from workshop.report.cards import verdict as verdict_card
 from workshop.report.machine_picture import machine_card
-from workshop.report.sentences import LONGEST_VALUE, metrics_in_two, short_traceback
+from workshop.report.sentences import LONGEST_VALUE, metrics_in_two, short_traceback, who
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
 from workshop.store.read_only import recorded
+from workshop.store.run_notes import notes
+from workshop.store.tables import INSTRUCTOR
 
 SETTLED = 3  # steps before a running run's verdict says anything
 CHECKPOINT = "checkpoint.npz"
@@ -85,6 +87,13 @@ def came_out(snapshot: Snapshot) -> list[Card]:
     )
     more = [fold("All others", "\n".join(f"{metric['label']}: {metric['value']}" for metric in rest))] if rest else []
     return [Card("metrics", "What came out", (tiles(first), *more), later=True)] if first else []
+
+
+def noted(snapshot: Snapshot) -> list[Card]:
+    """The notes that the submitter and the instructor have written on the run."""
+    labels = {"submitter": who(snapshot.run), "instructor": INSTRUCTOR}
+    lines = [line(text, f"{labels[author]}:") for author, text in notes(snapshot.store, snapshot.run.id).items()]
+    return [Card("notes", "Notes", (words(*lines),), later=True)] if lines else []
 
 
 def files(snapshot: Snapshot) -> list[Card]:

@@ -73,6 +73,7 @@ WORKLOAD = Workload(
     params=AllReduceParams,
     function="workshop.workloads.allreduce.run:run",
     curves=(),
+    opens="placement",
     metrics={
         "hosts": "hosts",
         "link_bandwidth": "bandwidth between hosts [B/s]",

@@ -1,0 +1,45 @@
+"""The projector's pages: the class with its code, the run that goes on, and nothing to press."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.app.conftest import Open
+from tests.app.test_pages import cards, labels, words
+from tests.server import seed
+from workshop.pages import projector
+from workshop.server import address, auth
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+
+def test_the_class_with_its_code_and_who_is_here(open_page: Open, store: Store, session: SessionRecord) -> None:
+    _, code = auth.new_secrets(store)
+    address.tell(store, "192.0.2.7", 8501)
+    ada, _ = auth.let_in(store, "learner", "<b>Ada</b>")
+    store.keep_presence([ada.id], time.time())
+    page = open_page("session", "instructor", projector="1")
+    shown = " ".join(cards(page))
+    assert "192.0.2.7:8501/join" in shown and code in shown and "1 learner is here" in shown
+    bodies = "".join(part.proto.body for part in page.get("html"))
+    assert "<li>&lt;b&gt;Ada" in bodies and "data:image/svg+xml;base64," in bodies
+    assert labels(page) == []
+    page = open_page("session", "learner", projector="1")
+    assert code not in words(page) and "The projector's page is for the instructor." in words(page)
+
+
+def test_the_run_that_goes_on_or_has_just_ended(
+    open_page: Open, store: Store, session: SessionRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert projector.current_run(store) is None
+    run = seed.running(store, session)
+    assert (projector.current_run(store) or run).id == run.id
+    seed.complete(store, session, run)
+    assert projector.current_run(store) is not None
+    for name, query in (("session", {}), ("run", {"run": str(run.id)})):
+        page = open_page(name, "instructor", projector="1", **query)
+        assert labels(page) == [] and "here" not in " ".join(cards(page))
+    monkeypatch.setattr(projector, "LINGER", -60.0)
+    assert projector.current_run(store) is None
