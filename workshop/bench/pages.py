@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LONGEST = 60_000.0  # milliseconds for a page
-DRAWN = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
+READY = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
   && document.querySelector('.st-key-heading')"""
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
@@ -84,7 +84,7 @@ def _learner(browser: Browser, url: str, code: str) -> Page:
     page.goto(f"{url}/join?code={code}")
     page.get_by_label("Nickname").fill("Learner")
     page.get_by_role("button", name="Come in").click()
-    page.wait_for_function(DRAWN, timeout=LONGEST)
+    page.wait_for_function(READY, timeout=LONGEST)
     return page
 
 
@@ -92,7 +92,7 @@ def _open(page: Page, address: str) -> tuple[float, float]:
     """Open a page; returns the seconds to its first paint and to its whole content."""
     began = time.perf_counter()
     page.goto(address, wait_until="commit", timeout=LONGEST)
-    page.wait_for_function(DRAWN, timeout=LONGEST)
+    page.wait_for_function(READY, timeout=LONGEST)
     content = time.perf_counter() - began
     paint = page.evaluate(PAINT)
     return (content if paint is None else paint / 1000), content
