@@ -62,6 +62,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     live = page.locator(".ws[data-status]")
     live.wait_for()
     expect(page).to_have_url(re.compile("run="))
+    page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Placement").click()
     ranks = page.locator(".ws-machine .ws-rank")
     expect(ranks).to_have_text(["rank 0", "rank 1"])
     expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1")
