@@ -55,7 +55,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     start = page.get_by_role("button", name="Start the run")
     start.wait_for()
     number(page, "Clusters", "8")
-    number(page, "Pace", "3")
+    number(page, "Pace [s]", "3")
     start.click()
 
     # The ranks, on the machine, while the run goes on.
