@@ -55,13 +55,14 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     start = page.get_by_role("button", name="Start the run")
     start.wait_for()
     number(page, "Clusters", "8")
-    number(page, "Pace", "3")
+    number(page, "Pace [s]", "3")
     start.click()
 
     # The ranks, on the machine, while the run goes on.
     live = page.locator(".ws[data-status]")
     live.wait_for()
     expect(page).to_have_url(re.compile("run="))
+    page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Placement").click()
     ranks = page.locator(".ws-machine .ws-rank")
     expect(ranks).to_have_text(["rank 0", "rank 1"])
     expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1")
