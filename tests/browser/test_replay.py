@@ -91,7 +91,7 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
         ("/session", "Recorded: this is how it was left."),
         ("/placement", "Where the ranks would run"),
         ("/run", "Watch one of the latest"),
-        ("/studies", "Pictures and data"),
+        ("/studies", "Download as HTML"),
         ("/tuning", "Profile the start"),
         ("/federated", "Attack and protect"),
         ("/quizzes", "Results"),
