@@ -73,6 +73,8 @@ def test_compose_the_example_change_the_command_and_run(workshop: Class, new_pag
     machine = page.get_by_role("textbox", name="Machine", exact=True)
     machine.fill("this")
     machine.press("Enter")
+    expect(masks).not_to_contain_text("../BB/../..")  # the command line of the other machine is gone
+    expect(page.locator("[data-test-script-state=running]")).to_have_count(0)
     type_command(page, "mpirun -n 2 --map-by core --bind-to core python train.py")
     expect(page.get_by_role("textbox", name="Hosts")).to_have_value("")
     page.get_by_role("button", name="Run k-means on this placement").click()

@@ -107,7 +107,7 @@ function runView(root, data) {
         mayCancel ? cancel : null),
       element("p", "ws-about", about),
       ...(run.turn ? [element("p", "", run.turn)] : []),
-      ...(run.activity ? [element("p", "ws-activity", run.activity)] : []),
+      ...(run.activity || "watched" in root.dataset ? [element("p", "ws-activity", run.activity || "\u00a0")] : []), // keeps its place
       ...(run.status === "running" ? [progressBar(run.progress)].filter(Boolean) : []),
       ...(run.ended && "watched" in root.dataset ? [element("div", "ws-progress", results)] : []),
     );
