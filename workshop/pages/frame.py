@@ -20,7 +20,7 @@ from workshop.store.store import Store
 
 MARK = Path(server.__file__).parent / "static" / "mark.svg"
 STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js", "timer.js")]
+SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js", "timer.js", "scrolling.js")]
 
 
 def set_up() -> None:

@@ -1,4 +1,4 @@
-// Whoever is logged out while a page is open is led to the door; Streamlit would tell of an error in its connection.
+// Whoever is logged out while a page is open is led to the sign-in; Streamlit would tell of an error in its connection.
 // It asks for its settings again whenever the line to the server is gone: then we ask whether we are still in.
 if (!window.workshopOut) {
   window.workshopOut = new PerformanceObserver(async (list) => {

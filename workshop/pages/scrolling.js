@@ -1,0 +1,13 @@
+// Parts of a page that scroll sideways are reached by keyboard, too: each can have the focus, and arrow keys move it.
+if (!window.workshopScrolling) {
+  window.workshopScrolling = true;
+  const SCROLLS = '.ws-scroll, pre, [class*="st-key-machine-"], [class*="st-key-wide-"]';
+  const reach = () => document.querySelectorAll(SCROLLS).forEach((part) => {
+    const scrolls = part.scrollWidth > part.clientWidth;
+    if (scrolls && part.tabIndex < 0) part.tabIndex = 0;
+    if (!scrolls) part.removeAttribute("tabindex");
+  });
+  new MutationObserver(() => requestAnimationFrame(reach)).observe(document.body, { childList: true, subtree: true });
+  window.addEventListener("resize", reach);
+  reach();
+}
