@@ -45,7 +45,7 @@ def test_the_instructor_sees_how_learners_come_in_and_what_goes_on(
     page = open_page("history", "instructor")
     assert f"127.0.0.1:8501/join and type the code {code}" in bar(page)
     assert "Phones can't reach it: use workshop up --host 0.0.0.0" in bar(page) and "<svg" not in bar(page)
-    assert f"1 of 2 here · 1 asks for help · Run {run.id} (kmeans) · Show on the projector" in bar(page)
+    assert f"1 of 2 here · 1 asks for help · Run {run.id} (k-means) · Show on the projector" in bar(page)
     bodies = "".join(part.proto.body for part in page.get("html"))
     assert f'href="/quiz/{quiz.id}/projector"' in bodies and "base64" not in bodies
     address.tell(store, "192.0.2.7", 8501)

@@ -12,6 +12,7 @@ import streamlit as st
 
 from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
+from workshop.registry import workload_title
 from workshop.server import address, classroom, presence
 from workshop.server.classroom import ClassState, Pace
 from workshop.store.records import Identity
@@ -78,7 +79,8 @@ def _instructor_line(store: Store, identity: Identity) -> None:
             f'<a class="ws-help" href="/progress" target="_self">{waiting} {verb(waiting, "asks", "ask")} for help</a>'
         )
     if room.run_id is not None:
-        facts.append(f'<a href="/run?run={room.run_id}" target="_self">Run {room.run_id} ({escape(room.workload)})</a>')
+        title = escape(workload_title(room.workload))
+        facts.append(f'<a href="/run?run={room.run_id}" target="_self">Run {room.run_id} ({title})</a>')
     screen = "/session?projector=1" if room.round_id is None else f"/quiz/{room.round_id}/projector"
     facts.append(f'<a href="{screen}" target="_blank" rel="noopener">Show on the projector</a>')
     _show([*facts, *_pace(room.pace)])
