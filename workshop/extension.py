@@ -249,6 +249,7 @@ class TrainingMetrics(TypedDict, total=False):
     measured_steps: int
     messages_per_step: int
     bytes_per_step: int
+    mpi_seconds: float | None  # for one exchange of the same gradients with mpi4py, measured after Horovod's
     spread_before: float  # largest difference of a weight from its mean over the ranks, before the first step
     spread: float  # the same after the last step
     weights: Sequence[str]  # a digest of each rank's weights
