@@ -22,6 +22,6 @@ def test_words_runs_predictions_and_exercises_take_time() -> None:
 
 def test_extras_are_no_part_of_the_core() -> None:
     core = "# Lab\n\n## Run\n\nOne.\n"
-    extra = "\n## Exercise 3 (extra): more\n\n" + "word " * 500 + '\n\n```python tags=["exercise"]\nx = 1\n```\n'
+    extra = "\n## Exercise 3 (extra): more\n\n" + "word " * 500 + "\n\n```python\nx = 1\n```\n"
     behind = "\n## Quiz\n\nEnd.\n"
     assert abs(estimate(core + extra + behind) - estimate(core + behind)) < 1e-9

@@ -83,8 +83,8 @@ def read(folder: Path) -> tuple[LabSection, ...]:
                 sections.append((heading, [], []))
             _, cells, links = sections[-1]
             links += [link for _, link in _LINK.findall(text)]
-            shown = _LINK.sub(r"**\1**", re.sub(r"^# .*", "", text))
-            parts = _DRAWING.split(shown)  # text, then description, file and text, again and again
+            prose = _LINK.sub(r"**\1**", re.sub(r"^# .*", "", text))
+            parts = _DRAWING.split(prose)  # text, then description, file and text, again and again
             for words_before, description, drawing in zip(
                 parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True
             ):

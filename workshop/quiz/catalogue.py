@@ -29,8 +29,8 @@ def deck(name: str) -> tuple[Deck, Path]:
     """The deck of that name and the folder of its pictures; `NAME:lab` is the deck with the questions that the lab
     asks. Raises BadInput for an unknown or unreadable deck."""
     if name.endswith(LAB):
-        whole, folder = deck(name.removesuffix(LAB))
-        return whole.brief(), folder
+        full_deck, folder = deck(name.removesuffix(LAB))
+        return full_deck.brief(), folder
     paths = reader.shipped()
     if name not in paths:
         raise BadInput(f"There is no quiz {name!r:.60}; there are {', '.join(paths)}.")
