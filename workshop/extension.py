@@ -142,8 +142,8 @@ class Workload:
     so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Lists have workloads in
     the order of their `order`, lowest first, and forms begin with the first. `metrics` says what metrics are called, by
     name, a part of one by `seconds.fit`; their unit is in brackets: "throughput [points/s]". `presets` are settings to
-    begin with, at most four. `opens` is the section of a run's page that is open at first, beside the result. Raises
-    ValueError for more than eight `results` or four `presets`.
+    begin with, at most four. `opens` is the section of a run's page that is open at first, beside the result. `lab` is
+    the name of the lab that explains it. Raises ValueError for more than eight `results` or four `presets`.
 
     `threads(params)` is how many threads a rank computes with, whatever its placement allows; None where it uses all.
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
@@ -174,6 +174,7 @@ class Workload:
     threads: Callable[[Mapping[str, Any]], int | None] | None = None
     presets: tuple[Preset, ...] = ()
     opens: Section = "learning"
+    lab: str = ""
 
     def __post_init__(self) -> None:
         if len(self.presets) > MOST_PRESETS:
@@ -248,6 +249,7 @@ class TrainingMetrics(TypedDict, total=False):
     measured_steps: int
     messages_per_step: int
     bytes_per_step: int
+    mpi_seconds: float | None  # for one exchange of the same gradients with mpi4py, measured after Horovod's
     spread_before: float  # largest difference of a weight from its mean over the ranks, before the first step
     spread: float  # the same after the last step
     weights: Sequence[str]  # a digest of each rank's weights

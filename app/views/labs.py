@@ -41,14 +41,14 @@ def _by_name() -> list[tuple[str, tuple[Path, LabDescription]]]:
 
 def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -> None:
     st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
-    st.caption(f"About {lab.minutes} minutes · {words.count(len(lab.exercises), 'exercise')}")
+    st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Go on" if lab_progress is not None and lab_progress.begun else "Read and do it here"
         links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
-        st.link_button("Quiz", f"/quiz/alone/{lab.deck}", icon=":material/quiz:")
+        st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:

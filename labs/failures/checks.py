@@ -8,8 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from workshop.core import machines
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.course.exercise_checks import Hint, exercise
 from workshop.course.trials import confirmed, is_empty, rehearsed
+from workshop.mpi import mapper
 
 # Exercise 1.
 
@@ -158,6 +162,7 @@ CROWDED = {
     "oversubscribe": True,
 }
 CORES, SOCKET = 8, 4  # of the host, of each of its sockets
+MACHINE = "2x4"  # the same host in words
 
 
 @exercise("mended")
@@ -196,12 +201,29 @@ def mended(given: Any) -> None:
         raise Hint(f"Each rank owns {own}, on which its {threads} threads take turns: how many cores should it own?")
     if cores > SOCKET:
         raise Hint(f"A rank that owns {cores} cores doesn't fit a socket of {SOCKET}.")
-    if given["bind_to"] not in ("core", "auto"):
-        raise Hint(
-            f"bind_to={given['bind_to']!r} doesn't say how many cores a rank owns: bind to cores, and give each rank "
-            "as many as it has threads."
-        )
-    if given["oversubscribe"]:
-        raise Hint(
-            "There are cores for all now, so sharing needn't be allowed any more: then the mapper refuses mistakes."
-        )
+    _ask_mapper(given)
+
+
+def _ask_mapper(given: Mapping[str, Any]) -> None:
+    """Whether every rank has a core for each of its threads that no other rank may use. Raises Hint."""
+    try:
+        placement = Placement.parse(dict(given))
+    except BadInput as error:
+        raise Hint(f"That is no placement: {error}") from error
+    prediction = mapper.predict(placement, machines.read(MACHINE))
+    if prediction.rank_map is None:
+        raise Hint(f"The mapper refuses it on {MACHINE}, in its words: {prediction.refused or prediction.note}")
+    owners: dict[int, int] = {}
+    for report in prediction.rank_map["ranks"]:
+        rank, own = report["rank"], report["cores"]
+        if len(own) < placement.threads_per_rank:
+            raise Hint(
+                f"Rank {rank} may use {len(own)} of the cores, and its {placement.threads_per_rank} threads take turns "
+                "on them: how many cores should it own?"
+            )
+        for core in own:
+            if core in owners:
+                raise Hint(
+                    f"Core {core} belongs to rank {owners[core]} and to rank {rank}: each needs cores of its own."
+                )
+            owners[core] = rank

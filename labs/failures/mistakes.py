@@ -116,19 +116,14 @@ MISTAKES = {
             hint="take turns",
         ),
         Mistake(
-            "binds to sockets",
-            code=placement(ranks=2, bind_to="package", oversubscribe=False),
-            hint="how many cores a rank owns",
+            "binds to hardware threads",
+            code=placement(ranks=2, bind_to="hwthread", oversubscribe=False),
+            hint="how many cores should it own",
         ),
         Mistake(
             "gives a rank all cores",
             code=placement(ranks=2, cores_per_rank=8, bind_to="core", oversubscribe=False),
             hint="fit a socket",
-        ),
-        Mistake(
-            "still lets ranks share",
-            code=placement(ranks=2, cores_per_rank=4, bind_to="core"),
-            hint="needn't be allowed",
         ),
     ],
 }

@@ -101,8 +101,9 @@ total_images = len(images)
 images, labels = images[rank::size], labels[rank::size].astype(np.int32)
 test_images, test_labels = test_images[rank::size], test_labels[rank::size].astype(np.int32)
 
-# 4. Divide the steps: together the ranks read every image once in an epoch, so n ranks take an n-th of the steps. All
-#    must take the same number: a rank that goes on alone would wait for the others for ever.
+# 4. Divide the steps: together the ranks read the images once in an epoch, so n ranks take an n-th of the steps. All
+#    must take the same number: a rank that goes on alone would wait for ever. Only whole batches count: two ranks with
+#    batches of 64 read 1,408 of the 1,437 digits in an epoch.
 steps_per_epoch = total_images // (options.batch * size)
 if steps_per_epoch == 0:
     parser.error(f"--batch {options.batch} on {count(size, 'rank')} is more than the {total_images} images")

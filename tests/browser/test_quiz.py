@@ -49,6 +49,13 @@ questions:
     unit: iterations
     tolerance: {absolute: 1}
 """
+# Keeps the addresses of all frames that a page shows: a short run is over before a test could look.
+FRAMES = """() => {
+  window.frames_shown = [];
+  new MutationObserver((changes) => {
+    for (const { target } of changes) window.frames_shown.push(target.getAttribute("src"));
+  }).observe(document.body, { attributes: true, attributeFilter: ["src"], subtree: true });
+}"""
 NICKNAMES = ("<i>Ada</i>", "Bo", "ليلى")
 
 
@@ -227,10 +234,12 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     played.next("Close now")
     played.everybody_at("closed")
     assert played.projector.locator(".dot").count() == 0
+    played.projector.evaluate(FRAMES)
     played.next("Run it on the cluster")
     played.everybody_at("explained", within=90_000)
     (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert (run.status, run.metrics["iterations"]) == ("completed", 3)
+    assert played.projector.evaluate("window.frames_shown") == [f"/run?run={run.id}&projector=1"]
     expect(played.projector.locator(".line")).to_contain_text("measured: 3 iterations")
     expect(played.projector.locator(".solution")).to_contain_text("3 iterations")
     expect(played.projector.locator(".dot")).to_have_count(2)

@@ -133,3 +133,15 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
 )
 def test_bad_arguments_end_in_one_sentence(path: Path, cases: dict[tuple[str, ...], str]) -> None:
     script.refused(path, cases)
+
+
+@pytest.mark.real
+def test_an_exception_ends_all_ranks_under_the_module_mpi4py(tmp_path: Path) -> None:
+    """As the lab on failures says. Without `-m mpi4py`, rank 1 waits in MPI_Finalize and rank 0 in the barrier."""
+    file = tmp_path / "raises.py"
+    text = (
+        "from mpi4py import MPI\nif MPI.COMM_WORLD.rank:\n    raise ValueError('damaged')\nMPI.COMM_WORLD.Barrier()\n"
+    )
+    file.write_text(text)
+    ended = script.run(Path("-m"), "mpi4py", str(file), ranks=2)
+    assert ended.returncode != 0 and "ValueError: damaged" in ended.stderr

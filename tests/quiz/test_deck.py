@@ -90,6 +90,18 @@ def test_names_of_questions_are_their_own() -> None:
         found.question("q2")
 
 
+def test_a_lab_asks_the_short_deck() -> None:
+    questions = [{"id": id, "type": "text", "text": "x", "accept": ["x"]} for id in ("a", "b", "c")]
+    document = {"deck": "d", "title": "D", "questions": questions}
+    assert [question.id for question in Deck.model_validate({**document, "short": ["c", "a"]}).brief().questions] == [
+        "c",
+        "a",
+    ]
+    assert Deck.model_validate(document).brief() == Deck.model_validate(document)
+    with pytest.raises(ValidationError, match="'z' is the id of no question"):
+        Deck.model_validate({**document, "short": ["z"]})
+
+
 def test_what_a_deck_says_for_questions_that_do_not() -> None:
     poll = {"type": "poll", "options": [{"text": "a"}, {"text": "b"}]}
     found = deck(TEXT, {**TEXT, "points": 0, "seconds": 5, "shuffle": True}, poll, points=3, seconds=90, shuffle=False)

@@ -74,6 +74,7 @@ def test_a_verdict_has_buttons(store: Store) -> None:
     def button(run: RunRecord) -> dict[str, object]:
         (card,) = verdict_cards(Snapshot(store, run))
         assert "--ranks" not in str(card)
+        assert card.parts[1]["links"][-1]["url"] == "/labs?lab=kmeans"
         return card.parts[1]["links"][0]
 
     two = ran(2)

@@ -30,10 +30,12 @@ class LabStep(_Part):
 
     name: Words
     minutes: int = Field(ge=1, le=LONGEST)
+    extra: bool = False  # beyond the core of the lab
 
 
 class LabDescription(_Part):
-    """A lab of the course. `exercises` are names in its notebook's code and ids of its checks, `deck` is its quiz."""
+    """A lab of the course. `minutes` is the time for its core, without the steps that are extras. `exercises` are names
+    in its notebook's code and ids of its checks, `deck` is its quiz."""
 
     number: int = Field(ge=0, le=99)
     title: Words
@@ -43,6 +45,17 @@ class LabDescription(_Part):
     steps: tuple[LabStep, ...] = Field(min_length=1, strict=False)
     exercises: tuple[Name, ...] = Field((), strict=False)
     deck: Name
+
+    @property
+    def extra_minutes(self) -> int:
+        return sum(step.minutes for step in self.steps if step.extra)
+
+    @property
+    def duration(self) -> str:
+        """The time that learners need, in words."""
+        low, high = round(0.85 * self.minutes / 5) * 5, -(-self.minutes * 23 // 100) * 5
+        extras = f", {self.extra_minutes} more for extras" if self.extra_minutes else ""
+        return f"{low} to {high} minutes{extras}"
 
 
 def read(folder: Path) -> LabDescription:
@@ -77,9 +90,9 @@ def parse(text: str, name: str = FILE) -> LabDescription:
 
 def _meaning(lab: LabDescription) -> Iterator[tuple[Where, str]]:
     """Problems of a description whose form is right."""
-    total = sum(step.minutes for step in lab.steps)
+    total = sum(step.minutes for step in lab.steps if not step.extra)
     if total != lab.minutes:
-        yield ("minutes",), f"minutes is {lab.minutes}, but the steps take {total} together"
+        yield ("minutes",), f"minutes is {lab.minutes}, but the steps that are no extras take {total} together"
     for place, id in enumerate(lab.exercises):
         if not id.isidentifier():
             called = id.replace("-", "_")

@@ -35,7 +35,7 @@ def next_step(
         lab_progress = max(begun, key=lambda started: started.last_at or 0.0)
         if lab_progress.finished and lab_progress.lab.deck:
             sentence = f"You have solved every exercise of {_lab(lab_progress)}. Its quiz is still open."
-            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab_progress.lab.deck}")
+            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab_progress.lab.deck}:lab")
         return NextStep(f"You are in {_lab(lab_progress)}.", "Go on with the lab", lab=lab_progress.lab.name)
     for lab_progress in course:
         if not lab_progress.begun:

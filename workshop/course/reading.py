@@ -15,7 +15,8 @@ from workshop.course import source
 from workshop.course.source import SourceCell
 
 _HEADING = re.compile(r"^## +(.*?) *$", re.MULTILINE)
-_LINK = re.compile(r"\[([^\]]+)\]\((labs/[^)\s]+)\)")
+_LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((labs/[^)\s]+)\)")
+_DRAWING = re.compile(r"^!\[([^\]]*)\]\((labs/[^)\s]+)\) *$", re.MULTILINE)
 Names = Mapping[str, Any]  # variables of the notebook that hold plain values
 
 
@@ -44,9 +45,10 @@ def _setting(name: str, value: Any) -> str:
 
 @dataclass(frozen=True)
 class LabCell:
-    """A cell: a text, or code with the predictions that it asks for and the runs that it starts."""
+    """A cell: a text, a drawing, or code with the predictions that it asks for and the runs that it starts."""
 
-    text: str
+    text: str  # of a drawing: its description
+    drawing: str = ""  # the file as a path `labs/LAB/FILE`
     is_code: bool = False
     is_exercise: bool = False
     predictions: tuple[str, ...] = ()
@@ -81,8 +83,15 @@ def read(folder: Path) -> tuple[LabSection, ...]:
                 sections.append((heading, [], []))
             _, cells, links = sections[-1]
             links += [link for _, link in _LINK.findall(text)]
-            if text.strip():
-                cells.append(LabCell(_LINK.sub(r"**\1**", re.sub(r"^# .*", "", text)).strip()))
+            prose = _LINK.sub(r"**\1**", re.sub(r"^# .*", "", text))
+            parts = _DRAWING.split(prose)  # text, then description, file and text, again and again
+            for words_before, description, drawing in zip(
+                parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True
+            ):
+                if words_before.strip():
+                    cells.append(LabCell(words_before.strip()))
+                if drawing:
+                    cells.append(LabCell(description, drawing))
     return tuple(
         LabSection(f"{number}. {title}", tuple(cells), tuple(dict.fromkeys(links)))
         for number, (title, cells, links) in enumerate(sections, 1)
@@ -94,7 +103,7 @@ def _code(cell: SourceCell, names: dict[str, Any]) -> LabCell:
     try:
         tree = ast.parse(cell.unsolved)
     except SyntaxError:
-        return LabCell(cell.unsolved, is_code=True, is_exercise=cell.is_exercise)
+        return LabCell(cell.unsolved, "", is_code=True, is_exercise=cell.is_exercise)
     predictions, runs, quiz = [], [], False
     for call, call_names in _calls(tree, names):
         match ast.unparse(call.func):
@@ -108,7 +117,7 @@ def _code(cell: SourceCell, names: dict[str, Any]) -> LabCell:
             case "session.quiz":
                 quiz = True
     unique_runs = tuple(run for place, run in enumerate(runs) if run not in runs[:place])
-    return LabCell(cell.unsolved, True, cell.is_exercise, tuple(predictions), unique_runs, quiz)
+    return LabCell(cell.unsolved, "", True, cell.is_exercise, tuple(predictions), unique_runs, quiz)
 
 
 def _calls(node: ast.AST, names: dict[str, Any]) -> Iterator[tuple[ast.Call, Names]]:

@@ -209,6 +209,8 @@ def _outcome(view: Mapping[str, Any]) -> str:
     elif solution["html"] and not mark["right"]:
         parts.append(f"<div>Right is: {solution['html']}</div>")
     parts.append(solution["explanation"])
+    if solution["section"]:
+        parts.append(f"<small>Read about it in the section <b>{escape(solution['section'])}</b> of this lab.</small>")
     if view["shown"]["source"]:
         parts.append(f"<small>Source: {escape(view['shown']['source'])}</small>")
     return "".join(parts)

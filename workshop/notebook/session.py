@@ -138,8 +138,9 @@ class Session(NotebookDisplay):
         now = self._await_record(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
-    def quiz(self, name: str) -> QuizWidget:
-        """The questions of a lab's deck (or of a deck's file), one by one; answers that were given before come back.
+    def quiz(self, name: str, everything: bool = False) -> QuizWidget:
+        """The questions that a lab asks, or with `everything` all questions of its deck, one by one. `name` can be the
+        file of a deck, too. Answers that were given before come back.
 
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
@@ -148,9 +149,9 @@ class Session(NotebookDisplay):
 
         path = reader.find(name)
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
-        quiz_of_learner = replace(
-            self_study.begin(self._store, catalogue.read(path), whose, path.parent), session=self._id
-        )
+        deck = catalogue.read(path)
+        questions = deck if everything else deck.brief()
+        quiz_of_learner = replace(self_study.begin(self._store, questions, whose, path.parent), session=self._id)
         return QuizWidget(quiz_of_learner, self._id, path.parent)
 
     @property

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.course import learner, reading
 from workshop.course import links as lab_links
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
 from workshop.pages import blocks, frame, links
+from workshop.quiz import pictures
+from workshop.quiz.parts import Picture
 from workshop.registry import workloads
 from workshop.runtime.client import placement_in
 from workshop.server import actions
@@ -29,10 +33,10 @@ def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
 
 
 def show(folder: Path, lab: LabDescription, identity: Identity) -> None:
-    """Draw the section of a lab that the address names, `?part=3`, or the first one."""
+    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     with blocks.errors():
         sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
-        place = _place(len(sections))
+        place = _place([section.title for section in sections])
         title = st.selectbox(
             "Section", [section.title for section in sections], place, key=f"section-{lab.number}-{place}"
         )
@@ -50,14 +54,19 @@ def show(folder: Path, lab: LabDescription, identity: Identity) -> None:
                 _turn(place + 1)
 
 
-def _place(count: int) -> int:
+def _place(titles: Sequence[str]) -> int:
     """The place of the section that the address names, from 0."""
+    heading = st.query_params.get("section", "")
+    for place, title in enumerate(titles):
+        if heading and title.partition(". ")[2] == heading:
+            return place
     text = st.query_params.get("part", "1")
     number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
-    return min(max(number, 1), count) - 1
+    return min(max(number, 1), len(titles)) - 1
 
 
 def _turn(place: int) -> None:
+    st.query_params.pop("section", None)
     st.query_params["part"] = str(place + 1)
     st.rerun()
 
@@ -65,6 +74,9 @@ def _turn(place: int) -> None:
 def _cell(
     cell: LabCell, key: str, lab_name: str, lab: LabDescription, session: SessionRecord | None, identity: Identity
 ) -> None:
+    if cell.drawing:
+        _drawing(cell)
+        return
     if not cell.is_code:
         st.markdown(cell.text)
         return
@@ -76,10 +88,20 @@ def _cell(
         _prediction(name, lab_name, identity)
     _runs(cell.runs, key, session, identity)
     if cell.quiz:
-        st.link_button("Answer the quiz of this lab", f"/quiz/alone/{lab.deck}", icon=":material/quiz:", type="primary")
+        st.link_button(
+            "Answer the quiz of this lab", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:", type="primary"
+        )
         return
     with st.expander("Code in the notebook", icon=":material/code:"):
         st.code(cell.text, language="python")
+
+
+def _drawing(cell: LabCell) -> None:
+    path = lab_links.file(cell.drawing)
+    if path is None:
+        raise BadInput(f"The drawing {cell.drawing} is missing; it should stand beside the lab's notebook.")
+    picture = pictures.load(path.parent, Picture(file=path.name, alt=cell.text or path.name))
+    st.html(f'<img src="{picture.uri}" alt="{escape(cell.text)}" style="max-width: 100%; background: white">')
 
 
 def _prediction(name: str, lab_name: str, identity: Identity) -> None:

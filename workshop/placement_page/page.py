@@ -23,10 +23,10 @@ def page() -> None:
     identity = frame.heading("Placement", WORDS)
     session = frame.choose_session()
     compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
-    with compose:
-        _compose(session, identity)
     with guided:
         failures.guided(session, identity)
+    with compose:
+        _compose(session, identity)
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:
@@ -34,18 +34,23 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
     with form, st.container(border=True, key="compose"):
         composed = composition.form()
     with results:
-        predicted = None
-        if composed is None:
-            st.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
-        else:
-            predicted = prediction.predict(composed, identity)
-            st.markdown("#### Where the ranks would run")
-            prediction.show(composed, predicted)
-            st.markdown("#### How to say it")
-            composition.commands(composed)
-            _run(composed, predicted, session, identity)
+        predicted, answer, commands, run = None, st.container(), st.container(), st.container()
         st.markdown("#### What did your MPI do?")
-        report.pasted(composed, predicted)
+        pasted = st.container()
+        if composed is None:
+            answer.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
+        else:
+            with commands:
+                st.markdown("#### How to say it")
+                composition.commands(composed)
+            with answer:  # after the commands, because the mapper may take seconds
+                st.markdown("#### Where the ranks would run")
+                predicted = prediction.predict(composed, identity)
+                prediction.show(composed, predicted)
+            with run:
+                _run(composed, predicted, session, identity)
+        with pasted:
+            report.pasted(composed, predicted)
 
 
 def _run(composed: Composition, predicted: Prediction, session: SessionRecord | None, identity: Identity) -> None:

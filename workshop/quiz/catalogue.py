@@ -22,8 +22,15 @@ def decks() -> dict[str, Deck | BadDeck]:
     return by_name
 
 
+LAB = ":lab"  # behind a deck's name: only the questions that its lab asks
+
+
 def deck(name: str) -> tuple[Deck, Path]:
-    """The deck of that name and the folder of its pictures. Raises BadInput for an unknown or unreadable deck."""
+    """The deck of that name and the folder of its pictures; `NAME:lab` is the deck with the questions that the lab
+    asks. Raises BadInput for an unknown or unreadable deck."""
+    if name.endswith(LAB):
+        full_deck, folder = deck(name.removesuffix(LAB))
+        return full_deck.brief(), folder
     paths = reader.shipped()
     if name not in paths:
         raise BadInput(f"There is no quiz {name!r:.60}; there are {', '.join(paths)}.")

@@ -38,6 +38,9 @@ class Deck(DeckPart):
     questions: tuple[Annotated[SerializeAsAny[Question], PlainValidator(_typed)], ...] = Field(
         min_length=1, max_length=200, description="in the order of a round"
     )
+    short: tuple[Id, ...] = Field(
+        (), max_length=20, description="the questions that the lab asks, in order; default: all of them"
+    )
 
     @field_validator("questions")
     @classmethod
@@ -45,6 +48,19 @@ class Deck(DeckPart):
         for _, text in repeated("questions", "the id", (question.id for question in questions)):
             raise ValueError(text)
         return questions
+
+    @field_validator("short")
+    @classmethod
+    def _are_questions(cls, short: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        ids = [question.id for question in info.data.get("questions", ())]
+        for id in short:
+            if ids and id not in ids:
+                raise ValueError(f"{id!r} is the id of no question")
+        return short
+
+    def brief(self) -> Deck:
+        """The deck with the questions that its lab asks; the whole deck where it names none."""
+        return self.selection(self.short).model_copy(update={"short": ()}) if self.short else self
 
     def question(self, id: str) -> Any:
         """Raises KeyError."""

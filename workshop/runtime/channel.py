@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from workshop.store.store import Store
 
 ALIVE_EVERY = 1.0  # seconds
-GATHER = 0.1  # seconds for which a batch waits for others: a transaction costs as much as thirty events
+GATHER = 0.05  # seconds for which a batch waits for others: a transaction costs as much as thirty events
 CLOSED = None  # in the inbox: the thread that writes the store ends
 
 

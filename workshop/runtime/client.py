@@ -48,7 +48,7 @@ LEARNERS_VARIABLES = frozenset(
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
-LOOK = 0.1  # seconds between looks at a run that somebody waits for
+LOOK, SELDOM = 0.1, 0.25  # seconds between looks at a run that somebody waits for: at first, after some seconds
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 
@@ -242,7 +242,7 @@ def wait(
             deadline += now - last
         if deadline is not None and now > deadline:
             raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")
-        time.sleep(LOOK)
+        time.sleep(min(LOOK + (now - began) / 20, SELDOM))
 
 
 def has_conductor(session: SessionRecord) -> bool:

@@ -48,6 +48,7 @@ def test_the_whole_recipe_gives_one_network_on_all_ranks(runs, metrics):
 def test_horovod_and_mpi_train_the_same_network(metrics):
     assert metrics["mpi"]["weights"] == metrics["all"]["weights"]
     assert metrics["mpi"]["horovod"] is None
+    assert metrics["mpi"]["mpi_seconds"] is None and 0 < metrics["all"]["mpi_seconds"] < 1
 
 
 def test_without_a_broadcast_ranks_train_different_networks(runs, metrics):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.mpi import horovod
 
 TIMELINE = "HOROVOD_TIMELINE"
+SAMPLED = 64 << 20  # bytes that are exchanged to time an exchange, about
 WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server", "none")
 Update = Callable[[list[Any]], None]  # takes averaged gradients, changes the variables
 
@@ -70,6 +72,11 @@ class Exchange:
             value = np.array(variable.numpy(), order="C")  # of its own, and of the same shape
             self.comm.Bcast(value, root=0)
             variable.assign(value)
+
+    def mpi_seconds(self) -> float | None:
+        """The seconds that the exchange `mpi` takes for the same gradients. None for any exchange but Horovod's, and
+        where no step was built. Collective."""
+        return None
 
     def record(self, file: Path) -> None:
         """Begin to write down what the exchange does, where it can; rank 0 writes, in the exchange's own format."""
@@ -204,6 +211,7 @@ class HorovodExchange(Exchange):
 
         self.hvd = hvd
         self._before: dict[str, str] | None = None  # what is set again when recording ends
+        self._gradients: list[Any] = []  # shapes and types, once a step was built
         hvd.init()
         if hvd.size() != comm.size:
             hvd.shutdown()
@@ -211,6 +219,7 @@ class HorovodExchange(Exchange):
 
     def average(self, gradients: list[Any]) -> list[Any]:
         self._count(gradients, 1 if self.comm.size > 1 else 0)
+        self._gradients = [(gradient.shape, gradient.dtype) for gradient in gradients]
         # Ranks find each other's tensors by name; a rank with another batch's size runs another graph than its peers.
         named = [self.tf.identity(gradient, name=f"gradient_{number}") for number, gradient in enumerate(gradients)]
         averaged: list[Any] = self.hvd.grouped_allreduce(named, op=self.hvd.Average)
@@ -218,6 +227,20 @@ class HorovodExchange(Exchange):
 
     def broadcast(self, variables: Sequence[Any]) -> None:
         self.hvd.broadcast_variables([variable.value for variable in variables], root_rank=0)
+
+    def mpi_seconds(self) -> float | None:
+        if self.comm.size == 1 or not self.bytes:
+            return None
+        exchange, tensors = MPIExchange(self.comm), [self.tf.zeros(*gradient) for gradient in self._gradients]
+        average = self.tf.function(lambda: exchange.average(tensors))
+        average()  # builds the graph
+        seconds = []
+        for _ in range(min(max(SAMPLED // self.bytes, 3), 30)):
+            self.comm.Barrier()
+            began = time.perf_counter()
+            average()
+            seconds.append(time.perf_counter() - began)
+        return float(self.comm.allreduce(np.median(seconds), op=MPI.MAX))
 
     # The thread that writes the timeline spins from one `init` to the next `shutdown`, whether or not there is anything
     # to write, and takes most of rank 0's core. So Horovod knows of a timeline only while one is kept.

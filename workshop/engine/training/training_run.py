@@ -66,6 +66,7 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
             **report.of_speed(training.loop),
             "exchange": exchange.name,
             "exchange_why": why,
+            "mpi_seconds": exchange.mpi_seconds() if training.loop.reporter.totals.steps else None,
         }
         seconds = {"train": training.loop.seconds, **training.seconds}
         metrics["seconds"] = {name: round(value, 6) for name, value in seconds.items()}

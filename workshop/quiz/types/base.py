@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
+from urllib.parse import urlencode
 
 from pydantic import Field, ValidationInfo, model_validator
 
@@ -64,6 +65,8 @@ class Question(DeckPart):
     points: Points | None = Field(None, description="for a right answer; default: the deck's")
     seconds: Seconds | None = Field(None, description="time limit in a round; default: the deck's")
     tags: tuple[Line, ...] = Field((), max_length=10, description="what it is about, in words to search for")
+    section: str = Field("", max_length=120, description="the section of the lab's notebook that teaches it")
+    difficulty: int = Field(2, ge=1, le=3, description="1: recall, 2: apply, 3: combine")
     source: str = Field("", max_length=500, description="where it comes from: a title, not a link")
     numbers: dict[Name, Range] = Field({}, description="values of their own for each learner")
     shuffle: bool | None = Field(None, description="default: the deck's")
@@ -117,7 +120,9 @@ class Question(DeckPart):
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         """The right answer as JSON for a browser, shown after answering; `truth` is a prediction's measured value."""
-        return {"html": "", "explanation": html(self.explanation, variant.numbers)}
+        address = f"/labs?{urlencode({'lab': variant.deck.lab, 'section': self.section})}" if self.section else ""
+        taught = {"section": self.section, "address": address}
+        return {"html": "", "explanation": html(self.explanation, variant.numbers), **taught}
 
     def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
         """The question as a document that doesn't reveal the right answer."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workshop.core.forms import param_of_runs
 from workshop.core.words import size
+from workshop.registry import labs
 from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.endings import failure_words
@@ -68,6 +69,8 @@ def _buttons(snapshot: Snapshot) -> list[Part]:
             buttons.append(link(url, f"Compare with run {other} ({action.words})", button=True))
         elif not in_recording:
             buttons.append(link(f"/run?run={run.id}&change={number}", f"Run again with {action.words}", button=True))
+    if snapshot.workload is not None and snapshot.workload.lab in {lab.name for lab in labs()}:
+        buttons.append(link(f"/labs?lab={snapshot.workload.lab}", "Open the lab that explains it", button=True))
     return buttons
 
 

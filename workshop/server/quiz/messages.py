@@ -149,5 +149,8 @@ def _truth(state: RoundState, current: RoundQuestion) -> dict[str, Any] | None:
 def _measuring(state: RoundState, progress: tuple[float, float] | None) -> dict[str, Any] | None:
     if state.phase != "measuring":
         return None
-    runs = ", ".join(f"run {run}" for run in state.runs.values())
-    return {"words": f"Measuring: {runs}.", "progress": progress, "problem": state.problem or None}
+    runs = list(state.runs.values())  # they are made in this order
+    ended = min(int(progress[0]), len(runs) - 1) if progress else 0
+    named = ", ".join(f"run {run}" for run in runs)
+    now = runs[ended] if runs else None
+    return {"words": f"Measuring: {named}.", "run": now, "progress": progress, "problem": state.problem or None}

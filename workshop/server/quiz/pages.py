@@ -8,9 +8,10 @@ from html import escape
 from workshop.server.auth_middleware import FRAMES
 
 # Scripts and styles are files of ours; pictures of decks may be in the page itself, in a question that is learnt alone.
+# The projector shows the page of a run in a frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
-    f"connect-src 'self'; base-uri 'none'; form-action 'none'; {FRAMES}"
+    f"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; {FRAMES}"
 )
 PAGE = """<!doctype html>
 <html lang="en">

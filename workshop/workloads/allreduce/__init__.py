@@ -81,6 +81,7 @@ WORKLOAD = Workload(
         "stopped": "stopped early",
     },
     order=150,
+    lab="first",
     verdict="workshop.workloads.allreduce.verdict:VERDICT",
     panels="workshop.workloads.allreduce.panels:PANELS",
     presets=(

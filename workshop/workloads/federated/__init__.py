@@ -81,6 +81,7 @@ WORKLOAD = Workload(
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
     order=400,
+    lab="federated",
     presets=(
         Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
         Preset(

@@ -131,6 +131,7 @@ WORKLOAD = Workload(
     ),
     compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
+    lab="kmeans",
     panels="workshop.workloads.kmeans.panels:PANELS",
     threads=lambda params: 1 if params.get("backend") == "numba" else None,  # its kernel computes in one thread
     presets=(

@@ -135,6 +135,7 @@ WORKLOAD = Workload(
         usable="workshop.engine.training.knobs:usable",
     ),
     order=200,
+    lab="mnist",
     verdict="workshop.training.verdict:VERDICT",
     panels="workshop.training.panels:PANELS",
     presets=(

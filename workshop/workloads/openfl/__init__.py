@@ -103,6 +103,7 @@ WORKLOAD = Workload(
         "seconds_stop": "time after the last round [s]",
     },
     order=460,
+    lab="federated",
     presets=(
         Preset("A federation as it should be", "Two institutions, three rounds.", {"collaborators": 2, "rounds": 3}),
         Preset(

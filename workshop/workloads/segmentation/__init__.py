@@ -139,6 +139,7 @@ WORKLOAD = Workload(
         "drift": "How far institutions' updates are from their mean, relative to its length; 0: all go the same way."
     },
     order=420,
+    lab="federated",
     presets=(
         Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
         Preset("CT alone", "Edges without activity: compare the Dice score.", {"way": "federated", "modality": "ct"}),

@@ -120,6 +120,7 @@ WORKLOAD = Workload(
         usable="workshop.engine.training.knobs:usable",
     ),
     order=300,
+    lab="sgan",
     presets=(
         Preset("Watch it learn", "The generator draws digits, and the classifier improves.", {"iterations": 300}),
         Preset(

@@ -37,6 +37,11 @@ export function explained(shown, solution, truth = null) {
       truth?.words ? element("p", "", truth.words) : rendered("div", "", solution.html)));
   }
   if (solution.explanation) parts.push(rendered("div", "explanation", solution.explanation));
+  if (solution.address) {
+    const section = element("a", "", solution.section);
+    section.href = solution.address;
+    parts.push(element("p", "source", "Read about it in the lab: ", section));
+  }
   if (shown.source) parts.push(element("p", "source", `Source: ${shown.source}`));
   return parts.length ? element("div", "explained", parts) : null;
 }

@@ -6,7 +6,7 @@ import { code, element, join, round, say, title } from "./dom.js";
 import { screen } from "./screen.js";
 
 const clock = serverClock();
-const view = screen({ clock, round, title, code, join });
+const view = screen({ clock, round, title, code, join, showRuns: true });
 view.root.setAttribute("role", "main");
 const offline = element("p", "offline");
 offline.setAttribute("role", "status");

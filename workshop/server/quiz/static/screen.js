@@ -1,4 +1,5 @@
-// What everybody looks at: the projector's page, and in small the middle of the host's. It has no controls.
+// What everybody looks at: the projector's page, and in small the middle of the host's. It has no controls. With
+// `showRuns` it shows the run that measures an answer.
 
 import { chart, podium, ranking } from "./chart.js";
 import { countdown } from "./clock.js";
@@ -9,7 +10,7 @@ import { still } from "./still.js";
 
 const SHOWN = 60; // nicknames in the lobby
 
-export function screen({ clock, round, title, code, join }) {
+export function screen({ clock, round, title, code, join, showRuns = false }) {
   const left = countdown(clock);
   const where = element("span", "screen-number");
   const many = element("span", "screen-count");
@@ -68,10 +69,17 @@ export function screen({ clock, round, title, code, join }) {
       const words = element("p", "how");
       const bar = element("progress");
       bar.setAttribute("aria-label", "How far the run is");
+      const run = showRuns ? element("iframe", "screen-run") : null;
       return {
-        nodes: [still(state.question), element("div", "measuring", words, bar)],
+        nodes: [still(state.question, { options: !run }), element("div", "measuring", words, bar, run)],
         update: () => {
-          const { words: now, progress, problem } = state.measuring ?? {};
+          const { words: now, progress, problem, run: id } = state.measuring ?? {};
+          if (run) run.hidden = !id;
+          if (run && id && run.dataset.run !== String(id)) {
+            run.dataset.run = id;
+            run.title = `Run ${id}`;
+            run.src = `/run?run=${id}&projector=1`;
+          }
           say(words, problem ? "The run has failed." : now || "It is being measured on the cluster.");
           bar.hidden = Boolean(problem);
           if (progress?.[1]) [bar.value, bar.max] = progress; else bar.removeAttribute("value");
