@@ -19,7 +19,7 @@ def press(page: AppTest, label: str, number: int = 0) -> AppTest:
 
 def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     page = open_page("labs")
-    assert "1. Distributed k-means" in words(page).replace("\\", "") and "About 45 minutes" in words(page)
+    assert "1. Distributed k-means" in words(page).replace("\\", "") and "40 to 55 minutes" in words(page)
     assert "There is no lab nowhere" in words(open_page("labs", lab="nowhere")).replace("\\", "")
     page = open_page("labs", lab="kmeans")
     assert "Lab 1: Distributed k-means" in words(page)

@@ -98,7 +98,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory, kernels: Path) -> Iterator[
 
 def clustered(session: Session, **more: object) -> RunRecord:
     """A k-means that lasts until it is ended, unless it is told otherwise."""
-    params = {"data": "blobs", "points": 20_000, "iterations": 10_000, "tolerance": 0, "pace": 0.05, **more}
+    params = {"data": "blobs", "points": 20_000, "iterations": 10_000, "tolerance": 0, "pace": 1.0, **more}
     return session.submit("kmeans", TWO, **params)
 
 
@@ -156,7 +156,7 @@ def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi
 def test_kill_9_of_a_rank_and_of_its_stub(shared: Session, mpi: str, which: str) -> None:
     placement = Placement(mpi=mpi, ranks=2)
     works(shared, placement)
-    run = shared.submit("kmeans", placement, data="blobs", points=20_000, iterations=10_000, tolerance=0, pace=0.05)
+    run = shared.submit("kmeans", placement, data="blobs", points=20_000, iterations=10_000, tolerance=0, pace=1.0)
     shared.started(run, "inertia")
     there = ranks(shared.store.run(run.id))
     if which == "rank":
