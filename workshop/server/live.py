@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import lru_cache, partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,7 +16,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course.class_progress import Classroom
-from workshop.report.run_sections import RunLook
+from workshop.report.run_sections import RunLook, moment
 from workshop.report.sentences import dumps
 from workshop.report.session_sections import SessionLook
 from workshop.server import class_sections, roster
@@ -60,6 +61,17 @@ def routes(store: Store) -> list[BaseRoute]:
         else:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
+    making = asyncio.Lock()  # a class that replays must not keep the server from all else
+    make_moment = lru_cache(maxsize=64)(partial(moment, store))
+
+    async def replay(request: Request) -> Response:
+        try:
+            async with making:
+                text = await run_in_threadpool(make_moment, request.path_params["id"], request.path_params["number"])
+        except BadInput as error:
+            return PlainTextResponse(str(error), 404)
+        return Response(text, media_type="application/json", headers={"cache-control": "no-store"})
+
     def table(name: str, write: Callable[[], bytes]) -> Route:
         async def respond(request: Request) -> Response:
             try:
@@ -74,6 +86,7 @@ def routes(store: Store) -> list[BaseRoute]:
 
     return [
         WebSocketRoute("/live/run/{id:int}", run),
+        Route("/live/run/{id:int}/moment/{number:int}", replay),
         WebSocketRoute("/live/session/{name}", session),
         WebSocketRoute("/live/class", classroom),
         table("class.csv", lambda: class_sections.write_csv(room.look())),

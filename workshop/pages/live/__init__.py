@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from workshop.report.run_sections import MOMENTS
 from workshop.store.records import Identity
 
 _HERE = Path(__file__).parent
@@ -31,7 +32,10 @@ def run_view(run_id: int, identity: Identity, prediction: str = "", projector: b
     addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel"}
     _run(
         key=f"live-run-{run_id}",
-        data={**addresses, "run": run_id, "me": me, "prediction": prediction, "projector": projector},
+        data={
+            **addresses,
+            **{"run": run_id, "me": me, "prediction": prediction, "projector": projector, "moments": MOMENTS},
+        },
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from workshop.extension import Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import outcome, prediction, ranks, run_metrics
+from workshop.report.panels import outcome, prediction, ranks, run_metrics, stream
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.run_notes import notes
@@ -45,6 +45,7 @@ GENERAL = (
     Panel("metrics", outcome.came_out, _metrics),
     Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
+    Panel("stream", stream.task_stream, stream.version, "time"),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),

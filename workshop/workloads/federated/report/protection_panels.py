@@ -81,7 +81,11 @@ def by_round(snapshot: Snapshot, institutions: int, what: str) -> dict[tuple[int
     if not names.keys() & snapshot.totals.keys():
         return {}
     events = snapshot.store.events(snapshot.run.id, names, rank=0)
-    return {(names[event.name], event.step): event.value for event in events if event.step is not None}
+    return {
+        (names[event.name], event.step): event.value
+        for event in events
+        if event.step is not None and event.time <= snapshot.until
+    }
 
 
 def protection(snapshot: Snapshot) -> list[Card]:
