@@ -10,15 +10,12 @@ from typing import Any, Protocol
 from workshop.engine.threads import Census
 
 LARGEST_ARTIFACT = 64 << 20  # bytes
-COMPUTE = "compute"  # the phase of a rank outside of all phases
 
 
 class Sink(Protocol):
-    """Where a rank's events and artifacts go: to the conductor, or nowhere in particular.
+    """Where a rank's events and artifacts go: to the conductor, or nowhere in particular."""
 
-    `phase` is the one in which the rank is, with its begin by `time.perf_counter`; None before the first phase."""
-
-    phase: tuple[str, float] | None
+    phase: tuple[str, float] | None  # in which the rank is, and its begin by `time.perf_counter`
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
     def progress(self, done: float, total: float) -> None: ...
@@ -95,7 +92,7 @@ class RankContext:
             yield
         finally:
             end = time.perf_counter()
-            self._sink.phase = (around[0] if around else COMPUTE, end)
+            self._sink.phase = (around[0] if around else "compute", end)
             if account:
                 self.phase_seconds[name] = self.phase_seconds.get(name, 0.0) + end - start
                 self._step_seconds[name] = self._step_seconds.get(name, 0.0) + end - start
@@ -107,9 +104,9 @@ class RankContext:
             self._sink.emit(f"time.{name}", seconds, step, now)
         self._step_seconds.clear()
 
-    def synchronise(self) -> None:
+    def synchronise(self, account: bool = True) -> None:
         """Wait for all ranks. The time counts as "wait", because a slower rank has caused it."""
-        with self.phase("wait"):
+        with self.phase("wait", account):
             self.comm.Barrier()
 
     def progress(self, done: float, total: float) -> None:

@@ -31,9 +31,7 @@ EVERY = 0.25  # seconds between batches
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
-LASTING = (
-    0.5  # seconds after which the conductor hears in which phase a rank is; shorter ones are known by their events
-)
+LASTING = 0.5  # seconds after which a phase is told while it lasts; shorter ones are known by their events
 EXIT_ORPHANED = 86
 
 

@@ -46,13 +46,8 @@ def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = (), label: s
     `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
     clicked at.
     """
-    return {
-        "kind": "figure",
-        "figure": plot,
-        "width": width,
-        "label": label,
-        **({"picks": list(picks)} if picks else {}),
-    }
+    part = {"kind": "figure", "figure": plot, "width": width, "label": label}
+    return part | {"picks": list(picks)} if picks else part
 
 
 def pick(title: str, text: str, runs: Sequence[int]) -> Part:

@@ -85,10 +85,8 @@ def moment(store: Store, run_id: int, number: int) -> str:
     """The panels of an ended run as they were at one of its moments, from 0 (its start) to `MOMENTS` (its end), as a
     JSON object. Raises BadInput for a run that has no such moment."""
     run = store.run(run_id)
-    if not run.ended or run.started_at is None or run.finished_at is None:
-        raise BadInput(f"Run {run_id} can be replayed once it has started and ended.")
-    if not 0 <= number <= MOMENTS:
-        raise BadInput(f"Run {run_id} has the moments 0 to {MOMENTS}, not {number}.")
+    if run.started_at is None or run.finished_at is None or number > MOMENTS:
+        raise BadInput(f"Run {run_id} has no moment {number}; runs that have ended have the moments 0 to {MOMENTS}.")
     snapshot = Snapshot(store, run, run.started_at + (run.finished_at - run.started_at) * number / MOMENTS)
     sections = (f"{dumps(panel.name)}:{_render(panel, snapshot)}" for panel in panels(snapshot))
     return f"{{{','.join(sections)}}}"

@@ -25,11 +25,11 @@ class Snapshot:
         """The run as it was at the time `until`, still running then; without it as it is."""
         self.store = store
         self.until = until
-        past: Any = {"status": "running", "metrics": {}, "verdict": None, "error": None, "finished_at": None}
-        self.run = run if until == math.inf else replace(run, **past)
-        self.artifacts: Mapping[str, Artifact] = {
-            artifact.name: artifact for artifact in store.artifacts(run.id) if artifact.created_at <= until
-        }
+        if until < math.inf:
+            run = replace(run, status="running", metrics={}, verdict=None, error=None, finished_at=None, activity=None)
+        self.run = run
+        artifacts = (artifact for artifact in store.artifacts(run.id) if artifact.created_at <= until)
+        self.artifacts: Mapping[str, Artifact] = {artifact.name: artifact for artifact in artifacts}
         self.events = store.last_event_id(run.id, until)  # which is also how many there are
         self._series: dict[str, list[Series]] = {}
 

@@ -96,7 +96,7 @@ class Events:
         """The id of a run's newest event (`until` a time), which is also how many it has; 0 for none."""
         with self.database.reading() as connection:
             if until != math.inf:
-                newest = select(func.max(events.c.id)).where(events.c.run_id == run_id, events.c.time <= until)
+                newest = select(func.max(events.c.id)).where(_of_run(run_id, until))
                 return connection.scalar(newest) or 0
             return connection.scalar(select(runs.c.events).where(runs.c.id == run_id)) or 0
 
@@ -111,7 +111,7 @@ class Events:
         are no numbers."""
         grouped = (
             select(events.c.name_id, events.c.rank, func.count(), _sum())
-            .where(events.c.run_id == run_id, *_until(until))
+            .where(_of_run(run_id, until))
             .group_by(events.c.name_id, events.c.rank)
         )
         totals: dict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
@@ -135,10 +135,8 @@ class Events:
                 return []
             ranks = select(batches.c.rank).distinct().where(batches.c.run_id == run_id).order_by(batches.c.rank)
             rank_numbers = connection.scalars(ranks).all()
-            of_name = and_(events.c.run_id == run_id, events.c.name_id == name_id, *_until(until))
-            all_series = [
-                _series(connection, and_(of_name, events.c.rank == rank), name, rank, points) for rank in rank_numbers
-            ]
+            of_name = and_(_of_run(run_id, until), events.c.name_id == name_id)
+            all_series = [_series(connection, of_name, name, rank, points) for rank in rank_numbers]
         return [series for series in all_series if series.count]
 
 
@@ -151,8 +149,8 @@ def _select() -> Any:
     )
 
 
-def _until(until: float) -> list[ColumnElement[bool]]:
-    return [] if until == math.inf else [events.c.time <= until]
+def _of_run(run_id: int, until: float) -> ColumnElement[bool]:
+    return and_(events.c.run_id == run_id, *([events.c.time <= until] if until < math.inf else []))
 
 
 def _sum() -> ColumnElement[float]:
@@ -217,7 +215,8 @@ def _write(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
             copy.write_row(row)
 
 
-def _series(connection: Connection, of_rank: Any, name: str, rank: int, points: int) -> Series:
+def _series(connection: Connection, of_name: Any, name: str, rank: int, points: int) -> Series:
+    of_rank = and_(of_name, events.c.rank == rank)
     all_of_few = (
         select(events.c.step, events.c.time, events.c.value)
         .where(of_rank)

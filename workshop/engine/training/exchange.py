@@ -10,7 +10,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,9 @@ class Exchange:
         self.tf = tensorflow()
         self.messages = 0
         self.bytes = 0
-        self.phase: Callable[[str], AbstractContextManager[None]] = lambda name: contextlib.nullcontext()
+        self.phase: Callable[[str], Any] = lambda name: (
+            lambda function: function
+        )  # a decorator, see `RankContext.phase`
 
     def apply(self, gradients: Sequence[Any], variables: Sequence[Any], update: Update) -> Any:
         """Exchange gradients (one tensor for each variable, None where it has none) and have `update` change the
@@ -98,12 +99,8 @@ class Exchange:
 
         One call for all tensors: several could come in another order on another rank, and wait for ever.
         """
-
-        def exchanging(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-            with self.phase("communicate"):
-                return function(*arrays)
-
-        results = self.tf.numpy_function(exchanging, tensors, [tensor.dtype for tensor in tensors])
+        function = self.phase("communicate")(function)
+        results = self.tf.numpy_function(function, tensors, [tensor.dtype for tensor in tensors])
         return [self.tf.ensure_shape(result, tensor.shape) for result, tensor in zip(results, tensors, strict=True)]
 
 

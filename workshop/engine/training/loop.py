@@ -141,8 +141,7 @@ class Loop:
         """Rest until the step has taken its pace; returns for how long. All ranks go on at the same moment."""
         began = time.perf_counter()
         time.sleep(max(self.pace - (row[measure.UPDATED] - row[measure.BEGIN]), 0.0))
-        with self.ctx.phase("wait", account=False):
-            self.ctx.comm.Barrier()
+        self.ctx.synchronise(account=False)
         return time.perf_counter() - began
 
 

@@ -9,11 +9,10 @@ function runView(root, data) {
   root.append(head, notices);
   if (data.prediction) root.append(element("p", "ws-prediction", `Your prediction: ${data.prediction}`));
 
-  let facts = null, replay = null;
+  let facts = null;
   const clock = element("span", "ws-clock");
   const tick = () => {
     if (!facts?.started_at) { clock.textContent = ""; return; }
-    if (replay?.open) { clock.textContent = duration(replay.seconds); return; }
     const end = facts.ended ? facts.finished_at : Date.now() / 1000;
     clock.textContent = duration(end - facts.started_at);
   };
@@ -55,8 +54,8 @@ function runView(root, data) {
     fold.ontoggle = () => fold.open && fold.querySelectorAll(".ws-figure").forEach((figure) => figure.redraw?.());
     sections[name] = { entry, body, fold };
   }
-  if (!data.projector) replay = replayOf(data, () => facts, (past) => { showNews(past ?? latest); tick(); });
-  contents.append(...(replay ? [replay.button] : []), copy, ...(replay ? [replay.controls] : []));
+  const replay = replayOf(data, () => facts, (past) => showNews(past ?? latest));
+  contents.append(replay.button, copy, replay.controls);
   if (!data.projector) root.append(contents);
 
   function goTo(name) {
@@ -113,7 +112,7 @@ function runView(root, data) {
       ...(run.status === "running" ? [progressBar(run.progress)].filter(Boolean) : []),
       ...(run.ended && "watched" in root.dataset ? [element("div", "ws-progress", results)] : []),
     );
-    if (replay) replay.button.style.visibility = run.ended && run.started_at ? "" : "hidden"; // its room stays
+    replay.button.style.visibility = run.ended && run.started_at ? "" : "hidden"; // its room stays
     notices.replaceChildren(...run.notices.map((words) => element("p", "ws-alarm", words)));
     root.dataset.status = run.status;
     tick();
@@ -145,91 +144,69 @@ function runView(root, data) {
       if ("run" in news) showFacts(news.run);
       if ("panels" in news) showPanels(news.panels);
       for (const name of panels.keys()) if (name in news) latest[name] = news[name];
-      if (replay?.open) showSections(); else showNews(news);
+      if (replay.controls.hidden) showNews(news);
       if (first && facts && sections[location.hash.slice(1)]) goTo(location.hash.slice(1));
       first = first && !facts;
       if (!data.projector) keepPlaces();
     },
-    leave: () => { clearInterval(timer); replay?.stop(); if (sizes) sizes.disconnect(); },
+    leave: () => { clearInterval(timer); replay.pause(); if (sizes) sizes.disconnect(); },
   };
 }
 
-// The player of an ended run. `show` gets the sections of a moment, or null for those of the end.
+// The player of an ended run. `show` gets the sections of a moment, or null at the end.
 function replayOf(data, facts, show) {
-  const EVERY = 250; // milliseconds between two moments, at least
-  const play = element("button", "", "Play");
-  const speed = element("select", "", [0.5, 1, 2, 4, 16].map((times) => {
-    const option = element("option", "", `${times}×`);
-    option.value = String(times);
-    option.selected = times === 1;
-    return option;
-  }));
-  speed.setAttribute("aria-label", "Speed");
-  const slider = element("input");
-  Object.assign(slider, { type: "range", min: 0, max: data.moments, step: 1, value: 0 });
-  slider.setAttribute("aria-label", "Time since the start of the run");
-  const words = element("span");
+  const play = element("button", "", "Play"), speed = element("select"), slider = element("input"), words = element("span");
+  speed.append(...[0.5, 1, 2, 4, 16].map((times) => new Option(`${times}×`, times)));
+  Object.assign(speed, { value: "1", ariaLabel: "Speed" });
+  Object.assign(slider, { type: "range", max: data.moments, value: 0, ariaLabel: "Time since the start of the run" });
   const controls = element("div", "ws-player", play, speed, slider, words);
-  controls.setAttribute("role", "group");
-  controls.setAttribute("aria-label", "Replay");
-  controls.hidden = true;
-  const button = element("button", "ws-replay", "Replay");
-  button.setAttribute("aria-expanded", "false");
-  const player = { button, controls, open: false, seconds: 0, stop: pause };
-  let timer = null, wanted = null, busy = false;
+  Object.assign(controls, { role: "group", ariaLabel: "Replay", hidden: true });
+  const button = Object.assign(element("button", "", "Replay"), { ariaExpanded: "false" });
+  let timer = null, seconds = 0, wanted = null, busy = false;
 
   const total = () => facts().finished_at - facts().started_at;
-  function pause() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "Play";
+  const pause = () => { timer = clearInterval(timer) ?? null; play.textContent = "Play"; };
+  function goTo(time) {
+    seconds = Math.min(time, total());
+    slider.value = Math.floor(seconds / total() * data.moments + 1e-6) || 0;
+    slider.ariaValueText = words.textContent = `${duration(seconds)} of ${duration(total())}`;
+    if (seconds >= total()) pause();
+    wanted = Number(slider.value);
+    if (!busy) showWanted();
   }
-  function goTo(seconds) {
-    player.seconds = Math.min(seconds, total());
-    const moment = Math.round(player.seconds / total() * data.moments) || 0;
-    slider.value = String(moment);
-    words.textContent = `${duration(player.seconds)} of ${duration(total())}`;
-    slider.setAttribute("aria-valuetext", words.textContent);
-    if (player.seconds >= total()) pause();
-    fetchMoment(moment);
-  }
-  // One moment at a time; those that passed meanwhile are left out.
-  async function fetchMoment(moment) {
-    wanted = moment;
-    if (busy) return;
+  // One moment at a time, at most four a second; those that passed meanwhile are left out.
+  async function showWanted() {
     busy = true;
-    while (wanted !== null && player.open) {
-      const next = wanted;
+    while (wanted !== null && !controls.hidden) {
+      const moment = wanted;
       wanted = null;
-      if (next === data.moments) { show(null); continue; }
-      const answer = await fetch(`${data.path}/moment/${next}`).catch(() => null);
-      const sections = answer?.ok ? await answer.json().catch(() => null) : null;
-      if (sections && player.open) show(sections);
-      else if (!sections) { pause(); words.textContent = "The dashboard did not answer; try again."; }
-      await new Promise((resolve) => setTimeout(resolve, EVERY));
+      try {
+        const past = moment < data.moments ? await (await fetch(`${data.path}/moment/${moment}`)).json() : null;
+        if (!controls.hidden) show(past);
+      } catch { pause(); words.textContent = "The dashboard did not answer; try again."; }
+      await new Promise((resolve) => setTimeout(resolve, 250));
     }
     busy = false;
   }
   play.onclick = () => {
-    if (timer) { pause(); return; }
-    if (player.seconds >= total()) goTo(0);
+    if (timer) return pause();
     let before = performance.now();
+    if (seconds >= total()) seconds = 0;
     timer = setInterval(() => {
       const now = performance.now();
-      goTo(player.seconds + (now - before) / 1000 * Number(speed.value));
+      goTo(seconds + (now - before) / 1000 * speed.value);
       before = now;
     }, 100);
     play.textContent = "Pause";
   };
-  slider.oninput = () => goTo(Number(slider.value) / data.moments * total());
+  slider.oninput = () => goTo(slider.value / data.moments * total());
   button.onclick = () => {
-    player.open = !player.open;
-    controls.hidden = !player.open;
-    button.setAttribute("aria-expanded", String(player.open));
+    controls.hidden = !controls.hidden;
+    button.ariaExpanded = String(!controls.hidden);
     pause();
-    if (player.open) goTo(0); else show(null);
+    if (controls.hidden) show(null); else goTo(0);
   };
-  return player;
+  return { button, controls, pause };
 }
 
 export default function (component) {

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.report.analysis.stream import BARS, FEWEST, LASTING, MOST, WINDOW, Span, joined, spans, stream
+from workshop.report.figures.stream import BARS, FEWEST, LASTING, MOST, WINDOW, Span, joined, spans, stream
 from workshop.store.records import Event
 
 
@@ -17,15 +17,13 @@ def step(rank: int, at: float, **phases: float) -> list[Event]:
 
 def test_phases_of_a_step_end_at_its_time_in_their_order() -> None:
     events = [*step(0, 10.0, communicate=1.0, compute=2.0, wait=0.5), *step(0, 12.0, compute=3.0), *step(1, 9.0)]
-    assert spans(events) == {
-        0: [
-            Span(0, "compute", 6.5, 8.5),
-            Span(0, "wait", 8.5, 9.0),
-            Span(0, "communicate", 9.0, 10.0),
-            Span(0, "compute", 10.0, 12.0),
-        ]
-    }, "a step never reaches into the one before"
-    assert spans([Event(0, 1.0, "loss", 0, 1.0), *step(0, 1.0, compute=float("nan"), wait=float("inf"))]) == {}
+    assert spans(events) == [
+        Span(0, "compute", 6.5, 8.5),
+        Span(0, "wait", 8.5, 9.0),
+        Span(0, "communicate", 9.0, 10.0),
+        Span(0, "compute", 10.0, 12.0),
+    ], "a step never reaches into the one before"
+    assert spans([Event(0, 1.0, "loss", 0, 1.0), *step(0, 1.0, compute=float("nan"), wait=float("inf"))]) == []
 
 
 def test_a_wait_without_an_end_grows() -> None:
@@ -35,15 +33,15 @@ def test_a_wait_without_an_end_grows() -> None:
         assert Span(0, "wait", 10.0, waiting.end) in waiting.spans
         assert waiting.words(0) == f"waits for others, {now - 10:.1f} s"
         assert waiting.words(1) == "computes for 100 % of the time"
-    assert stream([], 2) is None
+    assert stream([], 2, {}, None) is None
 
 
 def test_the_past_knows_what_ranks_were_in_the_middle_of() -> None:
     events = [*step(0, 10.0, compute=1.0), *step(0, 20.0, wait=8.0), *step(1, 20.0, compute=10.0)]
-    past = stream(events, 2, now=15.0)
+    past = stream(events, 2, {}, now=15.0)
     assert past.sentence == "Rank 0 waits for others, 3.0 s; rank 1 computes, 5.0 s."
     assert max(span.end for span in past.spans) == past.end == 15.0
-    assert stream(events, 2, now=10.0 + LASTING / 2).words(1).startswith("computes for")
+    assert stream(events, 2, {}, now=10.0 + LASTING / 2).words(1).startswith("computes for")
 
 
 def test_short_spans_become_one_of_the_phase_with_most_time() -> None:
@@ -62,7 +60,7 @@ def test_short_spans_become_one_of_the_phase_with_most_time() -> None:
     st.none() | st.floats(0, 110),
 )
 def test_streams_are_short_and_in_order(told: list[tuple[int, float, str, float]], now: float | None) -> None:
-    drawn = stream([Event(rank, at, f"time.{name}", 0, seconds) for rank, at, name, seconds in told], 4, now=now)
+    drawn = stream([Event(rank, at, f"time.{name}", 0, seconds) for rank, at, name, seconds in told], 4, {}, now)
     if drawn is None:
         return
     assert 0 <= drawn.end - drawn.begin <= WINDOW + 1e-6
