@@ -53,6 +53,7 @@ def test_sections_open_close_and_are_linked(workshop_home: Path, new_page: NewPa
         contents.get_by_role("button", name="Replay").click()
         expect(controls).not_to_be_visible()
         expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
+        contents.get_by_role("link", name="Files").click()
         page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
         contents.get_by_role("button", name="Copy link").click()
         address = page.evaluate("window.copied")

@@ -88,8 +88,7 @@ def moment(store: Store, run_id: int, number: int) -> str:
     if run.started_at is None or run.finished_at is None or number > MOMENTS:
         raise BadInput(f"Run {run_id} has no moment {number}; runs that have ended have the moments 0 to {MOMENTS}.")
     snapshot = Snapshot(store, run, run.started_at + (run.finished_at - run.started_at) * number / MOMENTS)
-    sections = (f"{dumps(panel.name)}:{_render(panel, snapshot)}" for panel in panels(snapshot))
-    return f"{{{','.join(sections)}}}"
+    return f"{{{','.join(f'{dumps(panel.name)}:{_render(panel, snapshot)}' for panel in panels(snapshot))}}}"
 
 
 def turn(store: Store, run: RunRecord) -> str:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache, partial
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -62,12 +61,11 @@ def routes(store: Store) -> list[BaseRoute]:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
     making = asyncio.Lock()  # a class that replays must not keep the server from all else
-    make_moment = lru_cache(maxsize=64)(partial(moment, store))
 
     async def replay(request: Request) -> Response:
         try:
             async with making:
-                text = await run_in_threadpool(make_moment, request.path_params["id"], request.path_params["number"])
+                text = await run_in_threadpool(moment, store, *request.path_params.values())
         except BadInput as error:
             return PlainTextResponse(str(error), 404)
         return Response(text, media_type="application/json", headers={"cache-control": "no-store"})

@@ -8,7 +8,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -49,7 +48,7 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
     tensorflow()
     ctx.activity("reading data and building the model")
     exchange, why = choose(way, ctx.comm)
-    exchange.phase = partial(ctx.phase, account=False)
+    exchange.phase = lambda name: ctx.phase(name, account=False)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         stack.callback(exchange.close)
         recording = Path(folder) / HOROVOD_FILE

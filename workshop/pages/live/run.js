@@ -178,8 +178,7 @@ function replayOf(data, facts, show) {
   async function showWanted() {
     busy = true;
     while (wanted !== null && !controls.hidden) {
-      const moment = wanted;
-      wanted = null;
+      const moment = wanted; wanted = null;
       try {
         const past = moment < data.moments ? await (await fetch(`${data.path}/moment/${moment}`)).json() : null;
         if (!controls.hidden) show(past);

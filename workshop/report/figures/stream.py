@@ -17,8 +17,7 @@ from workshop.store.records import Event
 
 PREFIX = "time."  # of events
 WINDOW, LEAST = 10.0, 0.1  # seconds: the longest stream, and the shortest
-LASTING = 0.5  # seconds after which the words on a phase tell its time
-LATE = 2.0  # seconds: events of a rank come sooner, or it tells no more
+LASTING, LATE = 0.5, 2.0  # seconds after which the words on a phase tell its time; in which the newest events come
 BARS, MOST, FEWEST = 1600, 300, 20  # spans of all ranks together, and of one rank
 ORDER = ("input", "compute", "wait", "communicate")  # of phases in a step
 VERBS = {"compute": "computes", "wait": "waits for others", "communicate": "exchanges data", "input": "reads input"}
@@ -152,20 +151,17 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
         for phase, bars in by_phase.items()
         if bars
     ]
+    window = [stream.begin - start, stream.end - start]
     look = {"x": 1, "xref": "paper", "xanchor": "right", "showarrow": False, "font": {"size": 15, "color": theme.INK}}
     ranks = range(stream.ranks)
-    window = [stream.begin - start, stream.end - start]
+    layout: Any = {"barmode": "overlay", "bargap": 0.5, "showlegend": True, "margin": {"t": 40}}
     return theme.figure(
         traces,
-        barmode="overlay",
-        bargap=0.5,
         height=max(180, min(110 + 58 * stream.ranks, 680)),
-        showlegend=True,
         annotations=[
             look | {"y": rank - 0.38, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
         ],
         xaxis=marks.values_axis("seconds since the start of the run", 0, range=window, showgrid=False),
         yaxis=marks.names_axis([f"rank {rank}" for rank in ranks], range=[stream.ranks - 0.5, -0.65], fixedrange=True),
-        legend={"traceorder": "normal"},
-        margin={"t": 40},
+        **layout,
     )

@@ -17,8 +17,7 @@ def task_stream(snapshot: Snapshot) -> list[Card]:
     phases = lasting(snapshot)
     # Also some events behind a past moment: they tell what ranks were in the middle of then.
     events = snapshot.store.events(run.id, names, after=max(snapshot.events - RECENT, 0), limit=2 * RECENT)
-    now = None if run.ended else min(time.time(), snapshot.until)
-    recent = stream.stream(events, snapshot.ranks, phases, now)
+    recent = stream.stream(events, snapshot.ranks, phases, None if run.ended else min(time.time(), snapshot.until))
     if recent is None:
         return []
     every_phase = [*(name.removeprefix(stream.PREFIX) for name in names), *(phase for phase, _ in phases.values())]
