@@ -159,7 +159,7 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
         traces,
         height=max(180, min(110 + 58 * stream.ranks, 680)),
         annotations=[
-            look | {"y": rank - 0.38, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
+            look | {"y": rank - 0.42, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
         ],
         xaxis=marks.values_axis("seconds since the start of the run", 0, range=window, showgrid=False),
         yaxis=marks.names_axis([f"rank {rank}" for rank in ranks], range=[stream.ranks - 0.5, -0.65], fixedrange=True),
