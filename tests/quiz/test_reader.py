@@ -18,6 +18,7 @@ from workshop.quiz import reader, types, validation
 from workshop.quiz.deck import Deck
 from workshop.quiz.reader import BadDeck, DeckProblem, dump, find, parse, read
 
+SHORT = "deck: d\ntitle: t\nshort: [{}]\nquestions:\n- {{id: one-id, type: text, text: x, accept: [x]}}\n"
 HEAD = "deck: d\ntitle: t\nquestions:\n"
 
 
@@ -369,3 +370,10 @@ def test_whatever_is_wrong_with_a_file_is_told(data: st.DataObject) -> None:
     except BadDeck as error:
         assert error.problems and all(problem.text and "\n" not in problem.text for problem in error.problems)
         assert all(problem.line is None or 1 <= problem.line <= len(lines) + 1 for problem in error.problems)
+
+
+def test_a_short_deck_names_questions() -> None:
+    assert parse(SHORT.format("one-id"), "d.yaml").short == ("one-id",)
+    (problem,) = problems(SHORT.format("on-id"))
+    assert (problem.line, problem.text) == (3, "'on-id' is the id of no question; did you mean one-id?")
+    assert problems(SHORT.format("").replace("[]", "one-id"))[0].text == "short should be a list of ids of questions"

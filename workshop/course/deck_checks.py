@@ -16,7 +16,7 @@ SHARE = 0.5  # of the single choices that may have the right answer at one place
 
 
 def advice(deck: Deck, sections: Sequence[str]) -> Iterator[str]:
-    """What an author should improve in the deck of a lab whose notebook has these `sections`."""
+    """Advise the author of a deck; the notebook of its lab has these `sections`."""
     if len(deck.brief().questions) > SHORT:
         yield f"the lab asks {len(deck.brief().questions)} questions; name {SHORT} of them in `short`"
     for question in deck.questions:

@@ -53,7 +53,7 @@ def sections(cells: Sequence[SourceCell]) -> tuple[str, ...]:
 
 
 def advice(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
-    """What an author should improve: drawings that are missing or have no description, and too long a core."""
+    """Advise the author on drawings that are missing or have no description, and on a core that is too long."""
     drawings = [
         (cell.line + cell.text.count("\n", 0, match.start()), match[1].strip())
         for cell in cells

@@ -131,6 +131,19 @@ def _mistakes(document: Mapping[str, Any], folder: Path | None, thorough: bool) 
         for mistake in problems:
             yield DeckMistake(("questions", place, *mistake.path), mistake.text)
     yield from _names(questions)
+    yield from _short(document.get("short"), questions)
+
+
+def _short(short: Any, questions: Any) -> Iterator[DeckMistake]:
+    """Report what is no list of ids of questions."""
+    if short is not None and not isinstance(short, list):
+        yield DeckMistake(("short",), "short should be a list of ids of questions")
+        return
+    rows = [raw for raw in questions if isinstance(raw, Mapping)] if isinstance(questions, list) else []
+    ids = [row["id"] for row in rows if isinstance(row.get("id"), str)]
+    for place, id in enumerate(short or []):
+        if id not in ids:
+            yield DeckMistake(("short", place), f"{str(id)[:60]!r} is the id of no question{nearest(str(id), ids)}")
 
 
 def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
@@ -140,7 +153,7 @@ def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
         {"id": f"x{number}", "type": "text", "text": "x", "accept": ["x"]}
         for number in range(len(questions) if isinstance(questions, list) else 0)
     ]
-    replaced = {"questions": placeholders} if isinstance(questions, list) else {}
+    replaced = {"questions": placeholders, "short": ()} if isinstance(questions, list) else {}
     try:
         Deck.model_validate({**document, **replaced})
     except ValidationError as error:
