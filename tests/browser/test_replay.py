@@ -106,6 +106,34 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
         assert violations(page) == [], path
 
 
+def test_a_run_plays_pauses_and_goes_to_a_moment(shown: Shown, new_page: NewPage) -> None:
+    page = new_page()
+    enter(page, shown)
+    runs = shown.store.runs(workload="kmeans", status="completed", limit=None)
+    run = max(runs, key=lambda run: run.finished_at - run.started_at)
+    page.goto(f"{shown.url}/run?run={run.id}")
+    inertia = page.locator("[data-card=inertia] .ws-figure")
+    expect(inertia).to_be_visible(timeout=PATIENCE)
+    every_step = inertia.get_attribute("data-points")
+    page.get_by_role("button", name="Replay").click()
+    controls = page.get_by_role("group", name="Replay")
+    slider = controls.get_by_role("slider")
+    expect(inertia).to_have_count(0, timeout=PATIENCE)  # nothing was computed yet
+    controls.get_by_label("Speed").select_option("0.5")
+    controls.get_by_role("button", name="Play").click()
+    expect(slider).not_to_have_value("0")
+    controls.get_by_role("button", name="Pause").click()
+    moment = slider.input_value()
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    expect(slider).to_have_value(str(int(moment) + 1))
+    controls.get_by_label("Speed").select_option("16")
+    controls.get_by_role("button", name="Play").click()
+    expect(controls.get_by_role("button", name="Play")).to_be_visible(timeout=PATIENCE)  # it has come to the end
+    expect(inertia).to_have_attribute("data-points", every_step, timeout=PATIENCE)
+    opened(page)
+
+
 @pytest.mark.exhaustive
 def test_every_workload_has_a_run_with_its_figures(shown: Shown, new_page: NewPage) -> None:
     page = new_page()

@@ -39,6 +39,21 @@ def test_sections_open_close_and_are_linked(workshop_home: Path, new_page: NewPa
         expect(page.locator("#files")).to_contain_text("other.txt")
         expect(page.locator("#learning")).not_to_have_attribute("open", "")
         assert violations(page) == []
+        contents.get_by_role("link", name="Time").click()
+        contents.get_by_role("button", name="Replay").click()
+        controls = page.get_by_role("group", name="Replay")
+        slider = controls.get_by_role("slider", name="Time since the start of the run")
+        expect(page.locator("[data-card=timeline]")).to_have_count(0)  # its file came at the end
+        assert violations(page) == []
+        slider.focus()
+        page.keyboard.press("End")
+        expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
+        controls.get_by_role("button", name="Play").click()
+        expect(controls.get_by_role("button", name="Pause")).to_be_visible()
+        contents.get_by_role("button", name="Replay").click()
+        expect(controls).not_to_be_visible()
+        expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
+        contents.get_by_role("link", name="Files").click()
         page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
         contents.get_by_role("button", name="Copy link").click()
         address = page.evaluate("window.copied")

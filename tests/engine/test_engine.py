@@ -46,6 +46,18 @@ def test_an_exception_inside_a_phase_is_accounted_and_passes() -> None:
     assert ctx.phase_seconds["compute"] > 0
 
 
+def test_viewers_see_the_phase_in_which_a_rank_is() -> None:
+    sink = Memory()
+    ctx = RankContext(MPI.COMM_SELF, sink)
+    assert sink.phase is None
+    with ctx.phase("input", account=False):
+        with ctx.phase("wait"):
+            assert sink.phase[0] == "wait"
+        assert sink.phase[0] == "input"
+    assert sink.phase[0] == "compute", "outside of phases"
+    assert ctx.phase_seconds.keys() == {"wait"}
+
+
 def engine(*words: str, ranks: int | None = None) -> subprocess.CompletedProcess[str]:
     start = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA] if ranks else []
     return subprocess.run(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
         *("verdict", "metrics", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
-        *("misclassified", "memory", "spent", "throughput", "timeline"),
+        *("misclassified", "stream", "memory", "spent", "throughput", "timeline"),
         *("threads", "machine", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
@@ -72,7 +73,9 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
 
 def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.running(store, session, epochs=1))
-    assert list(there) == ["verdict", "loss", "accuracy", "total images/s", "times", "spread", "machine", "predicted"]
+    assert list(there) == [
+        *("verdict", "loss", "accuracy", "total images/s", "times", "spread", "stream", "machine", "predicted")
+    ]
     assert text(there["verdict"]).startswith(" So far")
     accuracy = part(there["accuracy"], "figure")["figure"]
     line, points = accuracy.data
@@ -83,10 +86,37 @@ def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> No
 
 def test_a_kmeans_run_shows_its_photo_and_nothing_of_training(store: Store, session: SessionRecord) -> None:
     there = shown(store, seed.completed(store, session))
-    assert list(there) == ["verdict", "metrics", "photo", "inertia", "times", "machine", "predicted", "files"]
+    assert list(there) == ["verdict", "metrics", "photo", "inertia", "times", "stream", "machine", "predicted", "files"]
     labels = [picture["label"] for picture in part(there["photo"], "pictures")["pictures"]]
     assert labels == ["Before", "After"]
     assert len(part(there["photo"], "figure")["figure"].data) == len(seed.PALETTE)
+
+
+def test_a_rank_that_waits_is_shown_as_long_as_it_does(store: Store, session: SessionRecord) -> None:
+    run = training.running(store, session, epochs=1)
+    store.set_run(run.id, activity={"words": "training", "phases": {"0": ["wait", time.time() - 30], "1": None}})
+    stream = part(shown(store, run)["stream"], "figure")
+    assert stream["label"].startswith("Task stream. Rank 0 waits for others, 30 s; rank 1 computes for ")
+    lanes = {bar.name: list(bar.y) for bar in stream["figure"].data}
+    assert 0 in lanes["wait"]
+    store.finish(run.id, "completed")
+    assert "30 s" not in part(shown(store, run)["stream"], "figure")["label"], "the run has ended"
+
+
+def test_a_run_in_the_past(store: Store, session: SessionRecord) -> None:
+    run = training.completed(store, session)
+    times = [event.time for event in store.events(run.id, ["time.compute"], rank=0)]
+    past = Snapshot(store, run, times[20] + 0.001)
+    assert past.totals["time.compute"][0][0] == 21
+    assert [len(series.steps) for series in past.series("loss")] == [21]
+    cards = {card.name: card for panel in panels(past) for card in panel.show(past)}
+    assert {"files", "metrics", "spent"}.isdisjoint(cards), "what came later isn't there yet"
+    assert text(cards["verdict"]).startswith(" So far")
+    bars = part(cards["stream"], "figure")["figure"].data
+    ends = [base + length for bar in bars for base, length in zip(bar.base, bar.x, strict=True)]
+    assert max(ends) == pytest.approx(past.until - run.started_at, abs=0.001)
+    start = Snapshot(store, run, times[0] - 60)
+    assert (start.events, start.totals, start.artifacts) == (0, {}, {})
 
 
 def test_a_run_that_nobody_has_taken_yet_shows_nothing(store: Store, session: SessionRecord) -> None:
@@ -194,7 +224,7 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     look()
     assert look().keys() == {"panels", "run"}
     training.tell(store, run.id, 2)
-    assert look().keys() == {"panels", "run", "verdict", "curves", "memory", "told"}
+    assert look().keys() == {"panels", "run", "verdict", "curves", "stream", "memory", "told"}
     store.put_artifact(run.id, "checkpoint.npz", "application/octet-stream", b"other weights")
     assert look().keys() == {"panels", "run", "again", "files"}, "the timeline is the same"
 

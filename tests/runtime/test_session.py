@@ -128,6 +128,8 @@ def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, 
     session.started(run, "before")
     ended = session.wait(run, 20)
     assert ended.status == "failed"
+    phase, since = ended.activity["phases"]["0"]
+    assert phase == "wait" and ended.started_at < since < ended.finished_at
     assert ended.error["rank"] == 1
     assert ended.error["type"] == {"raise": "ArithmeticError", "leave": "SystemExit"}[how]
     if how == "raise":

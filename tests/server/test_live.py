@@ -19,6 +19,7 @@ from tests.server import seed, training
 from tests.server.dashboard import Dashboard, sections
 from tests.support import until
 from workshop.core import config
+from workshop.report.run_sections import MOMENTS
 from workshop.server import live
 from workshop.server.auth import hashed
 from workshop.store.records import SessionRecord
@@ -65,6 +66,23 @@ def test_a_live_run_is_pushed(dashboard: Dashboard, session: SessionRecord) -> N
             news |= sections(line)
         assert "<dt>inertia</dt><dd>not a number</dd>" in news["metrics"]["html"]
         assert len(news["photo"]["figures"][0]["data"]) == 4
+
+
+def test_an_ended_run_is_replayed(dashboard: Dashboard, session: SessionRecord) -> None:
+    run, ada = training.completed(dashboard.store, session), dashboard.learner("Ada")
+
+    def moment(number: int | str, run_id: int = run.id) -> Any:
+        return ada.get(f"/live/run/{run_id}/moment/{number}")
+
+    start, end = moment(0), moment(MOMENTS)
+    assert (start.status, end.status) == (200, 200)
+    assert json.loads(start.body).keys() == json.loads(end.body).keys() >= {"stream", "curves"}
+    assert {moment(number).status for number in (MOMENTS + 1, -1, "nan", "1e9")} == {404}
+    dashboard.store.update_session(session.id, state="ready")
+    going_on = seed.running(dashboard.store, session)
+    refused = f"Run {going_on.id} has no moment 0; runs that have ended have the moments 0 to {MOMENTS}."
+    assert moment(0, going_on.id).text == refused
+    assert moment(0, 10**9).status == 404
 
 
 def test_everybody_sees_the_same(dashboard: Dashboard, session: SessionRecord) -> None:

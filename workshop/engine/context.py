@@ -15,6 +15,8 @@ LARGEST_ARTIFACT = 64 << 20  # bytes
 class Sink(Protocol):
     """Where a rank's events and artifacts go: to the conductor, or nowhere in particular."""
 
+    phase: tuple[str, float] | None  # in which the rank is, and its begin by `time.perf_counter`
+
     def emit(self, name: str, value: float, step: int | None, time: float) -> None: ...
     def progress(self, done: float, total: float) -> None: ...
     def activity(self, words: str) -> None: ...
@@ -33,6 +35,7 @@ class Memory:
         self.done: tuple[float, float] | None = None
         self.activities: list[str] = []
         self.stop = False
+        self.phase: tuple[str, float] | None = None
 
     def emit(self, name: str, value: float, step: int | None, time: float) -> None:
         self.events.append((time, name, step, value))
@@ -80,15 +83,19 @@ class RankContext:
         self._sink.emit(f"time.{phase}", float(seconds), int(step), at)
 
     @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
-        """Account the enclosed time to a phase: "compute", "communicate", "wait" or a name of the workload's own."""
+    def phase(self, name: str, account: bool = True) -> Iterator[None]:
+        """The enclosed time is a phase: "compute", "communicate", "wait", "input" or a name of the workload's own.
+        Viewers see that the rank is in it; outside of phases a rank computes. With `account`, its time counts."""
         start = time.perf_counter()
+        around, self._sink.phase = self._sink.phase, (name, start)
         try:
             yield
         finally:
-            seconds = time.perf_counter() - start
-            self.phase_seconds[name] = self.phase_seconds.get(name, 0.0) + seconds
-            self._step_seconds[name] = self._step_seconds.get(name, 0.0) + seconds
+            end = time.perf_counter()
+            self._sink.phase = (around[0] if around else "compute", end)
+            if account:
+                self.phase_seconds[name] = self.phase_seconds.get(name, 0.0) + end - start
+                self._step_seconds[name] = self._step_seconds.get(name, 0.0) + end - start
 
     def end_step(self, step: int) -> None:
         """Tell the seconds of every phase since the last step, as events `time.<phase>`."""
@@ -97,9 +104,9 @@ class RankContext:
             self._sink.emit(f"time.{name}", seconds, step, now)
         self._step_seconds.clear()
 
-    def synchronise(self) -> None:
+    def synchronise(self, account: bool = True) -> None:
         """Wait for all ranks. The time counts as "wait", because a slower rank has caused it."""
-        with self.phase("wait"):
+        with self.phase("wait", account):
             self.comm.Barrier()
 
     def progress(self, done: float, total: float) -> None:

@@ -31,6 +31,7 @@ EVERY = 0.25  # seconds between batches
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
+LASTING = 0.5  # seconds after which a phase is told while it lasts; shorter ones are known by their events
 EXIT_ORPHANED = 86
 
 
@@ -42,6 +43,7 @@ class _Outbox:
     # Appended to without the lock, which would cost the workload more than the event itself.
     events: deque[tuple[float, str, int | None, float]] = field(default_factory=deque)
     progress: tuple[float, float] | None = None
+    phase: tuple[str, float] | None = None  # the lasting one that the conductor knows
     files: deque[tuple[dict[str, Any], bytes]] = field(default_factory=deque)
     unacknowledged: dict[int, tuple[float, list[bytes]]] = field(default_factory=dict)  # number -> sent at, frames
     sent: int = 0
@@ -55,6 +57,7 @@ class Reporter:
         self.rank = rank
         self.neighbours: Mapping[int, int] = {rank: os.getpid()}  # the processes of this host's ranks, by rank
         self.threads = ThreadUnits()
+        self.phase: tuple[str, float] | None = None  # set by the workload's thread, without a lock
         self._channel = channel
         self._lock = threading.Lock()
         self._wake = threading.Condition(self._lock)
@@ -94,6 +97,7 @@ class Reporter:
 
     def begin(self, run: int) -> None:
         self.threads.forget()
+        self.phase = None
         with self._lock:
             self._outbox = _Outbox(run)
 
@@ -201,13 +205,24 @@ class Reporter:
                     line.send_multipart(frames)
             events = [outbox.events.popleft() for _ in range(len(outbox.events))]
             progress, outbox.progress = outbox.progress, None
-            for start in range(0, max(len(events), 1 if progress else 0), BATCH):
+            news = self._phase_news(outbox)
+            for start in range(0, max(len(events), 1 if progress or news else 0), BATCH):
                 batch = {"kind": "batch", "events": events[start : start + BATCH], "progress": progress}
-                self._send_signed(line, outbox, batch)
+                self._send_signed(line, outbox, batch | news)
             # Files and last words go behind the events that were told before them.
             while outbox.files:
                 message, data = outbox.files.popleft()
                 self._send_signed(line, outbox, message, data)
+
+    def _phase_news(self, outbox: _Outbox) -> dict[str, Any]:
+        """The phase that lasts with the time of its begin, None for the end of such a phase; {} without a change."""
+        phase, age = self.phase, 0.0
+        if phase is not None and (age := time.perf_counter() - phase[1]) < LASTING:
+            phase = None
+        if phase == outbox.phase:
+            return {}
+        outbox.phase = phase
+        return {"phase": phase and (phase[0], time.time() - age)}
 
     def _send_signed(self, line: zmq.Socket[bytes], outbox: _Outbox, message: dict[str, Any], *frames: bytes) -> None:
         outbox.sent += 1

@@ -39,13 +39,15 @@ def words(*lines: Part) -> Part:
     return {"kind": "words", "lines": list(lines)}
 
 
-def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = ()) -> Part:
-    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters.
+def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = (), label: str = "") -> Part:
+    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters. `label` is
+    what screen readers say, in place of the card's title.
 
     `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
     clicked at.
     """
-    return {"kind": "figure", "figure": plot, "width": width, **({"picks": list(picks)} if picks else {})}
+    part = {"kind": "figure", "figure": plot, "width": width, "label": label}
+    return part | {"picks": list(picks)} if picks else part
 
 
 def pick(title: str, text: str, runs: Sequence[int]) -> Part:

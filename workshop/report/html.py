@@ -67,7 +67,7 @@ def live(cards: Iterable[Card]) -> str:
     def place(title: str, part: Part) -> str:
         figures.append(part["figure"])
         attributes = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
-        return f'<div class="ws-frame" role="img" aria-label="{escape(title)}" {attributes}></div>'
+        return f'<div class="ws-frame" role="img" aria-label="{escape(part["label"] or title)}" {attributes}></div>'
 
     html = "".join(section(card, partial(place, card.title)) for card in cards)
     return f'{{"html":{dumps(html)},"figures":[{",".join(str(figure.to_json()) for figure in figures)}]}}'

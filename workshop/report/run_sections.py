@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Panel
 from workshop.report import html
@@ -19,6 +20,7 @@ from workshop.store.records import RunRecord
 from workshop.store.store import Store
 
 LIVE, ENDED = 0.25, 2.0  # seconds between looks
+MOMENTS = 400  # of a replay
 # What reading something that isn't as expected can raise; what the store raises concerns the whole page.
 UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError)
 
@@ -77,6 +79,16 @@ class RunLook:
         if run.status == "queued":
             facts["turn"] = f"{turn(self.store, run)} {state_words(self.store.session(run.session_id))}"
         return facts
+
+
+def moment(store: Store, run_id: int, number: int) -> str:
+    """The panels of an ended run as they were at one of its moments, from 0 (its start) to `MOMENTS` (its end), as a
+    JSON object. Raises BadInput for a run that has no such moment."""
+    run = store.run(run_id)
+    if run.started_at is None or run.finished_at is None or number > MOMENTS:
+        raise BadInput(f"Run {run_id} has no moment {number}; runs that have ended have the moments 0 to {MOMENTS}.")
+    snapshot = Snapshot(store, run, run.started_at + (run.finished_at - run.started_at) * number / MOMENTS)
+    return f"{{{','.join(f'{dumps(panel.name)}:{_render(panel, snapshot)}' for panel in panels(snapshot))}}}"
 
 
 def turn(store: Store, run: RunRecord) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
@@ -19,11 +21,16 @@ POINTS = 160  # of a curve: what a card can show, and what forty viewers can be 
 class Snapshot:
     """A run for panels to look at. A value that costs a query is read once, when a panel asks for it."""
 
-    def __init__(self, store: Store, run: RunRecord) -> None:
+    def __init__(self, store: Store, run: RunRecord, until: float = math.inf) -> None:
+        """The run as it was at the time `until`, still running then; without it as it is."""
         self.store = store
+        self.until = until
+        if until < math.inf:
+            run = replace(run, status="running", metrics={}, verdict=None, error=None, finished_at=None, activity=None)
         self.run = run
-        self.artifacts: Mapping[str, Artifact] = {artifact.name: artifact for artifact in store.artifacts(run.id)}
-        self.events = store.last_event_id(run.id)  # which is also how many there are
+        artifacts = (artifact for artifact in store.artifacts(run.id) if artifact.created_at <= until)
+        self.artifacts: Mapping[str, Artifact] = {artifact.name: artifact for artifact in artifacts}
+        self.events = store.last_event_id(run.id, until)  # which is also how many there are
         self._series: dict[str, list[Series]] = {}
 
     @property
@@ -42,7 +49,7 @@ class Snapshot:
 
     @cached_property
     def totals(self) -> Totals:
-        return self.store.totals(self.run.id)
+        return self.store.totals(self.run.id, self.until)
 
     @cached_property
     def began(self) -> float | None:
@@ -60,7 +67,7 @@ class Snapshot:
     def series(self, name: str) -> list[Series]:
         """The events of one name, a series for each rank that told it."""
         if name not in self._series:
-            self._series[name] = self.store.series(self.run.id, name, POINTS)
+            self._series[name] = self.store.series(self.run.id, name, POINTS, self.until)
         return self._series[name]
 
     def version(self, name: str) -> str | None:

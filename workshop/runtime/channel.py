@@ -196,11 +196,16 @@ class Channel:
         again."""
         batches, words = [], []
         progress: dict[int, tuple[float, float]] = {}
+        phases: dict[int, dict[str, Any]] = {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]
             events = message.get("events", [])
-            if ahead := self.clocks.get(message["host"]):
+            ahead = self.clocks.get(message["host"], 0.0)
+            if ahead:
                 events = [(at - ahead, *event) for at, *event in events]  # by our clock
+            if "phase" in message:
+                phase = message["phase"] and [message["phase"][0], message["phase"][1] - ahead]
+                phases.setdefault(run, {})[str(rank)] = phase
             batches.append((run, rank, message["number"], events))
             if kind == "batch":
                 if message["progress"] and rank == 0:
@@ -216,6 +221,8 @@ class Channel:
                 self.store.set_run(run, metrics={**self.store.run(run).metrics, **message["metrics"]})
             else:
                 words.append(Word(kind, run, rank, message))
+        for run, changes in phases.items():
+            self._tell_activity(run, phases={**(self.store.run(run).activity or {}).get("phases", {}), **changes})
         self.store.add_batches(batches, progress)
         for identity, message, _ in messages:
             acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}

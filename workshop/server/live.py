@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course.class_progress import Classroom
-from workshop.report.run_sections import RunLook
+from workshop.report.run_sections import RunLook, moment
 from workshop.report.sentences import dumps
 from workshop.report.session_sections import SessionLook
 from workshop.server import class_sections, roster
@@ -60,6 +60,16 @@ def routes(store: Store) -> list[BaseRoute]:
         else:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
+    making = asyncio.Lock()  # a class that replays must not keep the server from all else
+
+    async def replay(request: Request) -> Response:
+        try:
+            async with making:
+                text = await run_in_threadpool(moment, store, *request.path_params.values())
+        except BadInput as error:
+            return PlainTextResponse(str(error), 404)
+        return Response(text, media_type="application/json", headers={"cache-control": "no-store"})
+
     def table(name: str, write: Callable[[], bytes]) -> Route:
         async def respond(request: Request) -> Response:
             try:
@@ -74,6 +84,7 @@ def routes(store: Store) -> list[BaseRoute]:
 
     return [
         WebSocketRoute("/live/run/{id:int}", run),
+        Route("/live/run/{id:int}/moment/{number:int}", replay),
         WebSocketRoute("/live/session/{name}", session),
         WebSocketRoute("/live/class", classroom),
         table("class.csv", lambda: class_sections.write_csv(room.look())),

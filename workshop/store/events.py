@@ -92,9 +92,12 @@ class Events:
             rows = connection.execute(query)
             return [Event(who, at, name, step, _number(value), number) for who, at, name, step, value, number in rows]
 
-    def last_event_id(self, run_id: int) -> int:
-        """The id of a run's newest event, which is also how many it has; 0 for none."""
+    def last_event_id(self, run_id: int, until: float = math.inf) -> int:
+        """The id of a run's newest event (`until` a time), which is also how many it has; 0 for none."""
         with self.database.reading() as connection:
+            if until != math.inf:
+                newest = select(func.max(events.c.id)).where(_of_run(run_id, until))
+                return connection.scalar(newest) or 0
             return connection.scalar(select(runs.c.events).where(runs.c.id == run_id)) or 0
 
     def event_names(self, run_id: int) -> list[str]:
@@ -103,12 +106,12 @@ class Events:
         with self.database.reading() as connection:
             return sorted(connection.scalars(select(names.c.name).where(in_run)))
 
-    def totals(self, run_id: int) -> dict[str, dict[int, tuple[int, float]]]:
-        """For each name and rank the number of events and the sum of their values, those left out that are no
-        numbers."""
+    def totals(self, run_id: int, until: float = math.inf) -> dict[str, dict[int, tuple[int, float]]]:
+        """For each name and rank the number of events and the sum of their values (`until` a time), those left out that
+        are no numbers."""
         grouped = (
             select(events.c.name_id, events.c.rank, func.count(), _sum())
-            .where(events.c.run_id == run_id)
+            .where(_of_run(run_id, until))
             .group_by(events.c.name_id, events.c.rank)
         )
         totals: dict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
@@ -118,8 +121,8 @@ class Events:
                 totals[words[name_id]][rank] = (count, total or 0.0)
         return dict(totals)
 
-    def series(self, run_id: int, name: str, points: int = 400) -> list[Series]:
-        """The events of one name for plots, one series per rank.
+    def series(self, run_id: int, name: str, points: int = 400, until: float = math.inf) -> list[Series]:
+        """The events of one name for plots (`until` a time), one series per rank.
 
         A rank with at most `points` events (2 to 2,000) has a point for each event. Otherwise each of `points` equal
         spans of steps has one point. Events without steps are divided by time, and a point's step is the number of
@@ -132,7 +135,8 @@ class Events:
                 return []
             ranks = select(batches.c.rank).distinct().where(batches.c.run_id == run_id).order_by(batches.c.rank)
             rank_numbers = connection.scalars(ranks).all()
-            all_series = [_series(connection, run_id, name_id, name, rank, points) for rank in rank_numbers]
+            of_name = and_(_of_run(run_id, until), events.c.name_id == name_id)
+            all_series = [_series(connection, of_name, name, rank, points) for rank in rank_numbers]
         return [series for series in all_series if series.count]
 
 
@@ -143,6 +147,10 @@ def _select() -> Any:
     return select(events.c.rank, events.c.time, names.c.name, events.c.step, events.c.value, events.c.id).join_from(
         events, names, events.c.name_id == names.c.id
     )
+
+
+def _of_run(run_id: int, until: float) -> ColumnElement[bool]:
+    return and_(events.c.run_id == run_id, *([events.c.time <= until] if until < math.inf else []))
 
 
 def _sum() -> ColumnElement[float]:
@@ -207,8 +215,8 @@ def _write(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
             copy.write_row(row)
 
 
-def _series(connection: Connection, run_id: int, name_id: int, name: str, rank: int, points: int) -> Series:
-    of_rank = and_(events.c.run_id == run_id, events.c.name_id == name_id, events.c.rank == rank)
+def _series(connection: Connection, of_name: Any, name: str, rank: int, points: int) -> Series:
+    of_rank = and_(of_name, events.c.rank == rank)
     all_of_few = (
         select(events.c.step, events.c.time, events.c.value)
         .where(of_rank)

@@ -77,7 +77,8 @@ class RunRecord:
     started_at: float | None
     finished_at: float | None
     cancel_requested: bool
-    # What it is doing: `words`, and from the first progress on how much was `done` `at` that moment.
+    # What it does: `words`, from the first progress on how much was `done` `at` that moment, and in `phases` by rank
+    # name and begin of a phase that lasts, None for short ones.
     activity: dict[str, Any] | None = None
 
     @property

@@ -128,7 +128,8 @@ class Loop:
     def _step(self, number: int, give: Give, row: NDArray[np.float64]) -> None:
         """One step; puts its marks, how many examples there were and its sums into `row`, zeros."""
         row[measure.BEGIN] = time.time()
-        arguments, count = give(number)
+        with self.ctx.phase("input", account=False):
+            arguments, count = give(number)
         row[measure.INPUT] = time.time()
         values = self.step(*arguments)
         row[measure.GRADIENTS : measure.UPDATED] = values[:2]
@@ -140,7 +141,7 @@ class Loop:
         """Rest until the step has taken its pace; returns for how long. All ranks go on at the same moment."""
         began = time.perf_counter()
         time.sleep(max(self.pace - (row[measure.UPDATED] - row[measure.BEGIN]), 0.0))
-        self.ctx.comm.Barrier()
+        self.ctx.synchronise(account=False)
         return time.perf_counter() - began
 
 

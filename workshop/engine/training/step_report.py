@@ -86,7 +86,8 @@ class StepReporter:
         """Add some steps of this rank, float64 [steps, columns]; `first` is the first one's number. Returns the steps
         of all ranks, [ranks, steps, columns]."""
         gathered = np.empty((self.ctx.size, *rows.shape))
-        self.ctx.comm.Allgather(np.ascontiguousarray(rows), gathered)
+        with self.ctx.phase("wait", account=False):
+            self.ctx.comm.Allgather(np.ascontiguousarray(rows), gathered)
         marks = gathered[..., :5]
         parts = measure.phases(marks)
         if measured:

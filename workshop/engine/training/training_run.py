@@ -48,6 +48,7 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
     tensorflow()
     ctx.activity("reading data and building the model")
     exchange, why = choose(way, ctx.comm)
+    exchange.phase = lambda name: ctx.phase(name, account=False)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         stack.callback(exchange.close)
         recording = Path(folder) / HOROVOD_FILE

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from workshop.report.run_sections import MOMENTS
 from workshop.store.records import Identity
 
 _HERE = Path(__file__).parent
@@ -28,7 +29,7 @@ _learner = _component("learner")
 def run_view(run_id: int, identity: Identity, prediction: str = "", projector: bool = False) -> None:
     """One run as it goes on, with what its viewer has predicted; for the projector with as much as fits."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
-    addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel"}
+    addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel", "moments": MOMENTS}
     _run(
         key=f"live-run-{run_id}",
         data={**addresses, "run": run_id, "me": me, "prediction": prediction, "projector": projector},

@@ -54,7 +54,8 @@ function runView(root, data) {
     fold.ontoggle = () => fold.open && fold.querySelectorAll(".ws-figure").forEach((figure) => figure.redraw?.());
     sections[name] = { entry, body, fold };
   }
-  contents.append(copy);
+  const replay = replayOf(data, () => facts, (past) => showNews(past ?? latest));
+  contents.append(replay.button, copy, replay.controls);
   if (!data.projector) root.append(contents);
 
   function goTo(name) {
@@ -111,6 +112,7 @@ function runView(root, data) {
       ...(run.status === "running" ? [progressBar(run.progress)].filter(Boolean) : []),
       ...(run.ended && "watched" in root.dataset ? [element("div", "ws-progress", results)] : []),
     );
+    replay.button.style.visibility = run.ended && run.started_at ? "" : "hidden"; // its room stays
     notices.replaceChildren(...run.notices.map((words) => element("p", "ws-alarm", words)));
     root.dataset.status = run.status;
     tick();
@@ -119,11 +121,17 @@ function runView(root, data) {
   const panels = new Map();
   function showPanels(sectionsOfPanels) {
     for (const [name, section] of Object.entries(sectionsOfPanels)) {
-      if (data.projector && ![facts.opens, "result"].includes(section)) continue;
+      if (data.projector && name !== "stream" && ![facts.opens, "result"].includes(section)) continue;
       if (!panels.has(name)) panels.set(name, panel(name));
       sections[section].body.append(panels.get(name).place);
     }
     root.append(...Object.values(sections).map(({ fold }) => fold).filter(Boolean));
+  }
+
+  const latest = {}; // sections of panels, which a replay leaves for a while
+  function showNews(news) {
+    for (const [name, { update }] of panels) if (name in news) update(news[name]);
+    showSections();
   }
 
   let first = true;
@@ -135,14 +143,69 @@ function runView(root, data) {
       }
       if ("run" in news) showFacts(news.run);
       if ("panels" in news) showPanels(news.panels);
-      for (const [name, { update }] of panels) if (name in news) update(news[name]);
-      showSections();
+      for (const name of panels.keys()) if (name in news) latest[name] = news[name];
+      if (replay.controls.hidden) showNews(news);
       if (first && facts && sections[location.hash.slice(1)]) goTo(location.hash.slice(1));
       first = first && !facts;
       if (!data.projector) keepPlaces();
     },
-    leave: () => { clearInterval(timer); if (sizes) sizes.disconnect(); },
+    leave: () => { clearInterval(timer); replay.pause(); if (sizes) sizes.disconnect(); },
   };
+}
+
+// The player of an ended run. `show` gets the sections of a moment, or null at the end.
+function replayOf(data, facts, show) {
+  const play = element("button", "", "Play"), speed = element("select"), slider = element("input"), words = element("span");
+  speed.append(...[0.5, 1, 2, 4, 16].map((times) => new Option(`${times}×`, times)));
+  Object.assign(speed, { value: "1", ariaLabel: "Speed" });
+  Object.assign(slider, { type: "range", max: data.moments, value: 0, ariaLabel: "Time since the start of the run" });
+  const controls = element("div", "ws-player", play, speed, slider, words);
+  Object.assign(controls, { role: "group", ariaLabel: "Replay", hidden: true });
+  const button = Object.assign(element("button", "", "Replay"), { ariaExpanded: "false" });
+  let timer = null, seconds = 0, wanted = null, busy = false;
+
+  const total = () => facts().finished_at - facts().started_at;
+  const pause = () => { timer = clearInterval(timer) ?? null; play.textContent = "Play"; };
+  function goTo(time) {
+    seconds = Math.min(time, total());
+    slider.value = Math.floor(seconds / total() * data.moments + 1e-6) || 0;
+    slider.ariaValueText = words.textContent = `${duration(seconds)} of ${duration(total())}`;
+    if (seconds >= total()) pause();
+    wanted = Number(slider.value);
+    if (!busy) showWanted();
+  }
+  // One moment at a time, at most four a second; those that passed meanwhile are left out.
+  async function showWanted() {
+    busy = true;
+    while (wanted !== null && !controls.hidden) {
+      const moment = wanted; wanted = null;
+      try {
+        const past = moment < data.moments ? await (await fetch(`${data.path}/moment/${moment}`)).json() : null;
+        if (!controls.hidden) show(past);
+      } catch { pause(); words.textContent = "The dashboard did not answer; try again."; }
+      await new Promise((resolve) => setTimeout(resolve, 250));
+    }
+    busy = false;
+  }
+  play.onclick = () => {
+    if (timer) return pause();
+    let before = performance.now();
+    if (seconds >= total()) seconds = 0;
+    timer = setInterval(() => {
+      const now = performance.now();
+      goTo(seconds + (now - before) / 1000 * speed.value);
+      before = now;
+    }, 100);
+    play.textContent = "Pause";
+  };
+  slider.oninput = () => goTo(slider.value / data.moments * total());
+  button.onclick = () => {
+    controls.hidden = !controls.hidden;
+    button.ariaExpanded = String(!controls.hidden);
+    pause();
+    if (controls.hidden) show(null); else goTo(0);
+  };
+  return { button, controls, pause };
 }
 
 export default function (component) {

@@ -6,13 +6,14 @@ them as well. A panel of which a run told nothing shows nothing.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, get_args
 
 from workshop.extension import Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import outcome, prediction, ranks, run_metrics
+from workshop.report.panels import outcome, prediction, ranks, run_metrics, stream
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.run_notes import notes
@@ -20,6 +21,10 @@ from workshop.store.run_notes import notes
 
 def _state(snapshot: Snapshot) -> Any:
     return snapshot.events, snapshot.run.status, snapshot.run.rank_map, snapshot.run.metrics
+
+
+def _recent(snapshot: Snapshot) -> Any:
+    return _state(snapshot), stream.lasting(snapshot) and int(2 * time.time())  # twice a second while a phase lasts
 
 
 def _files(snapshot: Snapshot) -> Any:
@@ -45,6 +50,7 @@ GENERAL = (
     Panel("metrics", outcome.came_out, _metrics),
     Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
+    Panel("stream", stream.task_stream, _recent, "time"),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),

@@ -117,7 +117,7 @@ def _source(params: KMeansParams, picture: NDArray[np.uint8] | None, shuffled: b
 @contextmanager
 def _timed(ctx: RankContext, name: str, seconds: dict[str, float]) -> Iterator[None]:
     """Account a part of the run, from when all ranks begin it to when this one has ended it."""
-    ctx.comm.Barrier()
+    ctx.synchronise(account=False)
     began = time.perf_counter()
     with ctx.phase(name):
         yield
@@ -129,7 +129,7 @@ def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating])
     for turn in (ctx.rank == 0, ctx.rank != 0):
         if turn:
             compile_for(shards, point)
-        ctx.comm.Barrier()
+        ctx.synchronise(account=False)
 
 
 def _iterate(

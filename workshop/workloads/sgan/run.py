@@ -156,7 +156,7 @@ class SganTraining:
         if self.ctx.rank == 0:
             digits = generated(self.generator, self.discriminator.model)
             self.ctx.artifact("generated.json", json.dumps(digits).encode(), "application/json")
-        self.ctx.comm.Barrier()
+        self.ctx.synchronise(account=False)
         self.seconds["pictures"] += time.perf_counter() - began
 
     def conditions(self) -> dict[str, Any]:

@@ -81,7 +81,8 @@ def by_round(snapshot: Snapshot, institutions: int, what: str) -> dict[tuple[int
     if not names.keys() & snapshot.totals.keys():
         return {}
     events = snapshot.store.events(snapshot.run.id, names, rank=0)
-    return {(names[event.name], event.step): event.value for event in events if event.step is not None}
+    past = (event for event in events if event.time <= snapshot.until)
+    return {(names[event.name], event.step): event.value for event in past if event.step is not None}
 
 
 def protection(snapshot: Snapshot) -> list[Card]:

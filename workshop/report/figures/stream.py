@@ -1,0 +1,167 @@
+"""The task stream: what each rank has done last, phase by phase, from the events `time.<phase>`; a lane for each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle
+from math import inf, isfinite
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words
+from workshop.report.figures import marks, theme
+from workshop.store.records import Event
+
+PREFIX = "time."  # of events
+WINDOW, LEAST = 10.0, 0.1  # seconds: the longest stream, and the shortest
+LASTING, LATE = 0.5, 2.0  # seconds after which the words on a phase tell its time; in which the newest events come
+BARS, MOST, FEWEST = 1600, 300, 20  # spans of all ranks together, and of one rank
+ORDER = ("input", "compute", "wait", "communicate")  # of phases in a step
+VERBS = {"compute": "computes", "wait": "waits for others", "communicate": "exchanges data", "input": "reads input"}
+# Of phases that other runs don't have, in the order in which they first came.
+OTHERS = (theme.PHASES["update"], theme.ENCODE, theme.BROADCAST, *theme.RANKS[2:6])
+WITH_WORDS = 12  # ranks; the words above more lanes could not be read
+
+Phases = Mapping[int, tuple[str, float]]  # rank -> a phase that lasts, and its begin in seconds since the epoch
+
+
+@dataclass(frozen=True)
+class Span:
+    """A phase of a rank, in seconds since the epoch."""
+
+    rank: int
+    phase: str
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The spans of `ranks` ranks between two times; `phases` last at its end."""
+
+    ranks: int
+    begin: float
+    end: float
+    spans: Sequence[Span]
+    phases: Phases
+
+    def words(self, rank: int) -> str:
+        """What a rank does at the end of the stream, for instance "waits for others, 3.2 s"."""
+        phase, share = _most(span for span in self.spans if span.rank == rank)
+        time = f" for {words.percent(share)} of the time"
+        if rank in self.phases:
+            phase, since = self.phases[rank]
+            time = f", {words.seconds(max(self.end - since, 0.0))}"
+        return VERBS.get(phase, f"is in {phase}") + time if phase else "tells nothing"
+
+    @property
+    def sentence(self) -> str:
+        return "; ".join(f"rank {rank} {self.words(rank)}" for rank in range(self.ranks)).capitalize() + "."
+
+
+def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | None) -> Stream | None:
+    """The last seconds of all ranks, fewer where phases are short; None without a phase.
+
+    `phases` are those that last `now` and have no event yet; where `now` is in the past, later events tell them.
+    Without `now` the stream ends with the last event.
+    """
+    all_spans = spans(events)
+    end = max((span.end for span in all_spans), default=0.0)
+    if now is not None:
+        past, early = end > now, now - LASTING
+        phases = {s.rank: (s.phase, s.begin) for s in all_spans if s.begin < early and s.end > now} | dict(phases)
+        all_spans = [replace(span, end=min(span.end, now)) for span in all_spans if span.begin < now]
+        # The newest events of some ranks may be on their way.
+        ends = {span.rank: span.end for span in all_spans if span.rank not in phases}
+        end = now if past else min((at for at in ends.values() if now - at < LATE), default=now)
+    all_spans += [Span(rank, phase, since, max(end, since)) for rank, (phase, since) in phases.items()]
+    if not all_spans:
+        return None
+    by_rank = [[span for span in all_spans if span.rank == rank] for rank in range(ranks)]
+    most = min(max(BARS // (2 * ranks), FEWEST), MOST)
+    dense = [of_rank[-most].begin for of_rank in by_rank if len(of_rank) >= most]
+    first = min(end, *(span.begin for span in all_spans))
+    begin = max(min(max([end - WINDOW, *dense]), end - LEAST), first)
+    visible = [span for of_rank in by_rank for span in joined(of_rank, begin, end, (end - begin) / most)]
+    return Stream(ranks, begin, end, visible, phases)
+
+
+def spans(events: Iterable[Event]) -> list[Span]:
+    """The spans of all ranks, in order of time for each. The phases of a step end at the time of its events, one behind
+    the other; they never reach into the step before."""
+    steps: dict[tuple[int, float], list[tuple[int, str, float]]] = defaultdict(list)
+    for event in events:
+        phase = event.name.removeprefix(PREFIX)
+        if phase != event.name and isfinite(event.value) and event.value > 0:
+            place = ORDER.index(phase) if phase in ORDER else len(ORDER)
+            steps[event.rank, event.time].append((place, phase, event.value))
+    all_spans: list[Span] = []
+    for (rank, at), step in sorted(steps.items()):
+        before = all_spans[-1].end if all_spans and all_spans[-1].rank == rank else -inf
+        end = at - sum(value for *_, value in step)
+        for _, phase, value in sorted(step):
+            begin, end = end, end + value
+            if end > before:
+                all_spans.append(Span(rank, phase, max(begin, before), end))
+    return all_spans
+
+
+def joined(of_rank: Sequence[Span], begin: float, end: float, pixel: float) -> list[Span]:
+    """The spans of one rank between two times. Neighbours of one phase, and spans that are shorter than a `pixel`
+    (seconds), become one span, which has the phase that has most of its time."""
+    groups: list[list[Span]] = [[]]
+    for span in of_rank:
+        if begin < span.end and span.begin < end:
+            clipped, group = replace(span, begin=max(span.begin, begin), end=min(span.end, end)), groups[-1]
+            touches = group and clipped.begin - group[-1].end < pixel
+            if touches and (clipped.phase == group[-1].phase or clipped.end - group[0].begin <= pixel):
+                group.append(clipped)
+            else:
+                groups.append([clipped])
+    return [replace(group[0], phase=_most(group)[0], end=group[-1].end) for group in groups if group]
+
+
+def _most(some: Iterable[Span]) -> tuple[str, float]:
+    """The phase that has most of the time of some spans, and its share; "" without any."""
+    spent: dict[str, float] = defaultdict(float)
+    for span in some:
+        spent[span.phase] += span.end - span.begin
+    phase = max(spent, key=spent.__getitem__, default="")
+    return phase, spent[phase] / (sum(spent.values()) or 1.0)
+
+
+def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figure:
+    """What every rank does, in words above its lane on the right. `phases` are all of the run, in the order of their
+    colours; `start` is the time from which the axis counts."""
+    usual = {phase: theme.phase_marker(phase) for phase in theme.PHASES}
+    markers: dict[str, Any] = usual | dict(zip((phase for phase in phases if phase not in usual), cycle(OTHERS)))
+    by_phase = {phase: [span for span in stream.spans if span.phase == phase] for phase in markers}
+    traces = [
+        marks.bars(
+            [round(span.end - span.begin, 5) for span in bars],
+            [span.rank for span in bars],
+            markers[phase],
+            [f"rank {span.rank}: {phase} {words.seconds(span.end - span.begin)}" for span in bars],
+            name=phase,
+            base=[round(span.begin - start, 5) for span in bars],
+        )
+        for phase, bars in by_phase.items()
+        if bars
+    ]
+    window = [stream.begin - start, stream.end - start]
+    look = {"x": 1, "xref": "paper", "xanchor": "right", "showarrow": False, "font": {"size": 15, "color": theme.INK}}
+    ranks = range(stream.ranks)
+    layout: Any = {"barmode": "overlay", "bargap": 0.5, "showlegend": True, "margin": {"t": 40}}
+    return theme.figure(
+        traces,
+        height=max(180, min(110 + 58 * stream.ranks, 680)),
+        annotations=[
+            look | {"y": rank - 0.42, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
+        ],
+        xaxis=marks.values_axis("seconds since the start of the run", 0, range=window, showgrid=False),
+        yaxis=marks.names_axis([f"rank {rank}" for rank in ranks], range=[stream.ranks - 0.5, -0.65], fixedrange=True),
+        **layout,
+    )
