@@ -100,6 +100,8 @@ def test_a_lab_asks_the_short_deck() -> None:
     assert Deck.model_validate(document).brief() == Deck.model_validate(document)
     with pytest.raises(ValidationError, match="'z' is the id of no question"):
         Deck.model_validate({**document, "short": ["z"]})
+    with pytest.raises(ValidationError, match="the id 'a' is there twice"):
+        Deck.model_validate({**document, "short": ["a", "a"]})
 
 
 def test_what_a_deck_says_for_questions_that_do_not() -> None:

@@ -376,4 +376,5 @@ def test_a_short_deck_names_questions() -> None:
     assert parse(SHORT.format("one-id"), "d.yaml").short == ("one-id",)
     (problem,) = problems(SHORT.format("on-id"))
     assert (problem.line, problem.text) == (3, "'on-id' is the id of no question; did you mean one-id?")
+    assert [fault.text for fault in problems(SHORT.format("one-id, one-id"))] == ["the id 'one-id' is there twice"]
     assert problems(SHORT.format("").replace("[]", "one-id"))[0].text == "short should be a list of ids of questions"

@@ -125,12 +125,13 @@ def check(
 ) -> int:
     """Check labs and their notebooks. Returns 2 where something is wrong, 1 where --style has advice."""
     from workshop.course import catalogue
+    from workshop.course import style as style_checks
 
     folders = catalogue.folders()
     names = labs or [folder.name for folder in folders]
     lab_folders = [catalogue.find(name) for name in names]
     problems = list(_problems(lab_folders))
-    advice = [text for folder in lab_folders for text in catalogue.advice(folder)] if style and not problems else []
+    advice = [text for folder in lab_folders for text in style_checks.advice(folder)] if style and not problems else []
     if as_json:
         document = {"labs": [folder.name for folder in lab_folders], "problems": problems}
         common.answer(document | ({"advice": advice} if style else {}))

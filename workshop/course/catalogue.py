@@ -14,23 +14,12 @@ from pathlib import Path
 from workshop import registry
 from workshop.core import config, words
 from workshop.core.errors import BadInput
-from workshop.course import (
-    deck_checks,
-    description,
-    duration,
-    exercise_checks,
-    links,
-    notebook,
-    notebook_checks,
-    readability,
-    source,
-)
+from workshop.course import description, exercise_checks, links, notebook, notebook_checks, source
 from workshop.course.description import LabDescription
 from workshop.quiz import reader
 
 MISTAKES = 3  # typical wrong answers of an exercise, at least
-RUNSHEET = "runsheet.md"
-NEEDED = (description.FILE, source.FILE, exercise_checks.CHECKS, exercise_checks.MISTAKES, RUNSHEET)
+NEEDED = (description.FILE, source.FILE, exercise_checks.CHECKS, exercise_checks.MISTAKES, "runsheet.md")
 
 
 def folders(labs: Path | None = None) -> list[Path]:
@@ -118,31 +107,6 @@ def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> It
             faults = list(notebook_checks.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
     for problem in sorted(faults, key=lambda fault: fault.line or 0):
         yield source.worded(str(path), problem)
-
-
-def advice(folder: Path) -> list[str]:
-    """A sentence with file and line for each thing that the author of a lab should improve: its drawings, its duration,
-    its questions, its sentences. Raises BadInput where the lab can't be read."""
-    lab, path = description.read(folder), folder / source.FILE
-    cells = source.read(path)
-    deck_path = folder.parent / lab.deck / reader.FILE
-    deck = reader.read(deck_path if deck_path.is_file() else reader.shipped()[lab.deck])
-    minutes = duration.estimate(cells, deck)
-    improvements = [*notebook_checks.advice(cells)]
-    if not (1 - duration.SPREAD) * minutes <= lab.minutes <= (1 + duration.SPREAD) * minutes:
-        sentence = f"the core takes about {minutes:.0f} minutes, and {description.FILE} says {lab.minutes}"
-        improvements.append(source.SourceProblem(None, sentence))
-    for cell in cells:
-        if cell.kind == "markdown":
-            improvements += [
-                source.SourceProblem(cell.line + line, text) for line, text in readability.problems(cell.text)
-            ]
-    sentences = [source.worded(str(path), improvement) for improvement in improvements]
-    sentences += [f"{deck_path}: {text}" for text in deck_checks.advice(deck, notebook_checks.sections(cells))]
-    runsheet = source.text_of(folder / RUNSHEET)
-    return sentences + [
-        f"{folder / RUNSHEET}, line {line + 1}: {text}" for line, text in readability.problems(runsheet)
-    ]
 
 
 def _links(cells: Sequence[source.SourceCell], labs: Path | None) -> Iterator[source.SourceProblem]:

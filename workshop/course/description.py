@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -53,7 +54,7 @@ class LabDescription(_Part):
     @property
     def duration(self) -> str:
         """The time that learners need, in words."""
-        low, high = round(0.85 * self.minutes / 5) * 5, -(-self.minutes * 23 // 100) * 5
+        low, high = round(0.85 * self.minutes / 5) * 5, math.ceil(1.15 * self.minutes / 5) * 5
         extras = f", {self.extra_minutes} more for extras" if self.extra_minutes else ""
         return f"{low} to {high} minutes{extras}"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from workshop.course.notebook_checks import EXTRA
 from workshop.course.source import SourceCell
 from workshop.quiz.deck import Deck
 
 READING = 160  # words a minute, of somebody who learned English at school and meets the terms for the first time
 # Minutes of somebody who does it for the first time.
 LINE, PREDICTION, RUN, EXERCISE = 0.08, 0.75, 0.6, 6.0
+EXTRA = "(extra)"  # in a heading: the section is no part of the core
 SPREAD = 0.3  # share by which people are faster or slower than the estimate
 
 _HEADING = re.compile(r"^## +(.*\S)", re.MULTILINE)

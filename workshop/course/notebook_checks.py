@@ -12,16 +12,12 @@ from workshop.course.source import FILE, SourceCell, SourceProblem, text_of
 
 CELLS = 25  # at most
 LEAST, MOST = 10 * 1024, 27 * 1024  # bytes
-DRAWINGS = 3  # at least
-CORE = 2  # exercises at most that are no extras
-EXTRA = "(extra)"  # in a heading: the section is no part of the core
 FIRST, LAST = ("Goal", "Words"), ("Quiz", "What to take home")
 STEPS = ("Predict", "Run", "See", "Explain")
 
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)\s*")
 _CHECKED = re.compile(r"\blab\.check\(\s*[\"']([^\"']+)[\"']")
 _PREDICTED = re.compile(r"\blab\.predict\(\s*[\"']([^\"']+)[\"']")
-_DRAWING = re.compile(r"!\[([^\]]*)\]\([^)]+\)")
 _QUIZ = re.compile(r"\.quiz\(\s*[\"']([^\"']+)[\"']")
 
 
@@ -50,28 +46,6 @@ def predicted(folder: Path) -> tuple[str, ...]:
 def sections(cells: Sequence[SourceCell]) -> tuple[str, ...]:
     """The headings of a notebook, without its title."""
     return tuple(text for _, text in list(_headings(cells))[1:])
-
-
-def advice(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
-    """Advise the author on drawings that are missing or have no description, and on a core that is too long."""
-    drawings = [
-        (cell.line + cell.text.count("\n", 0, match.start()), match[1].strip())
-        for cell in cells
-        if cell.kind == "markdown"
-        for match in _DRAWING.finditer(cell.text)
-    ]
-    for line, description in drawings:
-        if len(description.split()) < 4:
-            yield SourceProblem(line, "the drawing needs a description in words: ![what it shows](labs/LAB/FILE.svg)")
-    if len(drawings) < DRAWINGS:
-        yield SourceProblem(None, f"there are {len(drawings)} drawings; a notebook has at least {DRAWINGS}")
-    exercises = [(line, text) for line, text in _headings(cells) if re.match(r"exercise\b", text, re.IGNORECASE)]
-    core = [(line, text) for line, text in exercises if EXTRA not in text]
-    if len(core) > CORE:
-        sentence = (
-            f"{len(core)} exercises belong to the core; mark all but {CORE} as extras: ## Exercise 3 {EXTRA}: ..."
-        )
-        yield SourceProblem(core[CORE][0], sentence)
 
 
 def size(number: int) -> Iterator[SourceProblem]:

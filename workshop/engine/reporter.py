@@ -31,7 +31,7 @@ EVERY = 0.25  # seconds between batches
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
-LASTING = 0.5  # seconds after which a phase is told while it lasts; shorter ones are known by their events
+LASTING = 0.5  # seconds after which the conductor hears of a phase that goes on; events tell of shorter ones
 EXIT_ORPHANED = 86
 
 
@@ -123,6 +123,7 @@ class Reporter:
         self._closing.set()
         os.eventfd_write(self._wake_thread, 1)
         self._thread.join()
+        os.close(self._wake_thread)
 
     # The thread.
 

@@ -56,6 +56,8 @@ class Deck(DeckPart):
         for id in short:
             if ids and id not in ids:
                 raise ValueError(f"{id!r} is the id of no question")
+        for _, text in repeated("short", "the id", short):
+            raise ValueError(text)
         return short
 
     def brief(self) -> Deck:

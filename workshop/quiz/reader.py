@@ -144,6 +144,8 @@ def _short(short: Any, questions: Any) -> Iterator[DeckMistake]:
     for place, id in enumerate(short or []):
         if id not in ids:
             yield DeckMistake(("short", place), f"{str(id)[:60]!r} is the id of no question{nearest(str(id), ids)}")
+        elif id in (short or [])[:place]:
+            yield DeckMistake(("short", place), f"the id {id!r} is there twice")
 
 
 def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:

@@ -18,9 +18,10 @@ from workshop.course.class_progress import Classroom
 from workshop.report.run_sections import RunLook, moment
 from workshop.report.sentences import dumps
 from workshop.report.session_sections import SessionLook
-from workshop.server import class_sections, roster
+from workshop.server import class_sections, limits, roster, worker_gate
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook
+from workshop.server.limits import TooManyRequests
 from workshop.server.push import Hub, LiveSource, Topic
 from workshop.store.store import Store
 
@@ -60,12 +61,12 @@ def routes(store: Store) -> list[BaseRoute]:
         else:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
-    making = asyncio.Lock()  # a class that replays must not keep the server from all else
-
     async def replay(request: Request) -> Response:
+        who = limits.shared().who(request.state.identity)
         try:
-            async with making:
-                text = await run_in_threadpool(moment, store, *request.path_params.values())
+            text = await worker_gate.gate().do(who, lambda: moment(store, *request.path_params.values()))
+        except TooManyRequests as error:
+            return PlainTextResponse(str(error), 429)
         except BadInput as error:
             return PlainTextResponse(str(error), 404)
         return Response(text, media_type="application/json", headers={"cache-control": "no-store"})

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.report.figures.stream import BARS, FEWEST, LASTING, MOST, WINDOW, Span, joined, spans, stream
+from workshop.report.figures.stream import BARS, FEWEST, LASTING, MOST, WINDOW, PhaseSpan, joined, spans, stream
 from workshop.store.records import Event
 
 
@@ -18,10 +18,10 @@ def step(rank: int, at: float, **phases: float) -> list[Event]:
 def test_phases_of_a_step_end_at_its_time_in_their_order() -> None:
     events = [*step(0, 10.0, communicate=1.0, compute=2.0, wait=0.5), *step(0, 12.0, compute=3.0), *step(1, 9.0)]
     assert spans(events) == [
-        Span(0, "compute", 6.5, 8.5),
-        Span(0, "wait", 8.5, 9.0),
-        Span(0, "communicate", 9.0, 10.0),
-        Span(0, "compute", 10.0, 12.0),
+        PhaseSpan(0, "compute", 6.5, 8.5),
+        PhaseSpan(0, "wait", 8.5, 9.0),
+        PhaseSpan(0, "communicate", 9.0, 10.0),
+        PhaseSpan(0, "compute", 10.0, 12.0),
     ], "a step never reaches into the one before"
     assert spans([Event(0, 1.0, "loss", 0, 1.0), *step(0, 1.0, compute=float("nan"), wait=float("inf"))]) == []
 
@@ -30,7 +30,7 @@ def test_a_wait_without_an_end_grows() -> None:
     events = [*step(0, 10.0, compute=1.0), *step(1, 10.0, compute=1.0)]
     for now in (12.0, 15.0):
         waiting = stream(events, 2, {0: ("wait", 10.0)}, now)
-        assert Span(0, "wait", 10.0, waiting.end) in waiting.spans
+        assert PhaseSpan(0, "wait", 10.0, waiting.end) in waiting.spans
         assert waiting.words(0) == f"waits for others, {now - 10:.1f} s"
         assert waiting.words(1) == "computes for 100 % of the time"
     assert stream([], 2, {}, None) is None
@@ -45,10 +45,10 @@ def test_the_past_knows_what_ranks_were_in_the_middle_of() -> None:
 
 
 def test_short_spans_become_one_of_the_phase_with_most_time() -> None:
-    short = [Span(0, phase, at / 100, (at + 1) / 100) for at, phase in enumerate(["compute", "wait", "compute"])]
-    assert joined([*short, Span(0, "wait", 0.03, 1.0)], 0.0, 1.0, 0.1) == [
-        Span(0, "compute", 0.0, 0.03),
-        Span(0, "wait", 0.03, 1.0),
+    short = [PhaseSpan(0, phase, at / 100, (at + 1) / 100) for at, phase in enumerate(["compute", "wait", "compute"])]
+    assert joined([*short, PhaseSpan(0, "wait", 0.03, 1.0)], 0.0, 1.0, 0.1) == [
+        PhaseSpan(0, "compute", 0.0, 0.03),
+        PhaseSpan(0, "wait", 0.03, 1.0),
     ]
 
 

@@ -27,6 +27,7 @@ METRICS = {
     "loss": "training loss",
     "measured_steps": "measured steps",
     "messages_per_step": "messages per step",
+    "mpi_seconds": "one exchange of the same gradients with mpi4py [s]",
     "parameters": "weights of the network",
     "seconds.checkpoint": "time of keeping checkpoints",
     "seconds.earlier": "training in earlier runs",

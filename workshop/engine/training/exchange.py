@@ -41,7 +41,9 @@ class Exchange:
         self.tf = tensorflow()
         self.messages = 0
         self.bytes = 0
-        self.phase: Callable[[str], Any] = lambda name: lambda function: function  # or `RankContext.phase`
+        self.phase: Callable[[str], Any] = lambda name: (
+            lambda function: function
+        )  # a decorator; a run has `RankContext.phase`
 
     def apply(self, gradients: Sequence[Any], variables: Sequence[Any], update: Update) -> Any:
         """Exchange gradients (one tensor for each variable, None where it has none) and have `update` change the

@@ -29,7 +29,7 @@ Phases = Mapping[int, tuple[str, float]]  # rank -> a phase that lasts, and its 
 
 
 @dataclass(frozen=True)
-class Span:
+class PhaseSpan:
     """A phase of a rank, in seconds since the epoch."""
 
     rank: int
@@ -45,11 +45,11 @@ class Stream:
     ranks: int
     begin: float
     end: float
-    spans: Sequence[Span]
+    spans: Sequence[PhaseSpan]
     phases: Phases
 
     def words(self, rank: int) -> str:
-        """What a rank does at the end of the stream, for instance "waits for others, 3.2 s"."""
+        """Say what a rank does at the end of the stream, for instance "waits for others, 3.2 s"."""
         phase, share = _most(span for span in self.spans if span.rank == rank)
         time = f" for {words.percent(share)} of the time"
         if rank in self.phases:
@@ -77,7 +77,7 @@ def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | Non
         # The newest events of some ranks may be on their way.
         ends = {span.rank: span.end for span in all_spans if span.rank not in phases}
         end = now if past else min((at for at in ends.values() if now - at < LATE), default=now)
-    all_spans += [Span(rank, phase, since, max(end, since)) for rank, (phase, since) in phases.items()]
+    all_spans += [PhaseSpan(rank, phase, since, max(end, since)) for rank, (phase, since) in phases.items()]
     if not all_spans:
         return None
     by_rank = [[span for span in all_spans if span.rank == rank] for rank in range(ranks)]
@@ -89,7 +89,7 @@ def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | Non
     return Stream(ranks, begin, end, visible, phases)
 
 
-def spans(events: Iterable[Event]) -> list[Span]:
+def spans(events: Iterable[Event]) -> list[PhaseSpan]:
     """The spans of all ranks, in order of time for each. The phases of a step end at the time of its events, one behind
     the other; they never reach into the step before."""
     steps: dict[tuple[int, float], list[tuple[int, str, float]]] = defaultdict(list)
@@ -98,21 +98,21 @@ def spans(events: Iterable[Event]) -> list[Span]:
         if phase != event.name and isfinite(event.value) and event.value > 0:
             place = ORDER.index(phase) if phase in ORDER else len(ORDER)
             steps[event.rank, event.time].append((place, phase, event.value))
-    all_spans: list[Span] = []
+    all_spans: list[PhaseSpan] = []
     for (rank, at), step in sorted(steps.items()):
         before = all_spans[-1].end if all_spans and all_spans[-1].rank == rank else -inf
         end = at - sum(value for *_, value in step)
         for _, phase, value in sorted(step):
             begin, end = end, end + value
             if end > before:
-                all_spans.append(Span(rank, phase, max(begin, before), end))
+                all_spans.append(PhaseSpan(rank, phase, max(begin, before), end))
     return all_spans
 
 
-def joined(of_rank: Sequence[Span], begin: float, end: float, pixel: float) -> list[Span]:
+def joined(of_rank: Sequence[PhaseSpan], begin: float, end: float, pixel: float) -> list[PhaseSpan]:
     """The spans of one rank between two times. Neighbours of one phase, and spans that are shorter than a `pixel`
     (seconds), become one span, which has the phase that has most of its time."""
-    groups: list[list[Span]] = [[]]
+    groups: list[list[PhaseSpan]] = [[]]
     for span in of_rank:
         if begin < span.end and span.begin < end:
             clipped, group = replace(span, begin=max(span.begin, begin), end=min(span.end, end)), groups[-1]
@@ -124,7 +124,7 @@ def joined(of_rank: Sequence[Span], begin: float, end: float, pixel: float) -> l
     return [replace(group[0], phase=_most(group)[0], end=group[-1].end) for group in groups if group]
 
 
-def _most(some: Iterable[Span]) -> tuple[str, float]:
+def _most(some: Iterable[PhaseSpan]) -> tuple[str, float]:
     """The phase that has most of the time of some spans, and its share; "" without any."""
     spent: dict[str, float] = defaultdict(float)
     for span in some:
@@ -134,7 +134,7 @@ def _most(some: Iterable[Span]) -> tuple[str, float]:
 
 
 def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figure:
-    """What every rank does, in words above its lane on the right. `phases` are all of the run, in the order of their
+    """Draw what every rank does, with words above its lane. `phases` are all of the run, in the order of their
     colours; `start` is the time from which the axis counts."""
     usual = {phase: theme.phase_marker(phase) for phase in theme.PHASES}
     markers: dict[str, Any] = usual | dict(zip((phase for phase in phases if phase not in usual), cycle(OTHERS)))

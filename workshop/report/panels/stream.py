@@ -12,7 +12,7 @@ RECENT = 2000  # events that are looked at
 
 
 def task_stream(snapshot: Snapshot) -> list[Card]:
-    """What each rank has done in the last seconds, and does now."""
+    """Show what each rank has done in the last seconds and does now."""
     run, names = snapshot.run, [name for name in snapshot.totals if name.startswith(stream.PREFIX)]
     phases = lasting(snapshot)
     # Also some events behind a past moment: they tell what ranks were in the middle of then.

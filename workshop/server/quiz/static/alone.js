@@ -129,7 +129,7 @@ function draw(seen) {
   const result = seen.mark ? judged(seen.shown, seen.mark) : null;
   if (result) marked(view, seen.solution, seen.answer);
   put([heading, result, view.root, seen.measuring ? measuring(seen) : null,
-    seen.solution ? explained(seen.shown, seen.solution, seen.truth) : null,
+    seen.solution ? explained(seen.shown, seen.solution, seen.truth, true) : null,
     seen.truth ? element("p", "hint", `Measured by ${seen.truth.how}.`) : null, through(at)]);
   say(told, result?.textContent ?? "");
   return null;

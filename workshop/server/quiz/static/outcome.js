@@ -28,8 +28,9 @@ export function judged(shown, mark) {
   return element("div", `judged ${look}`, head, feedback.map((html) => rendered("div", "feedback", html)));
 }
 
-// What was right and why, for everybody; null where there is nothing to say.
-export function explained(shown, solution, truth = null) {
+// What was right and why, for everybody; null where there is nothing to say. With `linked` the lab's section is a link:
+// somebody who came in by the code of a round can't open it.
+export function explained(shown, solution, truth = null, linked = false) {
   const parts = [];
   // Right options are marked as such. What was measured comes with the runs that it comes from.
   if (solution.html && !shown.options) {
@@ -37,9 +38,9 @@ export function explained(shown, solution, truth = null) {
       truth?.words ? element("p", "", truth.words) : rendered("div", "", solution.html)));
   }
   if (solution.explanation) parts.push(rendered("div", "explanation", solution.explanation));
-  if (solution.address) {
-    const section = element("a", "", solution.section);
-    section.href = solution.address;
+  if (solution.section) {
+    const section = element(linked ? "a" : "span", "", solution.section);
+    if (linked) section.href = solution.address;
     parts.push(element("p", "source", "Read about it in the lab: ", section));
   }
   if (shown.source) parts.push(element("p", "source", `Source: ${shown.source}`));

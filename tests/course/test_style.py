@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.course import deck_checks
+from workshop.course import style
 from workshop.quiz.deck import Deck
 
 
@@ -15,7 +15,7 @@ def single(id: str, right: int, **fields: Any) -> dict[str, Any]:
 
 def advice(*questions: dict[str, Any], **fields: Any) -> list[str]:
     deck = Deck.model_validate({"deck": "d", "title": "D", "lab": "d", "questions": questions, **fields})
-    return list(deck_checks.advice(deck, ["Explain", "Goal"]))
+    return list(style.of_deck(deck, ["Explain", "Goal"]))
 
 
 def test_each_question_names_a_section_that_is_there() -> None:
