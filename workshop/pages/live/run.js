@@ -82,7 +82,8 @@ function runView(root, data) {
     if (data.projector) return fit();
     for (const { entry, body, fold } of Object.values(sections)) {
       const filled = Boolean(body.querySelector(fold ? ".ws-card" : ":scope > .ws-panel > .ws-card"));
-      entry.hidden = !filled;
+      entry.style.visibility = filled ? "" : "hidden"; // its room stays until the page is opened again
+      entry.hidden = !filled && facts?.ended && !("watched" in root.dataset);
       if (fold) fold.hidden = !filled && (facts?.ended || !fold.open);
     }
   }
