@@ -73,6 +73,22 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert channel.hosts == {}
 
 
+def test_files_of_one_name_that_come_quickly_are_stored_once_and_the_last_one_stays(
+    store: Store, channel: Channel, rank: Reporter
+) -> None:
+    """A checkpoint after each of many short epochs would keep the store busy, and so the ranks' cores."""
+    run = submit(store)
+    rank.begin(run)
+    for epoch in range(200):
+        rank.artifact("checkpoint", b"%d" % epoch, "application/x-test")
+    rank.artifact("other", b"other", "application/x-test")
+    rank.end({"kind": "finished", "metrics": {}})
+    assert store.artifact(run, "checkpoint").data == b"199"
+    assert store.artifact(run, "other").data == b"other"
+    last_word = channel.words.get(timeout=limit(20))
+    assert last_word.body["number"] < 10  # messages in all
+
+
 @pytest.mark.real
 def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel, rank: Reporter) -> None:
     """One that fills the memory within a second has no turn of its own to tell it in time."""

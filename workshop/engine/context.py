@@ -73,7 +73,7 @@ class RankContext:
         self._sink: Sink = sink if sink is not None else Memory()
 
     def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
-        """Tell one value, which viewers see within half a second. `at` is its time in seconds since the epoch (default:
+        """Tell one value, which viewers see within a second. `at` is its time in seconds since the epoch (default:
         now)."""
         self._sink.emit(name, float(value), None if step is None else int(step), time.time() if at is None else at)
 
@@ -127,7 +127,8 @@ class RankContext:
             self._sink.publish(metrics)
 
     def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
-        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first."""
+        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the
+        first; files that come quickly one after the other may be left out, the last one never is."""
         self._sink.artifact(name, bytes(data), media_type)
 
     def stop_heard(self) -> bool:

@@ -27,7 +27,8 @@ import zmq
 from workshop.core.memory import Gauge, private_bytes
 from workshop.core.rank_map import ThreadUnits
 
-EVERY = 0.25  # seconds between batches
+EVERY = 0.5  # seconds between batches
+AGAIN = 1.0  # seconds between two files of one name: a checkpoint after each short epoch would keep the store busy
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
@@ -45,6 +46,8 @@ class _Outbox:
     progress: tuple[float, float] | None = None
     phase: tuple[str, float] | None = None  # the lasting one that the conductor knows
     files: deque[tuple[dict[str, Any], bytes]] = field(default_factory=deque)
+    newest: dict[str, tuple[dict[str, Any], bytes]] = field(default_factory=dict)  # files that wait for their time
+    file_sent: dict[str, float] = field(default_factory=dict)  # by name, on the monotonic clock
     unacknowledged: dict[int, tuple[float, list[bytes]]] = field(default_factory=dict)  # number -> sent at, frames
     sent: int = 0
     stop: bool = False
@@ -211,9 +214,25 @@ class Reporter:
                 batch = {"kind": "batch", "events": events[start : start + BATCH], "progress": progress}
                 self._send_signed(line, outbox, batch | news)
             # Files and last words go behind the events that were told before them.
-            while outbox.files:
-                message, data = outbox.files.popleft()
+            self._flush_files(line, outbox, now)
+
+    def _flush_files(self, line: zmq.Socket[bytes], outbox: _Outbox, now: float) -> None:
+        """Send files. The newest one of a name replaces those that wait; a last word waits for all files."""
+        last_words = []
+        while outbox.files:
+            message, data = outbox.files.popleft()
+            if message["kind"] == "artifact":
+                outbox.newest[message["name"]] = message, data
+            elif message["kind"] in ("known", "activity"):
                 self._send_signed(line, outbox, message, data)
+            else:
+                last_words.append(message)
+        for name in [*outbox.newest]:
+            if last_words or now - outbox.file_sent.get(name, -math.inf) >= AGAIN:
+                outbox.file_sent[name] = now
+                self._send_signed(line, outbox, *outbox.newest.pop(name))
+        for message in last_words:
+            self._send_signed(line, outbox, message, b"")
 
     def _phase_news(self, outbox: _Outbox) -> dict[str, Any]:
         """The phase that lasts with the time of its begin, None for the end of such a phase; {} without a change."""

@@ -48,7 +48,7 @@ LEARNERS_VARIABLES = frozenset(
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
-LOOK, SELDOM = 0.1, 0.25  # seconds between looks at a run that somebody waits for: at first, after some seconds
+LOOK, SELDOM = 0.1, 0.5  # seconds between looks at a run that somebody waits for: at first, after some seconds
 REVIVED = 20.0  # seconds that a session may seem lost before nobody waits for its runs any longer
 
 

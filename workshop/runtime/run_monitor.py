@@ -72,8 +72,8 @@ def silence_words(rank: int, host: str, pid: int | None) -> str:
 
 
 # Looks take processor time from the ranks. A rank's last word wakes the monitor at once.
-LOOK = 0.25  # seconds between looks at the ranks
-ASK = 0.5  # seconds between looks for a reason to end
+LOOK = 0.5  # seconds between looks at the ranks
+ASK = 1.0  # seconds between looks for a reason to end
 GRACE = 2.0  # seconds that the other ranks get to end by themselves after one has failed
 CANCEL = 5.0  # seconds that ranks get to end after a stop request, before their engines are ended
 

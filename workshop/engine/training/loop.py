@@ -16,7 +16,7 @@ from workshop.engine.training.batches import Batches
 from workshop.engine.training.step_report import COUNT, SUMS, StepReporter
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
-BLOCK = 0.25  # seconds of steps between two tellings, about
+BLOCK = 0.5  # seconds of steps between two tellings, about
 MOST = 200  # steps of a block
 
 
@@ -83,7 +83,7 @@ class Loop:
         return steps_done == steps
 
     def _length(self, remaining: int) -> int:
-        """Steps of the next block: what fits a quarter of a second, the warm-up and the kept steps by themselves."""
+        """Steps of the next block: what fits half a second, the warm-up and the kept steps by themselves."""
         length = min(remaining, MOST)
         if self.most is not None:
             length = min(length, self.most - self.done)
