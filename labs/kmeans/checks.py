@@ -14,73 +14,7 @@ from workshop.course.trials import call, called, confirmed, is_empty, rehearsed,
 NAMES = ("sums", "counts", "inertia")
 
 
-# Exercise 1: shards
-
-
-@exercise("shard")
-def shard(given: Any) -> None:
-    """Blocks that follow each other, cover everything and differ by one at most; which ones are longer is free."""
-    for count, size in ((12, 3), (10, 3), (11, 4), (9, 2), (273_280, 3), (7, 1), (3, 5), (0, 2)):
-        _blocks(count, size, [_shard(given, count, size, rank) for rank in range(size)])
-
-
-def _shard(given: Any, count: int, size: int, rank: int) -> tuple[int, int]:
-    answer, made = called("shard", given, count, size, rank), call("shard", count, size, rank)
-    try:
-        begin, end = answer
-    except (TypeError, ValueError):
-        raise Hint(f"{made} is {answer!r}; it should be two numbers, begin and end.") from None
-    for number in (begin, end):
-        if isinstance(number, float | np.floating):
-            raise Hint(f"{made} is {answer!r}; begin and end should be whole numbers, so divide with //, not with /.")
-        if not isinstance(number, int | np.integer):
-            raise Hint(f"{made} is {answer!r}; begin and end should be whole numbers.")
-    return int(begin), int(end)
-
-
-def _blocks(count: int, size: int, blocks: Sequence[tuple[int, int]]) -> None:
-    what = f"With {count} things on {size} {'rank' if size == 1 else 'ranks'}"
-    sizes = [end - begin for begin, end in blocks]
-    if size > 1 and count >= size and len(set(blocks)) == 1:
-        raise Hint(
-            f"{what}, all ranks have the same block, {blocks[0][0]} to {blocks[0][1]}; where does the rank come in?"
-        )
-    if blocks[0][0] != 0:
-        raise Hint(f"{what}, rank 0 begins at {blocks[0][0]}; things and ranks are both counted from 0.")
-    if min(sizes) < 0:
-        rank = int(np.argmin(sizes))
-        raise Hint(f"{what}, rank {rank} ends at {blocks[rank][1]}, before it begins at {blocks[rank][0]}.")
-    for rank in range(size - 1):
-        end, begin = blocks[rank][1], blocks[rank + 1][0]
-        if begin == end + 1:
-            raise Hint(
-                f"{what}, rank {rank} ends at {end} and rank {rank + 1} begins at {begin}; the end isn't part of a "
-                f"block, so nobody owns number {end}."
-            )
-        if begin > end:
-            raise Hint(
-                f"{what}, nobody owns the numbers from {end} to {begin - 1}, between ranks {rank} and {rank + 1}."
-            )
-        if begin < end:
-            raise Hint(
-                f"{what}, ranks {rank} and {rank + 1} both own number {begin}; a longer block moves all that follow."
-            )
-    last = blocks[-1][1]
-    if last < count:
-        raise Hint(
-            f"{what}, the last block ends at {last}; what is left over from the division, the remainder, needs an "
-            "owner, too."
-        )
-    if last > count:
-        raise Hint(f"{what}, the last block ends at {last}, where there is nothing any more.")
-    if max(sizes) - min(sizes) > 1:
-        raise Hint(
-            f"{what}, the blocks have {', '.join(map(str, sizes))} things; they may differ by one at most, so deal "
-            "what is left over out to several ranks."
-        )
-
-
-# Exercise 2: partial sums
+# Exercise 1: partial sums
 
 
 @exercise("partial", ranks=True)
@@ -176,7 +110,7 @@ def _judge_inertia(inertia: float, right: float, squared: np.ndarray, what: str)
     raise Hint(f"{what}, sums and counts are right, and the inertia should be {right:.6g}; yours is {inertia:.6g}.")
 
 
-# Exercise 3: one message
+# Exercise 2: one message
 
 
 @exercise("fused", ranks=True)
@@ -299,3 +233,69 @@ def _shapes(found: Mapping[str, np.ndarray], right: Mapping[str, Any], what: str
     for name, array in (("sums", sums), ("counts", counts)):
         if array.shape != right[name].shape:
             raise Hint(f"{what}, the {name} have the shape {array.shape}; it should be {right[name].shape}.")
+
+
+# Exercise 3: shards
+
+
+@exercise("shard")
+def shard(given: Any) -> None:
+    """Blocks that follow each other, cover everything and differ by one at most; which ones are longer is free."""
+    for count, size in ((12, 3), (10, 3), (11, 4), (9, 2), (273_280, 3), (7, 1), (3, 5), (0, 2)):
+        _blocks(count, size, [_shard(given, count, size, rank) for rank in range(size)])
+
+
+def _shard(given: Any, count: int, size: int, rank: int) -> tuple[int, int]:
+    answer, made = called("shard", given, count, size, rank), call("shard", count, size, rank)
+    try:
+        begin, end = answer
+    except (TypeError, ValueError):
+        raise Hint(f"{made} is {answer!r}; it should be two numbers, begin and end.") from None
+    for number in (begin, end):
+        if isinstance(number, float | np.floating):
+            raise Hint(f"{made} is {answer!r}; begin and end should be whole numbers, so divide with //, not with /.")
+        if not isinstance(number, int | np.integer):
+            raise Hint(f"{made} is {answer!r}; begin and end should be whole numbers.")
+    return int(begin), int(end)
+
+
+def _blocks(count: int, size: int, blocks: Sequence[tuple[int, int]]) -> None:
+    what = f"With {count} things on {size} {'rank' if size == 1 else 'ranks'}"
+    sizes = [end - begin for begin, end in blocks]
+    if size > 1 and count >= size and len(set(blocks)) == 1:
+        raise Hint(
+            f"{what}, all ranks have the same block, {blocks[0][0]} to {blocks[0][1]}; where does the rank come in?"
+        )
+    if blocks[0][0] != 0:
+        raise Hint(f"{what}, rank 0 begins at {blocks[0][0]}; things and ranks are both counted from 0.")
+    if min(sizes) < 0:
+        rank = int(np.argmin(sizes))
+        raise Hint(f"{what}, rank {rank} ends at {blocks[rank][1]}, before it begins at {blocks[rank][0]}.")
+    for rank in range(size - 1):
+        end, begin = blocks[rank][1], blocks[rank + 1][0]
+        if begin == end + 1:
+            raise Hint(
+                f"{what}, rank {rank} ends at {end} and rank {rank + 1} begins at {begin}; the end isn't part of a "
+                f"block, so nobody owns number {end}."
+            )
+        if begin > end:
+            raise Hint(
+                f"{what}, nobody owns the numbers from {end} to {begin - 1}, between ranks {rank} and {rank + 1}."
+            )
+        if begin < end:
+            raise Hint(
+                f"{what}, ranks {rank} and {rank + 1} both own number {begin}; a longer block moves all that follow."
+            )
+    last = blocks[-1][1]
+    if last < count:
+        raise Hint(
+            f"{what}, the last block ends at {last}; what is left over from the division, the remainder, needs an "
+            "owner, too."
+        )
+    if last > count:
+        raise Hint(f"{what}, the last block ends at {last}, where there is nothing any more.")
+    if max(sizes) - min(sizes) > 1:
+        raise Hint(
+            f"{what}, the blocks have {', '.join(map(str, sizes))} things; they may differ by one at most, so deal "
+            "what is left over out to several ranks."
+        )

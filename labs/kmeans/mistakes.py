@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workshop.course.exercise_checks import Mistake
 
-# Exercise 2: all but the lines that are wrong.
+# Exercise 1: all but the lines that are wrong.
 PARTIAL = """%%ranks
 import numpy as np
 
@@ -19,7 +19,7 @@ def partial(points, centroids):
     return sums, counts, inertia
 """
 
-# Exercise 3, likewise.
+# Exercise 2, likewise.
 FUSED = """%%ranks
 import numpy as np
 from mpi4py import MPI
