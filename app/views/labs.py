@@ -1,12 +1,13 @@
 """Labs: the course in its order, and one lab to read and to do in the browser. `?lab=kmeans&part=3` is a link to a
-section."""
+section, `?show=glossary` to the glossary."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
 
 from workshop.core import words
-from workshop.course import catalogue, learner
+from workshop.course import catalogue, glossary, learner, paths
 from workshop.course.description import LabDescription
 from workshop.course.progress import LabStanding
 from workshop.pages import blocks, frame, lab_reader, learner_home, links
@@ -20,6 +21,9 @@ WORDS = (
 
 
 def page() -> None:
+    if st.query_params.get("show") == "glossary":
+        _glossary()
+        return
     name, labs = st.query_params.get("lab"), dict(_by_name())
     if name in labs:
         _lab(*labs[name])
@@ -29,6 +33,7 @@ def page() -> None:
         st.warning(f"There is no lab {frame.plain(name[:40])}; here are the labs of the course.")
     if not labs:
         st.info("No lab is installed.", icon=":material/info:")
+    _paths({name: lab for name, (_, lab) in labs.items()}, identity)
     progress_by_lab = {lab_progress.lab.name: lab_progress for lab_progress in learner_home.labs_of(identity)}
     for column, (folder, lab) in blocks.abreast(list(labs.values()), ABREAST):
         with column, st.container(border=True, key=f"lab-{folder.name}"):
@@ -43,12 +48,43 @@ def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -
     st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
     st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
+    if lab.needs:
+        st.caption(f"You need: {frame.plain('; '.join(lab.needs))}")
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
     with st.container(horizontal=True, vertical_alignment="center"):
         label = "Go on" if lab_progress is not None and lab_progress.begun else "Read and do it here"
         links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
         st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
+
+
+def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
+    """Which labs fit which class, for those who teach."""
+    if identity.role != "instructor" or not labs:
+        return
+    with blocks.errors(), st.expander("Which labs for how much time", icon=":material/route:"):
+        for learning_path in paths.read():
+            numbers = ", ".join(str(labs[name].number) for name in learning_path.labs if name in labs)
+            hours = learning_path.minutes(labs) / 60
+            st.markdown(
+                f"**{frame.plain(learning_path.title)}** (labs {numbers}; {hours:.1f} hours). "
+                f"For: {frame.plain(learning_path.audience)}. {frame.plain(learning_path.note)}"
+            )
+        st.caption("Hours are the labs alone. Plan ten minutes between two labs, and more for questions.")
+
+
+def _glossary() -> None:
+    frame.heading("Glossary", "The terms that the labs explain. Each one leads to the lab that explains it.")
+    links.link("labs", "All labs", ":material/arrow_back:")
+    wanted = st.text_input("Find a term", key="term").strip().casefold()
+    with blocks.errors():
+        terms = [term for term in glossary.read() if wanted in f"{term.name} {term.text}".casefold()]
+    if not terms:
+        st.info(f"No lab explains {frame.plain(wanted[:40])}.")
+    for term in terms:
+        with st.container(horizontal=True):
+            st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")
+            links.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:

@@ -76,6 +76,7 @@ def heading(title: str, words: str = "") -> Identity:
         st.header(title, anchor=False, width="stretch")
         icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
         st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
+        st.html('<a href="/labs?show=glossary" target="_self">Glossary</a>', width="content")
         st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>', width="content")
     if recorded() is None:
         classroom_bar.bar(store(), identity, title)
