@@ -19,7 +19,7 @@ def press(page: AppTest, label: str, number: int = 0) -> AppTest:
 
 def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     page = open_page("labs")
-    assert "1. Distributed k-means" in words(page).replace("\\", "") and "40 to 55 minutes" in words(page)
+    assert "1. Distributed k-means" in words(page).replace("\\", "") and "35 to 50 minutes" in words(page)
     assert "There is no lab nowhere" in words(open_page("labs", lab="nowhere")).replace("\\", "")
     page = open_page("labs", lab="kmeans")
     assert "Lab 1: Distributed k-means" in words(page)
@@ -27,7 +27,16 @@ def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     page = press(page, "Next section")
     assert page.query_params["part"] in ("2", ["2"]) and "At the end you have written" in words(page)
     page.selectbox[0].select("8. Exercise 1").run()
-    assert "You write this code in the notebook" in words(page) and "divmod" not in page.code[0].value
+    assert "You write this code in the notebook" in words(page) and "bincount" not in page.code[0].value
+
+
+def test_the_glossary_finds_a_term(open_page: Open, store: Store) -> None:
+    page = open_page("labs", show="glossary")
+    assert "Straggler" in words(page) and "Silo" in words(page)
+    page.text_input[0].set_value("straggl").run()
+    assert "Straggler" in words(page) and "Silo" not in words(page)
+    page.text_input[0].set_value("no such term").run()
+    assert "No lab explains" in page.info[0].value
 
 
 @pytest.mark.parametrize("part", ["0", "999", "x", "-1", "1" * 9])
