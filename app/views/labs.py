@@ -76,11 +76,11 @@ def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
 def _glossary() -> None:
     frame.heading("Glossary", "The terms that the labs explain. Each one leads to the lab that explains it.")
     links.link("labs", "All labs", ":material/arrow_back:")
-    wanted = st.text_input("Find a term", key="term").strip().casefold()
+    query = st.text_input("Find a term", key="term").strip().casefold()
     with blocks.errors():
-        terms = [term for term in glossary.read() if wanted in f"{term.name} {term.text}".casefold()]
+        terms = [term for term in glossary.read() if query in f"{term.name} {term.text}".casefold()]
     if not terms:
-        st.info(f"No lab explains {frame.plain(wanted[:40])}.")
+        st.info(f"No lab explains {frame.plain(query[:40])}.")
     for term in terms:
         with st.container(horizontal=True):
             st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")

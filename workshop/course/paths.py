@@ -28,8 +28,8 @@ class LearningPath(BaseModel):
 
     def minutes(self, labs: Mapping[str, LabDescription]) -> int:
         """The minutes of the labs, without breaks."""
-        known = [labs[name] for name in self.labs if name in labs]
-        return sum(lab.minutes + (lab.extra_minutes if self.extras else 0) for lab in known)
+        path_labs = [labs[name] for name in self.labs if name in labs]
+        return sum(lab.minutes + (lab.extra_minutes if self.extras else 0) for lab in path_labs)
 
 
 class _Paths(BaseModel):

@@ -28,7 +28,7 @@ from workshop.core.memory import Gauge, private_bytes
 from workshop.core.rank_map import ThreadUnits
 
 EVERY = 0.5  # seconds between batches
-AGAIN = 1.0  # seconds between two files of one name: a checkpoint after each short epoch would keep the store busy
+SAME_FILE = 1.0  # seconds between two files of one name: a checkpoint after each short epoch would keep the store busy
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
@@ -228,7 +228,7 @@ class Reporter:
             else:
                 last_words.append(message)
         for name in [*outbox.newest]:
-            if last_words or now - outbox.file_sent.get(name, -math.inf) >= AGAIN:
+            if last_words or now - outbox.file_sent.get(name, -math.inf) >= SAME_FILE:
                 outbox.file_sent[name] = now
                 self._send_signed(line, outbox, *outbox.newest.pop(name))
         for message in last_words:
