@@ -64,7 +64,17 @@ HINTS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-@exercise("cause")
+@exercise(
+    "cause",
+    hint=(
+        "Look for the number or the line that can't be right: who comes last in A, how many images differ in "
+        "B, how many steps there are in C, threads per core in D, two lines in E, memory in F."
+    ),
+    reason=(
+        "Each case shows one trace: the time of arrival, a count of images or steps, threads against cores, "
+        "the line of each rank, and a signal beside free memory."
+    ),
+)
 def cause(given: Any) -> None:
     if not isinstance(given, Mapping):
         raise Hint(f'cause should be a dict like {{"A": "a slow rank"}}; yours is {type(given).__name__}.')
@@ -96,7 +106,18 @@ SHARES = (
 CONDITION = "Which condition makes the ranks call different collectives, or not as many?"
 
 
-@exercise("accuracy", ranks=True)
+@exercise(
+    "accuracy",
+    ranks=True,
+    hint=(
+        "Both all-reduces have to be called on every rank, before any return. Only `print` may stand behind "
+        "the condition on the rank."
+    ),
+    reason=(
+        "All ranks call the same two collectives, whatever `images` is. The division happens after them, from"
+        " numbers that are the same on all ranks."
+    ),
+)
 def accuracy(comm: Any, given: Callable[..., Any]) -> None:
     mine = tuple((5 * rank, 10 * rank) for rank in range(comm.size))  # rank 0 has none
     for shares in SHARES:
@@ -165,7 +186,14 @@ CORES, SOCKET = 8, 4  # of the host, of each of its sockets
 MACHINE = "2x4"  # the same host in words
 
 
-@exercise("mended")
+@exercise(
+    "mended",
+    hint=("Each rank needs 4 cores of its own, and the host has 8. How many ranks fit? Then bind them."),
+    reason=(
+        "Two ranks of four cores fill both sockets, and the binding keeps each rank's threads there. Nothing "
+        "is oversubscribed, so that field is false."
+    ),
+)
 def mended(given: Any) -> None:
     if not isinstance(given, Mapping):
         raise Hint(f"mended should be a dict like crowded; yours is {type(given).__name__}.")

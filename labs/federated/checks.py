@@ -45,7 +45,17 @@ UPDATES = (
 )
 
 
-@exercise("fedavg")
+@exercise(
+    "fedavg",
+    hint=(
+        "Sum `count * update` over all institutions, and divide by the sum of the counts. Add the result to "
+        "`shared` in a new array, without `+=`."
+    ),
+    reason=(
+        "The weights by images let every image count the same. A new array leaves the old weights to those "
+        "who still train on them."
+    ),
+)
 def fedavg(given):
     for start, moves, images in UPDATES:
         shared, updates = np.array(start), [np.array(move) for move in moves]
@@ -84,7 +94,18 @@ def fedavg(given):
             )
 
 
-@exercise("aggregate", ranks=True)
+@exercise(
+    "aggregate",
+    ranks=True,
+    hint=(
+        "Two reduces to rank 0 are enough: one for `images * update`, one for `images`. Rank 0 divides, and "
+        "all ranks call one broadcast."
+    ),
+    reason=(
+        "A sum of weighted updates and a sum of images give the weighted mean, without sending a single "
+        "update of an institution. All ranks call all three collectives."
+    ),
+)
 def aggregate(comm, given):
     for size in worlds(comm):
         for case in range(2):
@@ -150,7 +171,17 @@ def stream(seed, length):
     return np.random.default_rng(seed).integers(0, 2**64, length, dtype=np.uint64)
 
 
-@exercise("masked")
+@exercise(
+    "masked",
+    hint=(
+        "Multiply by `images` first. Then for each partner add the mask if your number is lower, and subtract"
+        " it if your number is higher. Use `np.uint64(images)`."
+    ),
+    reason=(
+        "The masks of a pair are equal and have opposite signs, so they cancel in the sum. A weight after the"
+        " mask would multiply the two by different numbers."
+    ),
+)
 def masked(given):
     for institutions, images in ((3, (10, 10, 10)), (3, (5, 40, 3)), (5, (7, 1, 900, 30, 2))):
         draws = np.random.default_rng(institutions)
@@ -239,7 +270,17 @@ def _same(some, others):
 FORGOTTEN = "What was left before isn't looked at: add it to the update first, and choose then."
 
 
-@exercise("topk")
+@exercise(
+    "topk",
+    hint=(
+        "Add `left` to the update first. `np.argsort(-np.abs(values))[:count]` gives the places of the "
+        "largest values. Set these places to 0 in a copy: that is the new `left`."
+    ),
+    reason=(
+        "Sent and remaining values add up to the whole update, so nothing is lost. The sign stays with the "
+        "value, because only the size decides."
+    ),
+)
 def topk(given):
     draws = np.random.default_rng(4)
     for length, count in ((6, 2), (40, 5), (5, 5)):
@@ -308,7 +349,17 @@ def _chosen(update, before, places, values, left, count):
     )
 
 
-@exercise("private")
+@exercise(
+    "private",
+    hint=(
+        "Scale each update by `min(1, clip / length)`. Add up the scaled updates, add the noise once, and "
+        "divide by their number at the end."
+    ),
+    reason=(
+        "No update can move the sum by more than `clip`, and the noise is measured against that. Noise once "
+        "on the sum is enough, and less than noise on every update."
+    ),
+)
 def private(given):
     draws = np.random.default_rng(9)
     updates = [draws.normal(size=5) * length for length in (0.02, 1.0, 30.0)]

@@ -14,7 +14,15 @@ from workshop.course.trials import call, called, confirmed, is_empty, rehearsed,
 # Exercise 1: who am I
 
 
-@exercise("whoami", ranks=True)
+@exercise(
+    "whoami",
+    ranks=True,
+    hint=(
+        "Two calls of the communicator give two of the numbers. For the third, think of the last rank: the "
+        "remainder of a division by the size turns size into 0."
+    ),
+    reason=("The neighbour on the right is rank + 1, and `% size` closes the ring: the last rank gets 0."),
+)
 def whoami(comm: Any, given: Any) -> None:
     """On this rank, then in made-up worlds of one to five ranks. Nothing in it needs other ranks."""
     _whoami(given, comm, comm.Get_rank(), comm.Get_size())
@@ -65,7 +73,17 @@ def _whoami(given: Any, comm: Any, rank: int, size: int) -> None:
 # Exercise 2: share out the work
 
 
-@exercise("mine")
+@exercise(
+    "mine",
+    hint=(
+        "Write the owners of 10 pieces on 3 ranks on paper. `range(start, stop, step)` can take every size-th"
+        " number, beginning with the rank."
+    ),
+    reason=(
+        "`range(rank, count, size)` deals the pieces out like cards. Every number has one remainder modulo "
+        "size, so it has one owner."
+    ),
+)
 def mine(given: Any) -> None:
     """Every number needs one owner, and shares may differ by one; how they are cut is free."""
     for count, size in ((12, 3), (10, 3), (11, 4), (9, 2), (7, 1), (3, 5), (0, 2)):
@@ -126,7 +144,15 @@ def _shares(count: int, size: int, shares: Sequence[Sequence[int]]) -> None:
 # Exercise 3: one sum of all parts
 
 
-@exercise("squares", ranks=True)
+@exercise(
+    "squares",
+    ranks=True,
+    hint=(
+        "First compute the sum of your own squares, with `range(rank, count, size)`. Then all ranks call one "
+        "all-reduce, outside of any condition."
+    ),
+    reason=("Each rank adds its own squares. The all-reduce adds the ranks' sums and gives the result to every rank."),
+)
 def squares(comm: Any, given: Any) -> None:
     """With more and fewer numbers than ranks."""
     for size in worlds(comm):

@@ -17,7 +17,18 @@ NAMES = ("sums", "counts", "inertia")
 # Exercise 1: partial sums
 
 
-@exercise("partial", ranks=True)
+@exercise(
+    "partial",
+    ranks=True,
+    hint=(
+        "Compute all squared distances as an array (n, k) first. `argmin` along axis 1 gives the labels, "
+        "`np.bincount` with `minlength=k` the counts, and `np.add.at` adds points into sums (k, features)."
+    ),
+    reason=(
+        "Distances come from one matrix product. `minlength` keeps a place for labels without points, and "
+        "`np.add.at` adds every point, also where a label occurs more than once."
+    ),
+)
 def partial(comm: Any, given: Any) -> None:
     """On each rank by itself, with points of its own."""
     for points, centroids in _clouds(comm.Get_rank()):
@@ -113,7 +124,18 @@ def _judge_inertia(inertia: float, right: float, squared: np.ndarray, what: str)
 # Exercise 2: one message
 
 
-@exercise("fused", ranks=True)
+@exercise(
+    "fused",
+    ranks=True,
+    hint=(
+        "Make one array: `np.concatenate([sums.ravel(), counts, [inertia]])` in float64. After one "
+        "all-reduce, cut it at the same places, and reshape the sums."
+    ),
+    reason=(
+        "One message carries all numbers, so the ranks wait for each other once. The order of the parts is "
+        "the same on every rank, so every rank can take it apart."
+    ),
+)
 def fused(comm: Any, given: Any) -> None:
     """With what each rank would have counted."""
     for number, (clusters, features, most) in enumerate(((4, 3, 1000), (1, 2, 10), (5, 1, 2**30))):
@@ -238,7 +260,17 @@ def _shapes(found: Mapping[str, np.ndarray], right: Mapping[str, Any], what: str
 # Exercise 3: shards
 
 
-@exercise("shard")
+@exercise(
+    "shard",
+    hint=(
+        "`divmod(count, size)` gives the size of a small share, and how many ranks have one more. The first "
+        "ranks take the larger shares: how many of these are before yours?"
+    ),
+    reason=(
+        "The first `more` ranks have one thing more. Before a rank there are `rank` shares of `each`, and "
+        "`min(rank, more)` extra things."
+    ),
+)
 def shard(given: Any) -> None:
     """Blocks that follow each other, cover everything and differ by one at most; which ones are longer is free."""
     for count, size in ((12, 3), (10, 3), (11, 4), (9, 2), (273_280, 3), (7, 1), (3, 5), (0, 2)):

@@ -22,7 +22,18 @@ CLOSE = 1e-4  # relative: sums of float32 differ with their order
 # Exercise 1.
 
 
-@exercise("batch_sizes")
+@exercise(
+    "batch_sizes",
+    hint=(
+        "Compute three numbers first: your own share, the largest share of any rank, and the steps of that "
+        "largest share. Then each of your batches is what is left of your share, at most `batch` and at least"
+        " 0."
+    ),
+    reason=(
+        "The largest share decides the number of steps for every rank. A rank whose images are used up takes "
+        "part with 0."
+    ),
+)
 def batch_sizes(given: Callable[..., Any]) -> None:
     for images, size, batch in DEALS:
         sizes = [_sizes(given(images, rank, size, batch)) for rank in range(size)]
@@ -84,7 +95,18 @@ def _judge(sizes: Sequence[Sequence[int]], images: int, size: int, batch: int) -
 # Exercise 2.
 
 
-@exercise("average", ranks=True)
+@exercise(
+    "average",
+    ranks=True,
+    hint=(
+        "Multiply each gradient by `samples` before the all-reduce, and divide the sum by the sum of "
+        "`samples`. For one message, put all gradients and the number of samples into one array."
+    ),
+    reason=(
+        "A sum over all images divided by their number counts every image alike. The number of samples "
+        "travels in the same message."
+    ),
+)
 def average(comm: Any, given: Callable[..., Any]) -> None:
     for size in worlds(comm):
         uneven = [64, 5, 30][:size] if size <= 3 else [64, 5, *range(30, 30 + size - 2)]
@@ -190,7 +212,18 @@ def _drawn(rank: int) -> list[np.ndarray]:
     return [stream.standard_normal(shape).astype(np.float32) for shape in SHAPES]
 
 
-@exercise("broadcast", ranks=True)
+@exercise(
+    "broadcast",
+    ranks=True,
+    hint=(
+        "`comm.Bcast(array, root=0)` writes into the array. Every rank has to call it, for every array, in "
+        "the same order."
+    ),
+    reason=(
+        "`Bcast` fills each array in place on all ranks. `bcast` in small letters would return a new object, "
+        "and the network would keep its old arrays."
+    ),
+)
 def broadcast(comm: Any, given: Callable[..., Any]) -> None:
     for size in worlds(comm):
         held = [_drawn(rank) for rank in range(size)]
@@ -262,7 +295,17 @@ def rate_of(step: int, rate: float, size: int, steps_per_epoch: int, warmup: flo
     return full if passed >= warmup else rate + (full - rate) * passed / warmup
 
 
-@exercise("rate_at")
+@exercise(
+    "rate_at",
+    hint=(
+        "Turn the step into epochs first: `step / steps_per_epoch`. Before `warmup` epochs, the rate lies on "
+        "a straight line from `rate` to `rate * size`; afterwards it is `rate * size`."
+    ),
+    reason=(
+        "The line begins at the rate of one rank and ends at the scaled rate. With a warm-up of 0 the first "
+        "comparison is false for every step, so nothing is divided by 0."
+    ),
+)
 def rate_at(given: Callable[..., Any]) -> None:
     rate, size, each, warmup = 0.02, 4, 10, 3
 

@@ -83,7 +83,17 @@ def _ranks(placement: Placement, machine: str) -> tuple[list[Mapping[str, Any]],
     return found.rank_map["ranks"], found.machine
 
 
-@exercise("socket_each")
+@exercise(
+    "socket_each",
+    hint=(
+        "Compare with the cell of `workshop.place` above: the mapping was by package, with one rank per "
+        "resource. How many cores has each rank to own, and how many ranks are there on all hosts?"
+    ),
+    reason=(
+        "One rank per package, with all cores of the package, leaves nothing to share. The slots of a host "
+        "are its number of sockets."
+    ),
+)
 def socket_each(given: Any) -> None:
     """On every host a rank on each socket, which owns all of its cores."""
     for names, sockets, cores in MACHINES:
@@ -120,7 +130,17 @@ def socket_each(given: Any) -> None:
                 )
 
 
-@exercise("cores_of")
+@exercise(
+    "cores_of",
+    hint=(
+        '`re.search` for the rank\'s number in each line, then `re.findall(r"core:L([0-9,-]+)", line)` for '
+        "every package of the line. A piece like 2-5 means 2, 3, 4 and 5."
+    ),
+    reason=(
+        "Every package of a line has its own list of cores. A range includes both ends, and a line without "
+        "cores is a rank that isn't bound."
+    ),
+)
 def cores_of(given: Any) -> None:
     """A report of bindings, read into a set of cores for each rank."""
     for text, right in REPORTS:
@@ -186,7 +206,17 @@ def _compare(got: Any, right: set[int] | None, line: str) -> None:
     raise Hint(f"{sorted(got)} isn't what this line says: «{line}»")
 
 
-@exercise("threads_per_rank")
+@exercise(
+    "threads_per_rank",
+    hint=(
+        "The fullest socket decides: how many ranks does it have, if the ranks are dealt out evenly? Each of "
+        "these gets an equal number of its cores, at least one."
+    ),
+    reason=(
+        "The fullest socket has `ranks / sockets`, rounded up. All ranks take the number that fits there, and"
+        " hardware threads don't count as cores."
+    ),
+)
 def threads_per_rank(given: Any) -> None:
     """As many threads for each rank as let every thread have a core of the rank's own socket."""
     for sockets, cores, hardware, ranks in SHAPES:
@@ -223,7 +253,16 @@ def _fit(sockets: int, cores: int, ranks: int) -> int:
     return 1
 
 
-@exercise("mended")
+@exercise(
+    "mended",
+    hint=(
+        "Each rank needs two cores that no other rank has, on one socket. Which field says how many cores a rank owns?"
+    ),
+    reason=(
+        "Two cores per rank and a binding to them give each thread a core. Mapped by package, no rank has "
+        "cores of both sockets."
+    ),
+)
 def mended(given: Any) -> None:
     """Four ranks with two threads each on 2x4, where each thread has a core and no rank leaves its socket."""
     placement = _placement(given)

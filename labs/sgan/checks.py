@@ -41,7 +41,17 @@ def _near(one: Any, other: float) -> bool:
         return False
 
 
-@exercise("judge")
+@exercise(
+    "judge",
+    hint=(
+        "Collect the values of each setting in a dict of lists, in the order of their first appearance. "
+        "`median` gives the ratio; for the second result, compare `min` of one list with `max` of the other."
+    ),
+    reason=(
+        "Medians ignore one disturbed run. The ranges are apart if the slowest run of one setting is faster "
+        "than the fastest run of the other, and one run of each can't show that."
+    ),
+)
 def judge(given: Any) -> None:
     """The ratio of medians of two settings, and whether their ranges are apart."""
     for log in LOGS:
@@ -88,7 +98,17 @@ def _ratio(ratio: Any, first: list[float], second: list[float], names: list[str]
     raise Hint(f"The ratio is {ratio!r:.40} for {rates}; by medians it is another one.")
 
 
-@exercise("share_out")
+@exercise(
+    "share_out",
+    hint=(
+        "Go through the ranks from 1 to `cores`, and keep those that divide `batch` without a remainder. "
+        "Threads are the cores divided by the ranks, rounded down."
+    ),
+    reason=(
+        "All ways read the same images in a step, so their times can be compared. Rounding down keeps ranks x"
+        " threads within the cores."
+    ),
+)
 def share_out(given: Any) -> None:
     """All ways to share out cores among ranks that share the images of a step."""
     for cores, batch in SHARES:
@@ -127,7 +147,17 @@ def share_out(given: Any) -> None:
             raise Hint(f"For {which}: all are there, but not once each and in order of ranks.")
 
 
-@exercise("evaluate_now")
+@exercise(
+    "evaluate_now",
+    hint=(
+        "The number of ranks doesn't matter for the mended rule. Two conditions are joined by `or`: every so "
+        "many iterations, and the last one."
+    ),
+    reason=(
+        "The rule counts iterations, which are the same on all ranks. So more ranks don't make evaluations "
+        "more frequent."
+    ),
+)
 def evaluate_now(given: Any) -> None:
     """Every so many iterations and at the end, whatever the number of ranks."""
     for iterations, every, ranks in TRAININGS:
@@ -168,7 +198,14 @@ def _first(these: Sequence[int], others: Sequence[int]) -> int | None:
     return next((number for number in these if number not in others), None)
 
 
-@exercise("waterfall")
+@exercise(
+    "waterfall",
+    hint=(
+        "`zip(stages, stages[1:])` gives each stage with the stage before it. The gain is time before / time "
+        "now, the speed-up is time at the start / time now."
+    ),
+    reason=("Gains are factors, so their product is the last speed-up. The start stays the same for all stages."),
+)
 def waterfall(given: Any) -> None:
     """The gain of each stage on top of those before, and the speed-up so far."""
     for stages in STAGES:

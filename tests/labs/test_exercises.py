@@ -44,7 +44,9 @@ def test_nothing_is_wrong_with_the_course() -> None:
 
 @pytest.mark.parametrize("lab", LABS)
 def test_every_check_has_an_exercise(lab: str) -> None:
-    assert list(tasks(lab)) == list(exercise_checks.load(LABS[lab]))
+    exercises = exercise_checks.load(LABS[lab])
+    assert list(tasks(lab)) == list(exercises)
+    assert all(exercise.hint and exercise.reason for exercise in exercises.values())
 
 
 @pytest.mark.real

@@ -102,6 +102,30 @@ def test_checks(small: NotebookLab, capsys: pytest.CaptureFixture[str], answer: 
     assert said in capsys.readouterr().out
 
 
+def test_hints_come_in_steps_and_the_solution_at_the_end(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (folder / "checks.py").read_text()
+    described = '@exercise("total", hint="Look at the sign between them.", reason="A sum adds both.")'
+    (folder / "checks.py").write_text(text.replace('@exercise("total")', described))
+    opened = lab("small")
+    with pytest.raises(BadInput, match="opens after 4 checks in a row that are not right; there are 0"):
+        opened.solution("total")
+    outputs = []
+    for _ in range(4):
+        opened.check("total", lambda one, other: one * other)
+        outputs.append(capsys.readouterr().out)
+        opened.check("total", ...)  # an empty answer is no wrong one
+        capsys.readouterr()
+    assert ["Look at the sign" in output for output in outputs] == [False, True, True, True]
+    assert ["lab.solution" in output for output in outputs] == [False, False, False, True]
+    opened.solution("total")
+    shown = capsys.readouterr().out
+    assert "return one + other" in shown and "A sum adds both." in shown and "BEGIN SOLUTION" not in shown
+    opened.check("total", right)
+    opened.solution("total")  # stays open
+
+
 # Guesses.
 
 

@@ -25,6 +25,7 @@ SECONDS = 15.0  # that a check may take
 LONGEST = 300  # characters of what a learner's exception says
 LINE = 70  # characters of a line of code that is shown
 PLACEHOLDER = "...  # your code"  # what stands in an exercise where its solution was
+HINTED, SOLVED = 2, 4  # checks in a row that weren't right, after which there is a hint, and the solution
 CELL = "<your cell>"  # the file's name of code that comes from no notebook
 CHECKS, MISTAKES = "checks.py", "mistakes.py"  # of a lab
 
@@ -45,12 +46,15 @@ class Elsewhere(Exception):
 @dataclass(frozen=True)
 class Exercise:
     """A check. `id` is the name that the answer has in the notebook. With `ranks` it runs on every rank as
-    `check(comm, given)`, otherwise as `check(given)`.
+    `check(comm, given)`, otherwise as `check(given)`. `hint` leads to the solution after some checks that weren't
+    right, and `reason` explains the solution.
     """
 
     id: str
     check: Callable[..., None]
     ranks: bool = False
+    hint: str = ""
+    reason: str = ""
 
     def __call__(self, *arguments: Any) -> None:
         """The check as it was written: raises Hint."""
@@ -91,11 +95,13 @@ class _Missing:
 MISSING = _Missing()
 
 
-def exercise(id: str, *, ranks: bool = False) -> Callable[[Callable[..., None]], Exercise]:
+def exercise(
+    id: str, *, ranks: bool = False, hint: str = "", reason: str = ""
+) -> Callable[[Callable[..., None]], Exercise]:
     """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
 
     def decorate(check: Callable[..., None]) -> Exercise:
-        return Exercise(id, check, ranks)
+        return Exercise(id, check, ranks, hint, reason)
 
     return decorate
 

@@ -48,6 +48,18 @@ def sections(cells: Sequence[SourceCell]) -> tuple[str, ...]:
     return tuple(text for _, text in list(_headings(cells))[1:])
 
 
+def solution(cells: Sequence[SourceCell], id: str) -> str:
+    """The cell of an exercise with its solution; "" where no cell defines it."""
+    cell = _defining(cells, id)
+    return cell.solved if cell is not None else ""
+
+
+def _defining(cells: Sequence[SourceCell], id: str) -> SourceCell | None:
+    """The exercise's cell that defines the name `id`."""
+    definition = re.compile(rf"^(def {id}\(|class {id}\b|{id}\s*[:=])", re.MULTILINE)
+    return next((cell for cell in cells if cell.is_exercise and definition.search(cell.text)), None)
+
+
 def size(number: int) -> Iterator[SourceProblem]:
     """Whether a learner's notebook of so many bytes is too short or too long."""
     if not LEAST <= number <= MOST:
@@ -100,8 +112,7 @@ def _exercises(
             for id in _CHECKED.findall(cell.text):
                 checked.setdefault(id, cell.line)
     for id in lab.exercises:
-        defined = re.compile(rf"^(def {id}\(|class {id}\b|{id}\s*[:=])", re.MULTILINE)
-        if not any(cell.is_exercise and defined.search(cell.text) for cell in cells):
+        if _defining(cells, id) is None:
             yield SourceProblem(None, f"no cell of an exercise defines {id}, which its check asks for")
         if id not in checked:
             yield SourceProblem(None, f'no cell checks the exercise {id!r}: lab.check("{id}", ...)')

@@ -1,4 +1,4 @@
-"""Advice for the author of a lab: on its drawings, its duration, its questions and its sentences. See docs/style.md."""
+"""Advice for the author of a lab: on its drawings, duration, hints, questions and sentences. See docs/style.md."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workshop.core import words
-from workshop.course import description, duration, notebook_checks, readability, source
+from workshop.course import description, duration, exercise_checks, notebook_checks, readability, source
 from workshop.course.source import SourceCell, SourceProblem
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck
@@ -34,6 +34,7 @@ def advice(folder: Path) -> list[str]:
     improvements = [*_notebook(cells), *_minutes(lab.minutes, duration.estimate(cells, deck))]
     sentences = [source.worded(str(path), improvement) for improvement in improvements]
     sentences += [f"{deck_path}: {text}" for text in of_deck(deck, notebook_checks.sections(cells))]
+    sentences += _exercises(folder)
     prose = readability.problems(source.text_of(runsheet))
     return sentences + [source.worded(str(runsheet), SourceProblem(line + 1, text)) for line, text in prose]
 
@@ -55,6 +56,13 @@ def _notebook(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
     if core > CORE:
         sentence = f"{core} exercises belong to the core; mark all but {CORE}: ## Exercise 3 {duration.EXTRA}: ..."
         yield SourceProblem(None, sentence)
+
+
+def _exercises(folder: Path) -> Iterator[str]:
+    for id, exercise in exercise_checks.load(folder).items():
+        if not (exercise.hint and exercise.reason):
+            path = folder / exercise_checks.CHECKS
+            yield f'{path}: add a hint and the reason of the solution: @exercise("{id}", hint="…", reason="…")'
 
 
 def _minutes(minutes: int, estimate: float) -> Iterator[SourceProblem]:

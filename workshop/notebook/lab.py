@@ -16,7 +16,7 @@ from IPython import get_ipython
 from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks
+from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import guesses, store_access
 from workshop.notebook.boxes import CALM, GOOD, NEARLY, Message
@@ -75,13 +75,7 @@ class NotebookLab(NotebookDisplay):
     def check(self, id: str, answer: Any = MISSING) -> None:
         """Check an exercise: right, or a hint. Without an answer, it takes the name of the exercise from this notebook,
         or from the ranks where a `%%ranks` cell defined it."""
-        if not isinstance(id, str) or id not in self.described.exercises:
-            raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
-        exercise = exercise_checks.load(self._folder).get(id)
-        if exercise is None:
-            raise BadInput(
-                f"{self._folder / exercise_checks.CHECKS} has no check for {id}; tell whoever made this lab."
-            )
+        exercise = self._exercise(id)
         if exercise.ranks:
             if answer is not MISSING:
                 raise BadInput(f'{id} is written in a %%ranks cell: check it there, with lab.check("{id}") alone.')
@@ -91,7 +85,34 @@ class NotebookLab(NotebookDisplay):
             if answer is MISSING and shell is not None:
                 answer = shell.user_ns.get(id, MISSING)
             outcome = exercise_checks.run(exercise, answer)
-        self._tell(id, outcome)
+        self._tell(exercise, outcome)
+
+    def solution(self, id: str) -> None:
+        """Show a solution of an exercise and its reason, once the exercise is right, or after `exercise_checks.SOLVED`
+        checks in a row that were not right. Raises BadInput before that."""
+        exercise = self._exercise(id)
+        rows = self._store.progress(self._learner, self.name)
+        entry = next((row for row in rows if (row.kind, row.item) == ("exercise", id)), None)
+        wrong = entry.wrong if entry is not None else 0
+        if (entry is None or entry.right_at is None) and wrong < exercise_checks.SOLVED:
+            raise BadInput(
+                f"The solution of {id} opens after {exercise_checks.SOLVED} checks in a row that are not right; there "
+                f'are {wrong}. Try it, and call lab.check("{id}").'
+            )
+        code = notebook_checks.solution(source.read(self._folder / source.FILE), id)
+        inside = html.line("", f"A solution of {id}") + f"<pre>{escape(code)}</pre>"
+        Message(f"A solution of {id}:\n\n{code}\n\n", exercise.reason, CALM, inside).show()
+
+    def _exercise(self, id: str) -> Exercise:
+        """The exercise of this id. Raises BadInput."""
+        if not isinstance(id, str) or id not in self.described.exercises:
+            raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
+        exercise = exercise_checks.load(self._folder).get(id)
+        if exercise is None:
+            raise BadInput(
+                f"{self._folder / exercise_checks.CHECKS} has no check for {id}; tell whoever made this lab."
+            )
+        return exercise
 
     def words(self) -> str:
         described = self.described
@@ -143,12 +164,18 @@ class NotebookLab(NotebookDisplay):
     def _keep_prediction(self, id: str, **values: Any) -> dict[str, Any]:
         return dict(self._store.keep_prediction(self._learner, self.name, id, **values).value or {})
 
-    def _tell(self, id: str, outcome: CheckOutcome) -> None:
-        """Store the result of a check, and show it."""
+    def _tell(self, exercise: Exercise, outcome: CheckOutcome) -> None:
+        """Store the result of a check, and show it: the fault, then a hint, then where the solution is."""
+        id = exercise.id
         entry = self._store.keep_check(self._learner, self.name, id, outcome.kind, outcome.sentence)
         if not outcome.right:
             state, look = ("empty", CALM) if outcome.kind == "empty" else ("not right yet", NEARLY)
-            Message(f"{id} is {state}", outcome.sentence, look).show()
+            sentences = [outcome.sentence]
+            if exercise.hint and entry.wrong >= exercise_checks.HINTED:
+                sentences.append(exercise.hint)
+            if entry.wrong >= exercise_checks.SOLVED:
+                sentences.append(f'lab.solution("{id}") shows a solution.')
+            Message(f"{id} is {state}", " ".join(sentences), look).show()
             return
         remaining = [other for other, state, _ in self._states() if state != "right"]
         more = f"Left in this lab: {say.listed(remaining)}." if remaining else "All exercises of this lab are right."
