@@ -27,6 +27,7 @@ def test_a_good_lab_has_no_problems(tmp_path: Path) -> None:
         ("notebook", "## Goal", "## What to take home", "no section 'Goal'"),
         ("notebook", "## Explain", "## Then", "nothing begins with 'Explain'"),
         ("notebook", "Add two numbers.", "Add.\n\n\n" * 30, "at most 28"),
+        ("notebook", "Add two numbers.", "Add $$a\n+ b$$.", "on one line"),
         ("notebook", "Add two numbers.", "Add. " * 6000, "should have 10 to 27"),
         ("notebook", "Another word, ", "", "should have 10 to 27"),
         ("notebook", "labs/small/add.py", "add.py", "the link add.py leads nowhere"),

@@ -33,6 +33,10 @@ def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[Sourc
     yield from _order(headings[1:])
     yield from _steps(cells)
     yield from _exercises(cells, headings, lab)
+    for cell in (cell for cell in cells if cell.kind == "markdown"):
+        for line, text in enumerate(cell.text.split("\n"), cell.line):
+            if text.count("$$") % 2:  # the dashboard shows the text of such a formula
+                yield SourceProblem(line, "a formula between $$ should begin and end on one line")
     quizzes = {name: cell.line for cell in cells if cell.kind == "code" for name in _QUIZ.findall(cell.text)}
     if lab.deck not in quizzes:
         yield SourceProblem(None, f'no cell shows the quiz: session.quiz("{lab.deck}")')
