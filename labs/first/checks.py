@@ -1,4 +1,4 @@
-"""Checks of lab 0: each tries the learner's function on several inputs, and tells a mistake by what it does."""
+"""Checks of lab 0: each tries the learner's function on several inputs, and recognises a mistake by its results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from workshop.course.trials import call, called, confirmed, is_empty, rehearsed,
     reason=("The neighbour on the right is rank + 1, and `% size` closes the ring: the last rank gets 0."),
 )
 def whoami(comm: Any, given: Any) -> None:
-    """On this rank, then in made-up worlds of one to five ranks. Nothing in it needs other ranks."""
+    """On this rank, then with imagined communicators of one to five ranks. It needs no other ranks."""
     _whoami(given, comm, comm.Get_rank(), comm.Get_size())
     for size in (3, 1, 5, 2, 4):
         for rank in range(size):
@@ -44,29 +44,26 @@ def _whoami(given: Any, comm: Any, rank: int, size: int) -> None:
         found = ()
     if len(found) != 3:
         raise Hint(
-            f"whoami returned {answer!r}; it should be three numbers: rank, size and the neighbour on the right."
+            f"whoami returned {answer!r}; it should return three numbers: rank, size and the neighbour on the right."
         )
     where = f"On rank {rank} of {size}"
     if found[:2] == (size, rank) and rank != size:
         raise Hint(f"{where} your first two numbers are {size} and {rank}: rank and size have changed places.")
     if found[0] != rank:
         if found[0] == rank + 1:
-            raise Hint(f"{where} you say that the rank is {found[0]}; ranks are counted from 0.")
-        raise Hint(f"{where} you say that the rank is {found[0]!r}; ask the communicator that you are given.")
+            raise Hint(f"{where} your rank is {found[0]}; ranks are counted from 0.")
+        raise Hint(f"{where} your rank is {found[0]!r}; ask the communicator that you are given for the rank.")
     if found[1] != size:
-        raise Hint(
-            f"{where} you say that there are {found[1]!r} ranks; ask the communicator that you are given for its size."
-        )
+        raise Hint(f"{where} your size is {found[1]!r}; ask the communicator that you are given for its size.")
     if found[2] == (rank + 1) % size:
         return
     if found[2] == rank + 1 == size:
-        raise Hint(
-            f"{where} the neighbour on the right would be rank {size}, which isn't there; the ring goes on with rank 0."
-        )
+        raise Hint(f"{where} your neighbour is rank {size}, but there is no such rank; the ring goes on with rank 0.")
     if found[2] == (rank - 1) % size:
-        raise Hint(f"{where} your neighbour is rank {found[2]}, which is the one on the left.")
+        raise Hint(f"{where} your neighbour is rank {found[2]}, the neighbour on the left.")
     raise Hint(
-        f"{where} your neighbour is rank {found[2]!r}; look again which number comes next, and what follows the last."
+        f"{where} your neighbour is rank {found[2]!r}; the right neighbour has the next number, and rank 0 follows the "
+        "last rank."
     )
 
 
@@ -85,7 +82,7 @@ def _whoami(given: Any, comm: Any, rank: int, size: int) -> None:
     ),
 )
 def mine(given: Any) -> None:
-    """Every number needs one owner, and shares may differ by one; how they are cut is free."""
+    """Every number needs one owner, and shares may differ by one. Cards and blocks are both right."""
     for count, size in ((12, 3), (10, 3), (11, 4), (9, 2), (7, 1), (3, 5), (0, 2)):
         _shares(count, size, [_mine(given, count, rank, size) for rank in range(size)])
 
@@ -93,13 +90,13 @@ def mine(given: Any) -> None:
 def _mine(given: Any, count: int, rank: int, size: int) -> list[int]:
     answer, made = called("mine", given, count, rank, size), call("mine", count, rank, size)
     if isinstance(answer, int | float | np.number):
-        raise Hint(f"{made} is {answer!r}, a single number; it should be all numbers that this rank owns.")
+        raise Hint(f"{made} is {answer!r}, a single number; it should be a list of all numbers that this rank owns.")
     try:
         numbers = list(answer)
     except TypeError:
         raise Hint(f"{made} is a {type(answer).__name__}; it should be a list or a range of numbers.") from None
     if any(isinstance(number, bool) or not isinstance(number, int | np.integer) for number in numbers):
-        raise Hint(f"{made} holds something else than whole numbers: {numbers[:3]!r}.")
+        raise Hint(f"{made} has values that are not whole numbers: {numbers[:3]!r}.")
     return numbers
 
 
@@ -112,32 +109,32 @@ def _shares(count: int, size: int, shares: Sequence[Sequence[int]]) -> None:
             if number in owners:
                 owners[number].append(rank)
             elif beyond is None:
-                beyond = f"{what}, rank {rank} owns number {number}, which isn't there"
+                beyond = f"{what}, rank {rank} owns number {number}, which doesn't exist"
     if beyond and count and not owners[0]:
-        raise Hint(f"{beyond}, and nobody owns number 0; pieces and ranks are both counted from 0.")
+        raise Hint(f"{beyond}, and no rank owns number 0; pieces and ranks are both counted from 0.")
     if beyond:
-        raise Hint(f"{beyond}; the last piece of all is number count - 1.")
+        raise Hint(f"{beyond}; the last piece has the number count - 1.")
     if size > 1 and count and all(sorted(share) == list(range(count)) for share in shares):
-        raise Hint(f"{what}, every rank owns all of them; each should take its own part only.")
+        raise Hint(f"{what}, every rank owns all numbers; each rank should own only its part.")
     if size > 1 and count >= size and all(list(share) == list(shares[0]) for share in shares):
-        raise Hint(f"{what}, all ranks own the same numbers; where does the rank come in?")
+        raise Hint(f"{what}, all ranks own the same numbers; the share should depend on the rank.")
     shared = [number for number, who in owners.items() if len(who) > 1]
     if shared:
         who = owners[shared[0]]
         raise Hint(f"{what}, number {shared[0]} has more than one owner, ranks {who[0]} and {who[1]}.")
-    nobodys = [number for number, who in owners.items() if not who]
-    if nobodys and nobodys[-1] == count - 1 and len(nobodys) < size:
+    ownerless = [number for number, who in owners.items() if not who]
+    if ownerless and ownerless[-1] == count - 1 and len(ownerless) < size:
         raise Hint(
-            f"{what}, nobody owns number {nobodys[-1]}; what is left over from the division, the remainder, needs an "
-            "owner, too."
+            f"{what}, no rank owns number {ownerless[-1]}; the remainder, the pieces that the division leaves over, "
+            "needs owners, too."
         )
-    if nobodys:
-        raise Hint(f"{what}, nobody owns number {nobodys[0]}.")
+    if ownerless:
+        raise Hint(f"{what}, no rank owns number {ownerless[0]}.")
     sizes = [len(share) for share in shares]
     if max(sizes) - min(sizes) > 1:
         raise Hint(
-            f"{what}, the shares have {', '.join(map(str, sizes))} pieces; they may differ by one at most, or the "
-            "others wait for the largest."
+            f"{what}, the shares have {', '.join(map(str, sizes))} pieces; they may differ by one at most. "
+            "Otherwise the other ranks wait for the largest share."
         )
 
 
@@ -159,40 +156,38 @@ def squares(comm: Any, given: Any) -> None:
         for count in (10, 4 * size + 1, 1, 0):
             found = rehearsed(given, [(count,)] * size)
             if all(map(is_empty, found.results)):
-                raise Hint("Nothing is there yet: add up this rank's squares, and then those of all ranks.")
+                raise Hint("Nothing is there yet: add up this rank's squares, and then the sums of all ranks.")
             _squares(count, size, found.results, any(found.calls))
     confirmed(comm, given, (10,), lambda answer: answer == 285)
 
 
 def _squares(count: int, size: int, answers: Sequence[Any], talked: bool) -> None:
-    """Whether that is the sum, and how it came. Raises Hint."""
+    """Whether all answers are the sum, and whether the ranks shared the work. Raises Hint."""
     right = sum(number**2 for number in range(count))
     if all(answer == right for answer in answers):
         if not talked:
-            raise Hint(
-                "The sum is right, but every rank has squared all numbers by itself; share them out and add up parts."
-            )
+            raise Hint("The sum is right, but every rank squared all numbers; share them out, and add up the parts.")
         return
-    what = f"Of the squares of 0 to {count - 1}, whose sum is {right}, {size} ranks return {_listed(answers)}"
+    what = f"The squares of 0 to {count - 1} add up to {right}, but {size} ranks return {_listed(answers)}"
     if answers[0] == right and all(answer is None for answer in answers[1:]):
         raise Hint(f"{what}: only rank 0 has the sum; every rank should know it.")
     if not all(isinstance(answer, int | float | np.number) for answer in answers):
-        raise Hint(f"{what}; each should return a number.")
+        raise Hint(f"{what}; each rank should return a number.")
     if all(answer == size * right for answer in answers):
-        raise Hint(f"{what}, {size} times too much: every number was squared on every rank, before they added up.")
+        raise Hint(f"{what}, {size} times too much: every rank squared every number before the ranks added up.")
     if all(answer == sum(range(count)) ** 2 for answer in answers):
         raise Hint(f"{what}, the square of the sum; square each number before you add.")
     if all(answer == sum(range(count)) for answer in answers):
-        raise Hint(f"{what}, the sum of the numbers themselves; they should be squared.")
+        raise Hint(f"{what}, the sum of the numbers; square each number first.")
     if sum(answers) == right:
-        raise Hint(f"{what}: each has the part of its own only, and nobody has added the parts up.")
+        raise Hint(f"{what}: each rank has only its own part, and no call added the parts up.")
     if any(answer != answers[0] for answer in answers):
-        raise Hint(f"{what}; all of them should have the same sum.")
+        raise Hint(f"{what}; all ranks should have the same sum.")
     if answers[0] == right + count**2:
-        raise Hint(f"{what}: number {count} was counted as well; the last one is {count - 1}.")
+        raise Hint(f"{what}: number {count} was counted as well; the last number is {count - 1}.")
     if answers[0] < right:
-        raise Hint(f"{what}, which is too little: some numbers have no owner; which ones, on {size} ranks?")
-    raise Hint(f"{what}, which is too much: some numbers have more than one owner, or some aren't among them.")
+        raise Hint(f"{what}, which is too little: some numbers have no owner on {size} ranks. Which ones?")
+    raise Hint(f"{what}, which is too much: some numbers have more than one owner, or a number is above {count - 1}.")
 
 
 def _listed(answers: Sequence[Any]) -> str:

@@ -1,4 +1,4 @@
-"""Wrong answers that learners of lab 0 give, and a piece of the hint that each has to get."""
+"""Wrong answers that learners of lab 0 give, and a part of the hint that each has to get."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def whoami(comm):
     rank, size = comm.Get_rank(), comm.Get_size()
     return rank, size, (rank - 1) % size
 """,
-            hint="the one on the left",
+            hint="the neighbour on the left",
         ),
     ],
     "mine": [
@@ -54,7 +54,7 @@ def whoami(comm):
         Mistake(
             "everybody does everything",
             code="def mine(count, rank, size):\n    return range(count)\n",
-            hint="every rank owns all of them",
+            hint="every rank owns all numbers",
         ),
         Mistake(
             "forgets the remainder",
@@ -67,7 +67,7 @@ def whoami(comm):
         Mistake(
             "all ranks begin at 0",
             code="def mine(count, rank, size):\n    return range(0, count, size)\n",
-            hint="where does the rank come in",
+            hint="the share should depend on the rank",
         ),
         Mistake(
             "counts ranks from 1",
@@ -96,7 +96,7 @@ def whoami(comm):
     each = -(-count // size)
     return range(rank * each, (rank + 1) * each)
 """,
-            hint="which isn't there",
+            hint="which doesn't exist",
         ),
         Mistake(
             "returns how many",
@@ -112,7 +112,7 @@ def whoami(comm):
 def squares(comm, count):
     return sum(number**2 for number in range(comm.Get_rank(), count, comm.Get_size()))
 """,
-            hint="nobody has added the parts up",
+            hint="no call added the parts up",
         ),
         Mistake(
             "everybody squares everything",

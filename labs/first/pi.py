@@ -3,7 +3,7 @@
     mpirun -n 2 python labs/first/pi.py       two ranks, each with half of the strips
     python labs/first/pi.py                   the same in one process
 
-Read it from top to bottom: every rank runs all of it, and only what depends on the rank differs.
+Read it from top to bottom. Every rank runs all of it, and the ranks differ only in their number.
 """
 
 import argparse
@@ -45,7 +45,7 @@ for number, place in enumerate(places or []):  # the others have been given None
 mine = range(rank, strips, size)
 
 # 4. Compute my part: the area under 4 / (1 + x^2), each strip as high as the curve in its middle.
-comm.Barrier()  # all begin together, so that the time is that of the work
+comm.Barrier()  # all begin together, so that the clock measures the work
 began = time.perf_counter()
 part = math.fsum(4 / (1 + ((strip + 0.5) / strips) ** 2) for strip in mine) / strips
 
