@@ -12,7 +12,7 @@ from workshop.store.tables import progress
 
 ODD = ("Zoë <b>bold</b>", "שרה לוי", "🐙 octopus", "=HYPERLINK(1)", "a_b*c~d")
 HINTS = {
-    "shard": "Some points have <b>no owner</b>: look at the ranks that come last when the size doesn't divide evenly.",
+    "partial": "Some labels have <b>no sum</b>: a label without points needs a sum and a count of 0, too.",
     "squares": "Every rank has the sum of its own part only: which collective gives all of them the total?",
 }
 

@@ -30,7 +30,9 @@ def test_a_page_whose_visitor_is_out_leads_to_the_door_and_back(workshop_home: P
         page.get_by_label("Class code").fill(code)
         page.get_by_role("button", name="Come in").click()
         page.wait_for_url("**/history")
-        expect(page.locator(".st-key-heading").first).to_contain_text(re.compile(r"Ada\s*Log out"), timeout=PATIENCE)
+        expect(page.locator(".st-key-heading").first).to_contain_text(
+            re.compile(r"Ada\s*Glossary\s*Log out"), timeout=PATIENCE
+        )
         # By the page itself.
         page.get_by_text("Log out").click()
         page.get_by_role("button", name="Log out").click()
