@@ -102,9 +102,7 @@ def test_checks(small: NotebookLab, capsys: pytest.CaptureFixture[str], answer: 
     assert said in capsys.readouterr().out
 
 
-def test_hints_come_in_steps_and_the_solution_at_the_end(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hints_come_in_steps_and_the_solution_at_the_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (folder / "checks.py").read_text()
     described = '@exercise("total", hint="Look at the sign between them.", reason="A sum adds both.")'
     (folder / "checks.py").write_text(text.replace('@exercise("total")', described))
@@ -123,7 +121,9 @@ def test_hints_come_in_steps_and_the_solution_at_the_end(
     shown = capsys.readouterr().out
     assert "return one + other" in shown and "A sum adds both." in shown and "BEGIN SOLUTION" not in shown
     opened.check("total", right)
+    capsys.readouterr()
     opened.solution("total")  # stays open
+    assert "return one + other" in capsys.readouterr().out
 
 
 # Guesses.

@@ -33,9 +33,9 @@ from workshop.store.store import Store
 BATCH = 64  # images of a rank in a step
 RATE = 0.01  # low enough that nobody's loss becomes infinite
 WARM = 2  # steps that aren't counted
-STEPS = 900  # that are: 6 to 12 seconds of training on two cores; shorter turns vary by 10 % on a shared machine
+STEPS = 900  # that are: 6 to 12 seconds of training on two cores
 EPOCHS = 2  # of all ranks together
-SECONDS = 180.0  # for one turn; it takes about ten
+SECONDS = 180.0  # for one turn; it takes about twenty
 REPORTER = "reporter"  # how a rank's thread that sends events is called
 
 # In this order and back, so that neighbours are measured back to back.
