@@ -45,7 +45,7 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
         *("verdict", "metrics", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
-        *("misclassified", "stream", "memory", "spent", "throughput", "timeline"),
+        *("confusion", "misclassified", "stream", "memory", "spent", "throughput", "timeline"),
         *("threads", "machine", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
@@ -61,6 +61,9 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     (link,) = part(there["timeline"], "links")["links"]
     assert "timeline.json" in link["url"]
     assert "ui.perfetto.dev" in link["note"]
+    assert "The commonest mistake is 4 read as 9: 7 times." in text(there["confusion"])
+    (matrix,) = part(there["confusion"], "figure")["figure"].data
+    assert (matrix.z[4][9], matrix.z[4][4], matrix.text[4][4]) == (7, 0, "38")
     digits = part(there["misclassified"], "pictures")
     assert digits["small"]
     assert digits["pictures"][0]["label"] == "7, read as 1 (83 %)"

@@ -15,6 +15,7 @@ from workshop.report.figures.curves import number
 from workshop.report.figures.shares import shares
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
+from workshop.training.confusion import confusion_matrix
 from workshop.training.throughput import rank_throughput
 from workshop.training.time_use import evaluation_share
 from workshop.training.time_use import spent as time_spent
@@ -155,6 +156,23 @@ def misclassified(snapshot: Snapshot) -> list[Card]:
     return [Card("misclassified", "Misread digits", tuple(parts))]
 
 
+def confusion(snapshot: Snapshot) -> list[Card]:
+    """How often each digit was read as which, and the commonest mistake as a sentence."""
+    counts = snapshot.metric("confusion", list)
+    if not counts:
+        return []
+    wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
+    (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
+    sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    return [
+        Card(
+            "confusion",
+            "Confusion matrix",
+            (words(line(sentence if most else "No held-out image was misread.")), figure(confusion_matrix(counts))),
+        )
+    ]
+
+
 def _reading(image: Mapping[str, Any]) -> str:
     return f"{image['label']}, read as {image['predicted']} ({say.percent(image['probability'])})"
 
@@ -186,6 +204,7 @@ PANELS = (
         ),
     ),
     Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
+    Panel("confusion", confusion, _metrics, "learning", metrics=("confusion",)),
     Panel(
         "misclassified",
         misclassified,

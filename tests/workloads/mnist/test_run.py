@@ -50,6 +50,13 @@ def test_time_to_target_is_when_the_held_out_accuracy_reached_it(finished):
     assert run({"epochs": 1, "target": 1.0})[0]["time_to_target"] is None
 
 
+def test_the_confusion_matrix_counts_every_held_out_digit(finished):
+    metrics, _ = finished
+    confusion = np.array(metrics["confusion"])
+    assert confusion.shape == (10, 10) and confusion.sum() == metrics["held_out_images"]
+    assert confusion.sum() - np.trace(confusion) == metrics["misclassified"]
+
+
 def test_misclassified_digits_are_kept_as_pictures(finished):
     metrics, sink = finished
     shown = json.loads(sink.artifacts["misclassified.json"][1])

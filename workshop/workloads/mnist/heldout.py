@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from workshop.engine.data.shards import shard
 from workshop.engine.training.step import PerExample, evaluation
+from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data.images import Images, png
 
 AT_ONCE = 512  # images
@@ -35,7 +36,7 @@ class MnistHeldOut:
         self.pixels = images.held_out_images[begin:end]
         self.labels = images.held_out_labels[begin:end].astype(np.int32)
         self._evaluate = evaluation(model, loss)
-        self._outputs = np.zeros((0, 10), np.float32)
+        self._outputs = np.zeros((0, models.CLASSES), np.float32)
 
     def score(self) -> MnistScore:
         losses, outputs = [], []
@@ -52,6 +53,12 @@ class MnistHeldOut:
         with np.errstate(invalid="ignore"):  # a rank without images has no score
             each = of_all[:, :2] / of_all[:, 2:]
         return MnistScore(total[0] / total[2], total[1] / total[2], each[:, 0].tolist(), each[:, 1].tolist())
+
+    def confusion(self) -> list[list[int]]:
+        """How often the last `score` read a digit (row) as a digit (column), over all ranks: counts [10][10]."""
+        counts = np.zeros((models.CLASSES, models.CLASSES), np.int64)
+        np.add.at(counts, (self.labels, self._outputs.argmax(axis=1)), 1)
+        return np.sum(self.comm.allgather(counts), axis=0).tolist()
 
     def misclassified(self) -> tuple[int, list[dict[str, Any]]]:
         """The number of images that the last `score` got wrong, and on rank 0 the images with the surest wrong

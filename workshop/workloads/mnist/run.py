@@ -244,6 +244,7 @@ class MnistTraining:
         if score is not None:
             metrics |= {
                 "misclassified": wrong,
+                "confusion": self.held_out.confusion(),
                 "held_out_loss": score.loss if params.average else score.losses[0],
                 "held_out_accuracy": score.accuracy if params.average else score.accuracies[0],
                 "held_out_accuracy_ranks": score.accuracies,
