@@ -58,11 +58,11 @@ class Learner:
         return self.page.locator(".judged")
 
 
-def instructor(page: Page, url: str, token: str, deck: str) -> tuple[str, str]:
+def instructor(page: Page, url: str, token: str, deck: str, **wishes: bool) -> tuple[str, str]:
     """Begin a round of a deck as the instructor. Gives its address and its code."""
     request = page.context.request
     request.get(f"{url}/?token={token}", max_redirects=0)
-    begun = request.post(f"{url}/quiz/rounds", data={"yaml": deck, "file": "trial.yaml"})
+    begun = request.post(f"{url}/quiz/rounds", data={"yaml": deck, "file": "trial.yaml", **wishes})
     assert begun.ok, begun.text()
     return f"{url}/quiz/{begun.json()['id']}", begun.json()["code"]
 

@@ -262,3 +262,55 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
         learner.at("The round has ended")
     stored = workshop.store.answers(int(played.host.url.split("/")[-2]))
     assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
+
+
+def test_a_class_votes_talks_and_votes_again(workshop: Class, new_page: NewPage) -> None:
+    host = new_page(1280, 800)
+    where, code = instructor(host, workshop.url, workshop.token, DECK, vote_twice=True)
+    host.goto(f"{where}/host")
+    projector = host.context.new_page()
+    projector.goto(f"{where}/projector")
+    learners = [Learner(new_page(390, 844)) for _ in NICKNAMES]
+    for learner, nickname in zip(learners, NICKNAMES, strict=True):
+        learner.join(workshop.url, code, nickname)
+    played = Round(host, projector, learners)
+    ada, bo, late = learners
+
+    played.next("Open question 1")
+    for learner, answer in zip(learners, ("four", "one", "one"), strict=True):
+        learner.at("Question 1 of 4")
+        learner.choose(answer)
+    played.next("Close now")
+    hidden = host.locator(".hidden-votes")
+    expect(hidden).to_contain_text("1 of 3 right. Talking helps most between 35 and 70 % right.", timeout=SOON)
+    expect(hidden.locator(".bar-row")).to_have_count(3)
+    played.everybody_at("closed")
+    for page in (projector, ada.page):
+        expect(page.locator("[data-count], .option-mark", has_text="answer")).to_have_count(0)
+
+    # One of three is just below the share for which talking is the next step, but the host may choose it.
+    expect(host.locator("button.next")).to_contain_text("Show answer")
+    host.keyboard.press("d")
+    played.everybody_at("discussing")
+    expect(projector.get_by_role("heading", name="Talk to your neighbour, then vote again")).to_be_visible()
+    expect(projector.locator(".clock-words")).to_be_visible()
+    expect(bo.page.get_by_text("say what you chose, and why")).to_be_visible()
+    expect(hidden).to_be_visible()
+    played.next("Vote again")
+    for learner in learners:
+        learner.at("Question 1 of 4, second vote")
+    ada.choose("four")
+    bo.choose("four")
+    played.answered("2 of 3 answered")
+    played.next("Close now")
+    late.at("Question 1 of 4, second vote")
+    played.next("Show answer")
+    expect(bo.judged).to_contain_text("+2 points", timeout=SOON)
+    expect(bo.page.get_by_text("First vote: 33 % right. Second vote: 100 % right.")).to_be_visible()
+    expect(late.judged).to_contain_text("No answer from you", timeout=SOON)
+    expect(projector.get_by_role("heading", name="First vote: 33 % right")).to_be_visible(timeout=SOON)
+    expect(projector.get_by_role("heading", name="Second vote: 100 % right")).to_be_visible()
+
+    host.goto(f"{where}/results")
+    expect(host.get_by_text("First vote 33 % right, second vote 100 % right")).to_be_visible(timeout=SOON)
+    expect(host.get_by_text("First vote, before the class talked")).to_be_visible()

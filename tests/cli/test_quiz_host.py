@@ -38,7 +38,7 @@ def test_a_round_that_the_dashboard_knows_at_once(store: Store, deck: str, capsy
         assert run(["quiz", "host", deck, "--speed-bonus", "--no-ranking", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         record = store.round(told["round"])
-        assert record.settings == {"speed_bonus": True, "ranking": False}
+        assert record.settings == {"speed_bonus": True, "ranking": False, "vote_twice": False}
         assert told["links"]["join"] == f"http://127.0.0.1:{port}/quiz?code={told['code']}"
         assert dashboard.instructor().get(f"/quiz/{record.id}/host").status == 200
         with line(join(dashboard, record), record) as ada:

@@ -22,6 +22,9 @@ def host(
         bool, typer.Option("--speed-bonus", help="Right answers at once give up to half as much again.")
     ] = False,
     no_ranking: Annotated[bool, typer.Option("--no-ranking", help="Show nobody's points to others.")] = False,
+    vote_twice: Annotated[
+        bool, typer.Option("--vote-twice", help="Learners may talk and vote again on a question (peer instruction).")
+    ] = False,
     as_json: common.JSON = False,
 ) -> None:
     """Begin a live round in the dashboard that runs (workshop up), and print where it is joined and led from."""
@@ -40,7 +43,13 @@ def host(
         if session:
             store.session(session)
         record = round_start.host(
-            store, deck_read, path.absolute().parent, session=session, speed_bonus=speed_bonus, ranking=not no_ranking
+            store,
+            deck_read,
+            path.absolute().parent,
+            session=session,
+            speed_bonus=speed_bonus,
+            ranking=not no_ranking,
+            vote_twice=vote_twice,
         )
     links = round_start.links(where, record)
     if as_json:

@@ -36,10 +36,18 @@ def form(identity: Identity) -> None:
         deck = deck.selection(_questions(deck))
         ranking = st.checkbox("Show a ranking", value=True)
         speed_bonus = st.checkbox("Fast answers get more points", value=False)
+        vote_twice = st.checkbox(
+            "Learners may talk and vote again",
+            value=False,
+            help="Peer instruction: the class doesn't see the first vote. You choose for each question whether "
+            "learners talk to their neighbours and vote again. Only the second vote gives points.",
+        )
         st.caption(scoring.rules(speed_bonus=speed_bonus))
         if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
             only_instructor(identity)
-            quiz_round = round_start.host(frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking)
+            quiz_round = round_start.host(
+                frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
+            )
             st.toast(
                 f"The round is in its lobby: learners join with the code {quiz_round.code}. Open its host view below."
             )

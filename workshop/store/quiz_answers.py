@@ -42,8 +42,8 @@ class QuizAnswers:
             return [QuizAnswer(**row._mapping) for row in connection.execute(query)]
 
     def quiz_standings(self) -> list[QuizStanding]:
-        """Every player's progress in the rounds that they have answered, the newest attempt last. Removed players are
-        left out."""
+        """Every player's progress in the rounds that they have answered, the newest attempt last. Removed players and
+        first votes that were followed by a second vote are left out."""
         judged = case((quiz_answers.c.right.is_(None), 0.0), else_=quiz_answers.c.share)
         query = (
             select(
@@ -59,7 +59,7 @@ class QuizAnswers:
             )
             .join(quiz_players, quiz_players.c.id == quiz_answers.c.player_id)
             .join(quiz_rounds, quiz_rounds.c.id == quiz_players.c.round_id)
-            .where(quiz_players.c.removed.is_(False))
+            .where(quiz_players.c.removed.is_(False), quiz_answers.c.question.not_like("%#1"))
             .group_by(quiz_rounds.c.id, quiz_players.c.id)
             .order_by(quiz_players.c.id)
         )

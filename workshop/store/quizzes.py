@@ -89,10 +89,16 @@ class Quizzes:
         return QuizRound(**row._mapping) if row is not None else None
 
     def set_round_state(
-        self, round_id: int, state: Mapping[str, Any], *, ended: bool = False, host: str | None = None
+        self,
+        round_id: int,
+        state: Mapping[str, Any],
+        *,
+        ended: bool = False,
+        host: str | None = None,
+        renamed: tuple[str, str] | None = None,
     ) -> None:
-        """Store the progress of a round; `ended` frees its code. Raises WorkshopError where `host` doesn't hold the
-        round any longer."""
+        """Store the progress of a round; `ended` frees its code, and `renamed` keeps the answers to a question under
+        another name. Raises WorkshopError where `host` doesn't hold the round any longer."""
         values: dict[str, Any] = {"state": dict(state)}
         if ended:
             values["ended_at"] = time.time()
@@ -101,6 +107,10 @@ class Quizzes:
             if host is not None and connection.scalar(holder) != host:
                 raise WorkshopError(f"Round {round_id} has been taken over by another dashboard; open it there.")
             connection.execute(quiz_rounds.update().where(quiz_rounds.c.id == round_id).values(**values))
+            if renamed is not None:
+                before, after = renamed
+                to_question = (quiz_answers.c.round_id == round_id, quiz_answers.c.question == before)
+                connection.execute(quiz_answers.update().where(*to_question).values(question=after))
 
     def add_player(
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None

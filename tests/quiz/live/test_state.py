@@ -17,7 +17,10 @@ from workshop.quiz.live.state import RoundState
 IDS = ["one", "guess", "three"]
 SECONDS = [20.0, 30.0, 60.0]
 MEASURED = "guess"
-NAMES = ["next", "close", "pause", "resume", "extend", "reopen", "skip", "run", "explain", "ranking", "podium", "end"]
+NAMES = [
+    *("next", "close", "discuss", "vote", "pause", "resume", "extend", "reopen", "skip", "run", "explain", "ranking"),
+    *("podium", "end"),
+]
 
 
 class Rounds(RuleBasedStateMachine):
@@ -39,6 +42,8 @@ class Rounds(RuleBasedStateMachine):
         return {
             "next": lambda: state.next_(before, IDS, SECONDS, now),
             "close": lambda: state.close(before, now),
+            "discuss": lambda: state.discuss(before, self.question or "", now, seconds),
+            "vote": lambda: state.vote_again(before, SECONDS[before.position], now),
             "pause": lambda: state.pause(before, now),
             "resume": lambda: state.resume(before, now),
             "extend": lambda: state.extend(before, seconds, now),
@@ -67,7 +72,7 @@ class Rounds(RuleBasedStateMachine):
         if name == "end" and self.state.version < 12:
             return  # or most rounds would be short
         before = self.state
-        can = state.possible(before, measured=self.question == MEASURED, ranked=True, last=False)
+        can = state.possible(before, measured=self.question == MEASURED, ranked=True, last=False, twice=True)
         late = state.due(before, self.now) or (before.ends_at == self.now and before.phase == "question")
         try:
             after = self.commands(seconds)[name]()
@@ -85,7 +90,7 @@ class Rounds(RuleBasedStateMachine):
         self.state = after
 
     def _count(self, name: str, before: RoundState, after: RoundState, seconds: float) -> None:
-        if after.phase == "question" and after.position != before.position:
+        if after.phase == "question" and (after.position, after.vote) != (before.position, before.vote):
             self.open, self.given = 0.0, SECONDS[after.position]
         elif name in ("extend", "reopen"):
             self.given = seconds + (self.given if name == "extend" else self.open)
@@ -110,6 +115,11 @@ class Rounds(RuleBasedStateMachine):
         dealt_with = [*self.state.done, *self.state.skipped]
         assert len(dealt_with) == len(set(dealt_with)) <= self.state.position + 1
         assert sorted(dealt_with, key=IDS.index) == IDS[: len(dealt_with)]
+
+    @invariant()
+    def a_question_has_two_votes_at_most(self) -> None:
+        assert len(set(self.state.voted_twice)) == len(self.state.voted_twice)
+        assert self.state.vote == 1 or self.question in self.state.voted_twice
 
     @invariant()
     def answers_are_taken_while_a_question_is_open(self) -> None:
@@ -142,6 +152,17 @@ def test_a_paused_question_keeps_the_time_it_has_left() -> None:
     longer = state.extend(paused, 10, 300.0)
     again = state.resume(longer, 1000.0)
     assert (again.ends_at, again.seconds(1002.0)) == (1025.0, 7.0)
+
+
+def test_a_second_vote_has_a_name_of_its_own() -> None:
+    talk = state.discuss(state.close(opened(), 110.0), "one", 111.0, 60)
+    assert (talk.phase, talk.ends_at, state.extend(talk, 15, 300.0).ends_at) == ("discussing", 171.0, 315.0)
+    again = state.vote_again(talk, 20.0, 180.0)
+    assert (again.phase, again.ends_at, again.seconds(185.0)) == ("question", 200.0, 5.0)
+    assert [state.ballot("one", at.vote) for at in (talk, again)] == ["one", "one#2"]
+    with pytest.raises(BadInput, match="voted twice"):
+        state.discuss(state.close(again, 190.0), "one", 191.0)
+    assert state.skip(again, IDS, SECONDS, 195.0).vote == 1
 
 
 def test_a_question_that_was_due_is_closed_as_of_then() -> None:

@@ -333,7 +333,10 @@ def test_a_round_is_begun_from_a_deck_or_a_file(dashboard: Dashboard) -> None:
     status, made = ask(yaml=DECK, file="mine.yaml", speed_bonus=True, ranking=False)
     assert status == 200 and len(made["code"]) == 6
     record = dashboard.store.round(made["id"])
-    assert (record.settings, record.title) == ({"speed_bonus": True, "ranking": False}, "A <b>try</b>")
+    assert (record.settings, record.title) == (
+        {"speed_bonus": True, "ranking": False, "vote_twice": False},
+        "A <b>try</b>",
+    )
     with line(host, record, "host") as h:
         assert "half as much again" in h.heard[0]["rules"]
         h.do("next", "question"), h.do("close", "closed")

@@ -1,7 +1,9 @@
 """The states of a round, and the host's possible actions. Times are seconds since the epoch, of the server's clock.
 
-lobby -> question -> closed (-> measuring, for a prediction) -> explained -> ranking -> next question ...
--> podium -> ended. All functions return a new state, whose version is one higher, or raise BadInput with the reason.
+lobby -> question -> closed (-> discussing -> question -> closed) (-> measuring, for a prediction) -> explained
+-> ranking -> next question ... -> podium -> ended. `discussing` is for peer instruction, with a second vote on the same
+question (Mazur, Peer instruction: A user's manual, 1997). All
+functions return a new state, whose version is one higher, or raise BadInput with the reason.
 """
 
 from __future__ import annotations
@@ -12,13 +14,18 @@ from typing import Any, Literal
 
 from workshop.core.errors import BadInput
 
-Phase = Literal["lobby", "question", "closed", "measuring", "explained", "ranking", "podium", "ended"]
+Phase = Literal["lobby", "question", "closed", "discussing", "measuring", "explained", "ranking", "podium", "ended"]
 LONGEST = 3600.0  # seconds that a question can be open
+TALK = 120.0  # default of the seconds for which learners talk before the second vote
+# Shares of right answers between which talking helps most (Crouch and Mazur, Peer instruction: Ten years of experience
+# and results, American Journal of Physics 69, 2001, section II).
+WORTH_TALKING = (0.35, 0.7)
 REOPENED = 30.0  # default of the seconds for which a question is opened again
 _NOW = {
     "lobby": "the round has not begun",
     "question": "the question is open",
     "closed": "the question is closed and not explained yet",
+    "discussing": "learners talk about the question",
     "measuring": "the answer is being measured",
     "explained": "the question is explained",
     "ranking": "the ranking is shown",
@@ -34,6 +41,8 @@ class RoundState:
     version: int = 0
     phase: Phase = "lobby"
     position: int = -1  # index of the question in the deck
+    vote: int = 1  # 2 from the end of the talk on
+    voted_twice: tuple[str, ...] = ()  # questions whose first vote is set aside
     done: tuple[str, ...] = ()  # explained questions
     skipped: tuple[str, ...] = ()
     opened_at: float | None = None
@@ -53,7 +62,8 @@ class RoundState:
         """The state from the document of `as_json`; unknown names are ignored."""
         names = {attribute.name for attribute in fields(cls)}
         values: dict[str, Any] = {
-            name: tuple(value) if name in ("done", "skipped") else value for name, value in document.items()
+            name: tuple(value) if name in ("done", "skipped", "voted_twice") else value
+            for name, value in document.items()
         }
         return cls(**{name: value for name, value in values.items() if name in names})
 
@@ -68,6 +78,17 @@ class RoundState:
     def seconds(self, arrived: float) -> float:
         """How long the question had been open at this time."""
         return max(arrived - (self.opened_at or arrived), 0.0)
+
+
+def first_vote(question: str) -> str:
+    """The name under which the answers of a question's first vote are kept, once there is a second vote."""
+    return f"{question}#1"
+
+
+def ballot(question: str, vote: int) -> str:
+    """The name of a question's vote in messages. An answer to the first vote that comes late can't count as one of the
+    second vote."""
+    return question if vote == 1 else f"{question}#{vote}"
 
 
 def next_(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
@@ -108,17 +129,17 @@ def resume(state: RoundState, now: float) -> RoundState:
 
 
 def extend(state: RoundState, seconds: float, now: float) -> RoundState:
-    """Give the open question more time, paused or not."""
-    _only(state, "question", what="extend")
+    """Give the open question more time, paused or not; or the talk."""
+    _only(state, "question", "discussing", what="extend")
     _check_seconds(seconds)
     remaining = state.left if state.ends_at is None else state.ends_at - now
     if remaining is None or remaining + seconds > LONGEST:
         raise BadInput(f"A question can't have more than {LONGEST:.0f} s left.")
     if state.ends_at is None:
         return _new(state, left=remaining + seconds)
-    if remaining < 0:
+    if remaining < 0 and state.phase == "question":
         raise BadInput("The question's time is up; open it again to give more.")
-    return _new(state, ends_at=state.ends_at + seconds)
+    return _new(state, ends_at=max(state.ends_at, now) + seconds)
 
 
 def reopen(state: RoundState, now: float, seconds: float = REOPENED) -> RoundState:
@@ -129,6 +150,21 @@ def reopen(state: RoundState, now: float, seconds: float = REOPENED) -> RoundSta
     _check_seconds(seconds)
     was_open = (state.ends_at or now) - (state.opened_at or now)
     return _new(state, phase="question", ends_at=now + seconds, left=None, opened_at=now - was_open)
+
+
+def discuss(state: RoundState, question: str, now: float, seconds: float = TALK) -> RoundState:
+    """Set the first vote aside and have learners talk; the second vote begins with `vote_again`."""
+    _only(state, "closed", what="have learners talk")
+    if state.vote > 1:
+        raise BadInput("The class has voted twice on this question; show the answer.")
+    _check_seconds(seconds)
+    return _new(state, phase="discussing", ends_at=now + seconds, voted_twice=(*state.voted_twice, question))
+
+
+def vote_again(state: RoundState, seconds: float, now: float) -> RoundState:
+    """Open the question for its second vote."""
+    _only(state, "discussing", what="open the second vote")
+    return _new(state, phase="question", vote=2, opened_at=now, ends_at=now + seconds, left=None)
 
 
 def run(state: RoundState, runs: Mapping[str, int]) -> RoundState:
@@ -154,7 +190,7 @@ def explain(state: RoundState, question: str, truth: Mapping[str, Any] | None = 
 
 def skip(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
     """Leave a question out, without points, and open the next one."""
-    _only(state, "question", "closed", "measuring", what="skip")
+    _only(state, "question", "closed", "discussing", "measuring", what="skip")
     left_out = replace(state, skipped=(*state.skipped, questions[state.position]))
     return _forward(left_out, questions, seconds, now)
 
@@ -184,8 +220,9 @@ def lock(state: RoundState, locked: bool) -> RoundState:
     return _new(state, locked=locked)
 
 
-def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool) -> tuple[str, ...]:
-    """The host's possible actions. `measured`: the question's answer is measured; `ranked`: the round has rankings."""
+def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool, twice: bool = False) -> tuple[str, ...]:
+    """The host's possible actions. `measured`: the question's answer is measured; `ranked`: the round has rankings;
+    `twice`: the class may vote twice on the question."""
     match state.phase:
         case "lobby":
             actions: tuple[str, ...] = ("next",)
@@ -193,6 +230,10 @@ def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool) -> 
             actions = ("close", "resume" if state.paused else "pause", "extend", "skip")
         case "closed":
             actions = ("run" if measured else "explain", "reopen", "skip")
+            if twice and state.vote == 1:
+                actions = ("discuss", *actions)
+        case "discussing":
+            actions = ("vote", "extend", "skip")
         case "measuring":
             actions = ("run", "skip") if state.problem else ("skip",)
         case "explained":
@@ -207,7 +248,7 @@ def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool) -> 
 
 
 def _forward(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
-    fresh = replace(state, opened_at=None, ends_at=None, left=None, paused_at=None, runs={}, problem="")
+    fresh = replace(state, vote=1, opened_at=None, ends_at=None, left=None, paused_at=None, runs={}, problem="")
     if state.position + 1 >= len(questions):
         return _new(fresh, phase="podium")
     position = state.position + 1

@@ -175,6 +175,7 @@ def _question(results: Results, item: Item) -> Card:
         words(line(f"{'; '.join(figures)}.")),
         *_spread(results, item),
         *_chosen(item),
+        *_first_vote(item),
         words(*remarks),
     )
     return Card(f"question-{item.number}", f"Question {item.number}", contents)
@@ -190,6 +191,16 @@ def _spread(results: Results, item: Item) -> Iterable[Part]:
     yield _histogram(values, "Answer", "Learners", min(ends), max(ends))
     if truth is not None:
         yield words(line(f"{truth:.6g} {question.unit}".strip(), "Right:"))
+
+
+def _first_vote(item: Item) -> Iterable[Part]:
+    """The answers of the first vote beneath those of the second one, and what changed between them."""
+    votes = sum(row.count for row in item.first)
+    if votes:
+        yield words(line("First vote, before the class talked", tone="label"))
+        yield table(("", "Answer", "Chosen by"), [_answer(row, votes, False) for row in item.first])
+    if item.gain is not None:
+        yield words(line(item.gain.words))
 
 
 def _chosen(item: Item) -> Iterable[Part]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from workshop.core import words as say
+from workshop.quiz.results.gains import Gain, gain
 from workshop.quiz.results.groups import groups, rest
 from workshop.quiz.results.record import Results, RoundAnswer
 from workshop.quiz.results.statistics import Quartiles, constant, correlation, quartiles, wilson
@@ -46,6 +47,8 @@ class Item:
     groups: str  # describes the groups of the class, or says why there are none
     chosen: tuple[AnswerChoice, ...]
     remarks: tuple[str, ...]
+    gain: Gain | None  # None: the class voted once
+    first: tuple[AnswerChoice, ...]  # as `chosen`, of the first vote
 
 
 def items(results: Results) -> tuple[Item, ...]:
@@ -55,6 +58,7 @@ def items(results: Results) -> tuple[Item, ...]:
 
 def _item(results: Results, number: int, id: str) -> Item:
     question, answers, judged = results.deck.question(id), results.answers_to(id), results.judged(id)
+    before = results.first_vote(id)
     right = sum(bool(answer.right) for answer in judged)
     scores = rest(results, id)
     answered = {answer.player for answer in answers}
@@ -82,6 +86,8 @@ def _item(results: Results, number: int, id: str) -> Item:
         groups=divided.words,
         chosen=rows,
         remarks=tuple(question.remarks(results, rows, divided)) if answers else (),
+        gain=gain(before.judged(id), judged),
+        first=tuple(question.results(before, divided)) if before.answers_to(id) else (),
     )
 
 

@@ -7,13 +7,14 @@ right answers. Notes in the results say what was left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pydantic import ValidationError
 
 from workshop.core import words as say
 from workshop.core.errors import bad_input
 from workshop.quiz.deck import Deck
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live.state import RoundState, first_vote
 from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.quiz.results.record import Player, Results, RoundAnswer
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
@@ -37,6 +38,7 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
     question_ids = _question_ids(deck, state)
     counted = {player.id: player for player in players if not player.removed and player.attempt == 1}
     counted_answers = [answer for answer in answers if answer.player_id in counted and answer.question in question_ids]
+    first_votes = {first_vote(id): id for id in question_ids}
     variants = {question.id: ask(deck, question, quiz_round.seed) for question in map(deck.question, question_ids)}
     # In self-study, everybody has other numbers; only questions without numbers are the same for all.
     shared = {id: variant for id, variant in variants.items() if live or not variant.question.numbers}
@@ -53,6 +55,11 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
                 or ask(deck, deck.question(answer.question), attempt_seed(quiz_round, counted[answer.player_id])),
             )
             for answer in counted_answers
+        ),
+        first_votes=tuple(
+            _answer(replace(answer, question=first_votes[answer.question]), shared[first_votes[answer.question]])
+            for answer in answers
+            if answer.player_id in counted and answer.question in first_votes
         ),
         began=quiz_round.created_at,
         timed=live,
@@ -111,5 +118,9 @@ def _notes(quiz_round: QuizRound, deck: Deck, players: Sequence[QuizPlayer], sta
     if state is not None and state.skipped:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
         yield f"{say.capital(say.numbered('question', places))} {say.verb(len(places), *WAS)} skipped and not counted."
+    if state is not None and state.voted_twice:
+        places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.voted_twice]
+        sentence = f"{say.capital(say.numbered('question', places))} had two votes"
+        yield f"{sentence}; marks and points are those of the second vote."
     if quiz_round.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."

@@ -50,6 +50,7 @@ class Results:
     numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of questions with equal numbers for all
     truths: Mapping[str, float] = field(default_factory=dict)  # right numbers that were the same for all
     notes: tuple[str, ...] = ()  # sentences about what doesn't count and why
+    first_votes: tuple[RoundAnswer, ...] = ()  # of questions with a second vote, which is in `answers`
 
     @cached_property
     def questions(self) -> tuple[Question, ...]:
@@ -68,6 +69,12 @@ class Results:
 
     def answers_to(self, question: str) -> tuple[RoundAnswer, ...]:
         return self._by_question[question]
+
+    def first_vote(self, question: str) -> Results:
+        """These results with the first vote on a question in place of the second one."""
+        others = [answer for answer in self.answers if answer.question != question]
+        first = [answer for answer in self.first_votes if answer.question == question]
+        return replace(self, answers=(*others, *first))
 
     def answers_by(self, player: int) -> Mapping[str, RoundAnswer]:
         """A player's answers, by question."""

@@ -28,6 +28,7 @@ QUESTIONS = (
     *("number", "question", "type", "text", "tags", "points possible", "there", "answered", "judged", "right"),
     *("share right", "95 % from", "95 % to", "mean mark", "mean points"),
     *("seconds, lower quartile", "seconds, median", "seconds, upper quartile"),
+    *("share right in the first vote", "normalised gain", "wrong to right", "right to wrong"),
     *("discrimination", "answers behind it", "discrimination in words", "remarks", "why to go over it again"),
 )
 LEARNERS = (
@@ -36,7 +37,7 @@ LEARNERS = (
 )
 ANSWERS = (
     *("learner", "number", "question", "type", "text", "status", "answer", "right", "share", "points"),
-    *("points possible", "seconds", "misconception"),
+    *("points possible", "seconds", "misconception", "first answer", "first answer right"),
 )
 
 
@@ -98,11 +99,12 @@ def _questions(findings: RoundFindings) -> list[Row]:
     reasons = {item.id: " ".join(reason.words for reason in item.reasons) for item in findings.revision}
     rows: list[Row] = []
     for item in findings.items:
-        times, discrimination = item.seconds, item.discrimination
+        times, discrimination, gain = item.seconds, item.discrimination, item.gain
         cells: tuple[Cell, ...] = (
             *(item.number, item.id, item.type, item.text, ", ".join(item.tags), item.worth),
             *(item.there, item.answered, item.judged, item.right, item.share, *(item.interval or (None, None))),
             *(item.mark, item.points, *((times.low, times.median, times.high) if times else (None, None, None))),
+            *((gain.before, gain.normalised, gain.improved, gain.worsened) if gain else (None,) * 4),
             *(discrimination.value, discrimination.of, discrimination.words, " ".join(item.remarks)),
             reasons.get(item.id),
         )
@@ -126,23 +128,30 @@ def _learners(findings: RoundFindings) -> list[Row]:
 def _answers(findings: RoundFindings) -> list[Row]:
     """A row for each learner and question, also without an answer."""
     results = findings.results
+    first_votes = {(answer.player, answer.question): answer for answer in results.first_votes}
     rows: list[Row] = []
     for player in results.players:
         for item, question in zip(findings.items, results.questions, strict=True):
             row: dict[str, Cell] = dict(
                 zip(ANSWERS, (player.nickname, item.number, item.id, item.type, item.text), strict=False)
             )
+            if (first := first_votes.get((player.id, item.id))) is not None:
+                row["first answer"] = question.words(results, first.answer)
+                row["first answer right"] = _yes(first.right)
             answer = results.answers_by(player.id).get(item.id)
             if answer is None:
                 rows.append({**row, "status": "missed" if player.id in results.present(item.id) else "not there"})
                 continue
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
-            right = None if answer.right is None else "yes" if answer.right else "no"
             near = None if answer.near is None else answer.near + 1
             more = {"seconds": answer.seconds, "misconception": near}
             text = question.words(results, answer.answer)
-            rows.append({**row, "status": "answered", "answer": text, "right": right, **marks, **more})
+            rows.append({**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more})
     return rows
+
+
+def _yes(right: bool | None) -> str | None:
+    return None if right is None else "yes" if right else "no"
 
 
 def _style(sheet: Any, plain: bool) -> None:

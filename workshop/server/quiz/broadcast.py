@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+from workshop.quiz.live import state
 from workshop.quiz.live.state import RoundState
 from workshop.server.quiz import messages
 from workshop.server.quiz.client import Client
@@ -34,9 +35,19 @@ class Broadcast:
         return bool(self.record.settings.get("ranking", True))
 
     @property
+    def twice(self) -> bool:
+        """Whether the class may vote twice on the question."""
+        return messages.votes_twice(self.record, self.current)
+
+    @property
     def question(self) -> str | None:
         """The id of the question that is open, or was the last one."""
         return self.current.question.id if self.current else None
+
+    @property
+    def ballot(self) -> str | None:
+        """The name of the vote that is open, or was the last one."""
+        return state.ballot(self.current.question.id, self.state.vote) if self.current else None
 
     def enter(self, client: Client, participant: Participant | None) -> None:
         """Take somebody in, who gets all there is at once."""
@@ -49,7 +60,7 @@ class Broadcast:
             participant.clients.add(client)
             client.show("you", self._you(participant))
         if client.view == "host":
-            client.show("players", messages.players(self.participants, self.question))
+            client.show("players", self._players())
         if client.view == "projector":
             client.show("names", messages.names(self.participants))
         if self.state.phase == "ended":
@@ -101,7 +112,7 @@ class Broadcast:
         self._messages = {}
         makers: dict[str, Callable[[], str]] = {
             "count": lambda: messages.count(self.participants, self.question),
-            "players": lambda: messages.players(self.participants, self.question),
+            "players": self._players,
             "names": lambda: messages.names(self.participants),
         }
         projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
@@ -119,6 +130,11 @@ class Broadcast:
                 self.record, self.state, self.current, self.participants, len(self.ids), self.progress, staff=staff
             )
         return messages.stamped(self._messages[staff])
+
+    def _players(self) -> str:
+        hidden = self.current is not None and messages.hides_votes(self.record, self.state, self.current)
+        first = messages.votes(self.participants, self.current, self.state.phase) if self.current and hidden else None
+        return messages.players(self.participants, self.question, first)
 
     def _you(self, participant: Participant) -> str:
         return messages.you(self.participants, participant, self.state, self.current, ranked=self.ranked)

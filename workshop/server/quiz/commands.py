@@ -15,8 +15,8 @@ from workshop.server.quiz.room import Room
 from workshop.store.records import Identity
 
 NAMES = (
-    "next", "close", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run", "podium", "end",
-    "remove", "lock", "unlock",
+    "next", "close", "discuss", "vote", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run",
+    "podium", "end", "remove", "lock", "unlock",
 )  # fmt: skip
 
 
@@ -53,6 +53,12 @@ async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> Non
             await asyncio.to_thread(measurement.cancel, room.store, now.runs)
         case "close":
             await room.become(state.close(now, time.time()))
+        case "discuss":
+            if not room.twice:
+                raise BadInput("The class can't vote twice on this question: it is a poll, or the round has one vote.")
+            await room.discuss(state.TALK if value is None else value)
+        case "vote":
+            await room.become(state.vote_again(now, room.limits[now.position], time.time()))
         case "pause":
             await room.become(state.pause(now, time.time()))
         case "resume":

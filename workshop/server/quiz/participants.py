@@ -87,6 +87,11 @@ class Participants:
             answers[player] = replace(answers[player], share=share, right=right, points=points)
         self.count_points()
 
+    def rename(self, question: str, name: str) -> None:
+        """Keep the answers to a question under another name."""
+        answers = self._answers.pop(question, {})
+        self._answers[name] = {player: replace(answer, question=name) for player, answer in answers.items()}
+
     def remove(self, participants: Iterable[Participant]) -> None:
         """They stay known, and don't count."""
         for participant in participants:

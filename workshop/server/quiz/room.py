@@ -144,8 +144,8 @@ class Room(Broadcast):
         self, client: Client, participant: Participant, question: str, raw: Any, ref: Any, arrived: float
     ) -> None:
         """Take an answer that arrived then, or say why not. It is confirmed once it is kept."""
-        if participant.removed or self.current is None or question != self.question or not self.state.accepts(arrived):
-            paused = self.state.paused and question == self.question
+        if participant.removed or self.current is None or question != self.ballot or not self.state.accepts(arrived):
+            paused = self.state.paused and question == self.ballot
             why = "The question is paused; answer when it goes on." if paused else "The question is closed."
             self._refuse(client, participant, question, ref, why)
             return
@@ -154,13 +154,13 @@ class Room(Broadcast):
         except BadInput as error:
             self._refuse(client, participant, question, ref, str(error))
             return
-        first_answer = self.participants.answer(question, participant.id)
+        first_answer = self.participants.answer(self.question, participant.id)
         if first_answer is not None:
             self._answer_again(client, participant, first_answer, answer, ref)
             return
         new_answer = QuizAnswer(
             self.record.id,
-            question,
+            self.current.question.id,
             participant.id,
             participant.nickname,
             answer,
@@ -176,12 +176,12 @@ class Room(Broadcast):
             return  # their data was removed meanwhile, and they are told so
         if stored is None:
             why = "The answer could not be kept; please send it again."
-            client.tell(kind="refused", question=new_answer.question, ref=ref, why=why, answer=None)
+            client.tell(kind="refused", question=self.ballot, ref=ref, why=why, answer=None)
             return
         if stored:
             self.participants.keep(new_answer)
             self.touch()
-            client.tell(kind="confirmed", question=new_answer.question, ref=ref)
+            client.tell(kind="confirmed", question=self.ballot, ref=ref)
             others = participant.clients - {client}
             for other in others:  # the same learner's other tabs
                 other.show("you", self._you(participant))
@@ -198,14 +198,14 @@ class Room(Broadcast):
         """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
         the line before it was confirmed."""
         if first_answer.answer == answer:
-            client.tell(kind="confirmed", question=first_answer.question, ref=ref)
+            client.tell(kind="confirmed", question=self.ballot, ref=ref)
         else:
             self._refuse(
-                client, participant, first_answer.question, ref, "You have answered already; the first answer counts."
+                client, participant, self.ballot or "", ref, "You have answered already; the first answer counts."
             )
 
     def _refuse(self, client: Client, participant: Participant, question: str, ref: Any, why: str) -> None:
-        first_answer = self.participants.answer(question, participant.id) if question == self.question else None
+        first_answer = self.participants.answer(self.question, participant.id) if question == self.ballot else None
         first = (
             self.current.question.sent(self.current.drawn, first_answer.answer)
             if self.current and first_answer
@@ -215,20 +215,25 @@ class Room(Broadcast):
 
     # -- how it goes on
 
-    async def become(self, new: RoundState) -> None:
-        """Go over to a state, keep it, then tell everybody. Under the lock."""
+    async def become(self, new: RoundState, renamed: tuple[str, str] | None = None) -> None:
+        """Go over to a state, keep it, then tell everybody. `renamed`: the name of answers, before and after. Under the
+        lock."""
         before, self.state = self.state, new  # what arrives from here on is decided by the new one
         try:
             if before.phase == "question" and new.phase != "question":
                 await self.writer.flush()
             document, ended = new.as_json(), new.phase == "ended"
             id, host = self.record.id, self.lock_of_round.host
-            await asyncio.to_thread(self.store.set_round_state, id, document, ended=ended, host=host)
+            await asyncio.to_thread(self.store.set_round_state, id, document, ended=ended, host=host, renamed=renamed)
         except BaseException:
             self.state = before
             raise
+        if renamed is not None:
+            self.participants.rename(*renamed)
         self.schedule()
         self.announce(personal=new.phase == "explained")
+        if new.phase == "closed" and messages.hides_votes(self.record, new, self.current):
+            self._start(self._judge_for_host())
         if new.phase == "ended":
             for client in self.clients:
                 client.tell(kind="ended")
@@ -242,10 +247,20 @@ class Room(Broadcast):
             question.take_truth(truth["value"])
         self.current = question
 
-    async def judge(self) -> dict[int, tuple[float, bool | None, float]]:
-        """Judge the last question's answers; player -> share, right, points. Raises WorkshopError."""
+    async def discuss(self, seconds: float) -> None:
+        """Set the first vote aside, and have learners talk until the second vote. Under the lock."""
         assert self.current is not None, "a question was asked"
-        current, answers = self.current, self.participants.answers(self.current.question.id)
+        question = self.current.question.id
+        await self.become(
+            state.discuss(self.state, question, time.time(), seconds), (question, state.first_vote(question))
+        )
+
+    async def judge(self, first: bool = False) -> dict[int, tuple[float, bool | None, float]]:
+        """Judge the last question's answers, or those of its first vote, which give no points; player -> share, right,
+        points. Raises WorkshopError."""
+        assert self.current is not None, "a question was asked"
+        current, question = self.current, self.current.question.id
+        answers = self.participants.answers(state.first_vote(question) if first else question)
         await current.grader.judge(answer.answer for answer in answers)
         await asyncio.to_thread(current.solution)
         bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
@@ -256,7 +271,7 @@ class Room(Broadcast):
             points = scoring.points(
                 mark.share,
                 mark.right,
-                current.worth,
+                0.0 if first else current.worth,
                 seconds,
                 current.limit,
                 speed_bonus=bonus,
@@ -264,15 +279,25 @@ class Room(Broadcast):
             marks[answer_record.player_id] = (mark.share, mark.right, points)
         return marks
 
+    async def _judge_for_host(self) -> None:
+        """Judge the first vote, so that the host sees whether talking is worth while."""
+        if self.current is not None and not self.current.question.measured:
+            await self.judge()
+            self.touch()
+
     async def explain(self, truth: dict[str, Any] | None = None) -> None:
         """Judge, then show what is right. Under the lock."""
         assert self.current is not None, "a question was asked"
         new = state.explain(self.state, self.current.question.id, truth)
         if truth is not None:
             self.current.take_truth(truth["value"])
-        judged = await self.judge()
-        await asyncio.to_thread(self.store.judge_answers, self.record.id, self.current.question.id, judged)
-        self.participants.judged(self.current.question.id, judged)
+        question = self.current.question.id
+        votes = {question: await self.judge()}
+        if question in self.state.voted_twice:
+            votes[state.first_vote(question)] = await self.judge(first=True)
+        for name, judged in votes.items():
+            await asyncio.to_thread(self.store.judge_answers, self.record.id, name, judged)
+            self.participants.judged(name, judged)
         await self.become(new)
 
     async def remove(self, players: Sequence[int]) -> None:

@@ -26,8 +26,10 @@ def host(
     session: str = "",
     speed_bonus: bool = False,
     ranking: bool = True,
+    vote_twice: bool = False,
 ) -> QuizRound:
-    """A new live round, in its lobby. `folder` is where the deck's pictures are; `session` is where questions are
+    """A new live round, in its lobby. With `vote_twice`, learners may talk and vote again before they see the votes.
+    `folder` is where the deck's pictures are; `session` is where questions are
     measured (default: the newest one that is up then)."""
     refuse_in(store.database)
     for _ in range(TRIES):
@@ -42,7 +44,7 @@ def host(
                 seed=secrets.token_hex(8),
                 deck_folder=str(folder),
                 session=session,
-                settings={"speed_bonus": speed_bonus, "ranking": ranking},
+                settings={"speed_bonus": speed_bonus, "ranking": ranking, "vote_twice": vote_twice},
                 state=RoundState().as_json(),
             )
         except BadInput:  # somebody else drew the same code between both

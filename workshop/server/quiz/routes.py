@@ -134,11 +134,12 @@ async def _find_round(store: Store, request: Request) -> QuizRound | Response:
 
 def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     """A round as the instructor asks for it. Raises BadInput."""
-    names = {"deck", "yaml", "file", "session", "speed_bonus", "ranking"}
+    names = {"deck", "yaml", "file", "session", "speed_bonus", "ranking", "vote_twice"}
     if others := set(body) - names:
         raise BadInput(f"A round has no {min(others)[:40]!r}; it has {', '.join(sorted(names))}.")
     texts = {name: body.get(name, "") for name in ("deck", "yaml", "file", "session")}
-    wishes: dict[str, Any] = {"speed_bonus": body.get("speed_bonus", False), "ranking": body.get("ranking", True)}
+    defaults = {"speed_bonus": False, "ranking": True, "vote_twice": False}
+    wishes: dict[str, Any] = {name: body.get(name, default) for name, default in defaults.items()}
     for name, value in texts.items():
         if not isinstance(value, str):
             raise BadInput(f"{name} should be text.")

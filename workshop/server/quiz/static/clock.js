@@ -28,7 +28,7 @@ export function countdown(clock, told = () => {}) {
   }
 
   function draw() {
-    const seconds = state?.phase === "question" ? left() : null;
+    const seconds = ["question", "discussing"].includes(state?.phase) ? left() : null;
     root.hidden = seconds === null;
     if (seconds === null) return;
     const paused = state.left !== null && state.left !== undefined;

@@ -7,14 +7,16 @@ const MORE = 15; // seconds
 
 // What comes next, as a command and a label that says what it does; null where there is nothing to do.
 export function next(state) {
-  const { phase, number, of, question, measuring } = state;
+  const { phase, number, of, question, measuring, first } = state;
   const last = number >= of;
   const open = last ? ["next", "Podium"] : ["next", phase === "lobby" ? "Open question 1" : `Open question ${number + 1}`];
   switch (phase) {
     case "lobby": return ["next", "Open question 1"];
     case "question": return ["close", "Close now"];
-    case "closed": return question?.measured ? ["run", "Run it on the cluster"]
+    case "closed": if (state.can.includes("discuss") && first?.talk !== false) return ["discuss", "Talk, then vote again"];
+      return question?.measured ? ["run", "Run it on the cluster"]
       : ["explain", question?.marked === false ? "Show the explanation" : "Show answer"];
+    case "discussing": return ["vote", "Vote again"];
     case "measuring": return measuring?.problem ? ["run", "Run it again"] : [null, "Measuring…"];
     case "explained": return state.can.includes("ranking") && !last ? ["ranking", "Ranking"] : open;
     case "ranking": return open;
@@ -29,6 +31,9 @@ const OTHERS = [
   ["resume", "Go on", "p"],
   ["extend", `+${MORE} s`, "t", MORE],
   ["reopen", "Open again", "r"],
+  ["discuss", "Talk, then vote again", "d"],
+  ["explain", "Show answer", "a"],
+  ["run", "Run it on the cluster", "c"],
   ["skip", "Skip", "s"],
   ["podium", "Podium now", ""],
   ["end", "End the round", ""],

@@ -1,5 +1,6 @@
 // The instructor's page of a round: what the projector shows in small, the one thing to do next, and the players.
 
+import { chart } from "./chart.js";
 import { serverClock } from "./clock.js";
 import { commands } from "./commands.js";
 import { connect } from "./connection.js";
@@ -28,8 +29,8 @@ const line = connect(`/quiz/${round}/socket?view=host`, {
   hear: (message) => {
     if (message.kind === "problem") { tell(message.why, !view.state()); if (view.state()) controls.show(view.state()); return; }
     view.hear(message);
-    if (message.kind === "players") players.show(message.players);
-    if (message.kind === "state") { tell(""); show(message); }
+    if (message.kind === "players") { players.show(message.players); first = message.first; votes(); }
+    if (message.kind === "state") { tell(""); first = null; show(message); }
   },
   line: (up) => {
     offline.hidden = up;
@@ -47,6 +48,23 @@ function send(what, value = null) {
   if (!sent) tell("There is no connection to the server; try again when it is back.");
 }
 
+// The first vote is for the host alone, while the class may vote again.
+let first = null;
+const hidden = element("section", "hidden-votes");
+hidden.setAttribute("aria-label", "First vote, for you only");
+function votes() {
+  const state = view.state();
+  if (!state) return;
+  hidden.hidden = !first;
+  hidden.replaceChildren(...(first ? [
+    element("p", "label", "First vote, for you only: the class doesn't see it"),
+    element("p", "", first.right === null ? `${first.of} answered.` : `${first.right} of ${first.of} right. ${first.talk
+      ? "Between 35 and 70 % right, talking helps most." : "Talking helps most between 35 and 70 % right."}`),
+    chart(first.distribution, { shown: state.question }),
+  ] : []));
+  controls.show({ ...state, first });
+}
+
 const controls = commands({ send });
 const AT_ONCE = 500; // ids in a message
 function remove(ids) {
@@ -56,7 +74,7 @@ const players = roster({ remove, lock: (locked) => send(locked ? "lock" : "unloc
 
 function show(state) {
   document.body.dataset.phase = state.phase;
-  controls.show(state);
+  votes();
   players.state(state);
   const { words = "", progress, problem } = state.measuring ?? {};
   const far = progress?.[1] ? ` ${Math.floor((100 * progress[0]) / progress[1])} %` : "";
@@ -82,5 +100,5 @@ const alone = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(join, locatio
   ? element("p", "hint", "This address works on this computer only. For phones, start the workshop with --host 0.0.0.0 and open this page under this computer's address in the network; theirs follows.") : null;
 document.body.append(
   element("header", "top", element("h1", "", title), offline),
-  element("main", "host", element("div", "lead-side", [preview, controls.root, notice, measuring, links, alone].filter(Boolean)), players.root),
+  element("main", "host", element("div", "lead-side", [preview, controls.root, hidden, notice, measuring, links, alone].filter(Boolean)), players.root),
 );

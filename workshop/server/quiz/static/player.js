@@ -7,6 +7,7 @@ import { connect } from "./connection.js";
 import { count, element, name, number, nickname, round, say, title, value } from "./dom.js";
 import { explained, judged, marked } from "./outcome.js";
 import { question } from "./question.js";
+import { rightOf } from "./screen.js";
 
 const clock = serverClock();
 const told = element("p", "unseen");
@@ -106,7 +107,7 @@ function heading(words) {
   return element("h1", "number", words);
 }
 
-const numbered = () => `Question ${state.number} of ${state.of}`;
+const numbered = () => `Question ${state.number} of ${state.of}${state.vote > 1 ? ", second vote" : ""}`;
 const own = () => (you.answer ?? null);
 // What is told of one's own answer may be that of the question before, until the server tells the new one.
 const mine = (made) => (you.question === undefined || you.question === state.question?.id ? made() : null);
@@ -136,6 +137,12 @@ const VIEWS = {
     tell("The question is closed");
   },
 
+  discussing: (named) => {
+    place(named, [heading(numbered()), element("p", "lead", "Talk to your neighbour: say what you chose, and why. Then everybody votes again."),
+      locked(mine(own)).root]);
+    tell("Talk to your neighbour, then vote again");
+  },
+
   measuring: (named) => {
     const words = element("p", "lead");
     const bar = element("progress");
@@ -156,7 +163,8 @@ const VIEWS = {
     const { question: shown, solution, truth } = state;
     const answer = mine(own);
     const result = element("div", "result");
-    place(named, [heading(numbered()), result, locked(answer).root, solution ? explained(shown, solution, truth) : null, spread(answer)], {
+    const votes = state.first ? element("p", "notice", `First vote: ${rightOf(state.first, 0)}. Second vote: ${rightOf(state.first, 1)}.`) : null;
+    place(named, [heading(numbered()), result, votes, locked(answer).root, solution ? explained(shown, solution, truth) : null, spread(answer)], {
       update: () => {
         const mark = mine(() => you.mark) ?? null;
         const key = JSON.stringify(mark);

@@ -27,7 +27,7 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
     if (!state) return;
     root.dataset.phase = state.phase;
     left.show(state);
-    say(where, state.question && !["lobby", "podium", "ended"].includes(state.phase) ? `Question ${state.number} of ${state.of}` : "");
+    say(where, state.question && !["lobby", "podium", "ended"].includes(state.phase) ? `Question ${state.number} of ${state.of}${state.vote > 1 ? ", second vote" : ""}` : "");
     say(many, state.phase === "question" ? `${number(state.answered)} of ${number(state.players)} answered` : count(state.players, "learner"));
     const now = `${state.phase} ${state.question?.id}`;
     if (now !== key) {
@@ -64,7 +64,8 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
       };
     },
     question: () => [still(state.question)],
-    closed: () => [still(state.question, { options: false }), state.distribution ? spread() : null],
+    closed: () => [still(state.question, { options: !state.distribution }), state.distribution ? spread() : null],
+    discussing: () => [element("h1", "talk", "Talk to your neighbour, then vote again"), still(state.question)],
     measuring: () => {
       const words = element("p", "how");
       const bar = element("progress");
@@ -98,7 +99,10 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
     ended: () => [element("h1", "", "The round has ended"), state.ranking?.length ? podium(state.ranking) : null],
   };
 
-  const spread = () => chart(state.distribution, { shown: state.question, solution: state.solution, truth: state.truth });
+  const drawn = (distribution) => chart(distribution, { shown: state.question, solution: state.solution, truth: state.truth });
+  const spread = () => (state.first ? element("div", "votes",
+    [[state.first.distribution, 0, "First vote"], [state.distribution, 1, "Second vote"]].map(([distribution, at, words]) =>
+      element("section", "", element("h2", "", `${words}: ${rightOf(state.first, at)}`), drawn(distribution)))) : drawn(state.distribution));
 
   return {
     root,
@@ -111,6 +115,11 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
     state: () => state,
     left: left.left,
   };
+}
+
+// How many were right in the first vote (0) or the second vote (1).
+export function rightOf({ right, of }, at) {
+  return of[at] ? `${Math.round((100 * right[at]) / of[at])} % right` : "no answers";
 }
 
 // An address as one types it: without what the browser adds, and the code, which stands beside it.
