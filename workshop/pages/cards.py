@@ -73,6 +73,7 @@ def _wide_figure(part: Part, key: str) -> None:
     with st.container(key=f"wide-{key}" if part["width"] else None):
         if "picks" not in part:
             st.plotly_chart(part["figure"], key=key, **FIGURE)
+            _html(html.data(part["figure"]))
             return
         event = st.plotly_chart(part["figure"], key=key, on_select="rerun", selection_mode="points", **FIGURE)
     _picked(part["picks"], event, key)
@@ -109,3 +110,4 @@ def _figure(part: Part, key: str) -> None:
         plot.update_layout(height=max(BESIDE * plot.layout.height, 150))
         plot.for_each_annotation(lambda note: note.update(font_size=max(BESIDE * note.font.size, 6)))
     st.plotly_chart(plot, key=key, **FIGURE)
+    _html(html.data(plot))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workshop.report.cards import Card, Part
+from workshop.report.figures import description
 from workshop.report.sentences import dumps
 
 if TYPE_CHECKING:
@@ -60,17 +61,27 @@ def section(card: Card, draw: Draw, linked: bool = True, source: Source = str) -
     )
 
 
-def live(cards: Iterable[Card]) -> str:
-    """Cards for a live page, as JSON: their HTML with places for figures, and the figures, which Plotly draws there."""
+def live(cards: Iterable[Card], tables: bool = False) -> str:
+    """Cards for a live page, as JSON: their HTML with places for figures, and the figures, which Plotly draws there.
+    `tables`: with the data of each figure beneath it."""
     figures: list[go.Figure] = []
 
     def place(title: str, part: Part) -> str:
         figures.append(part["figure"])
         attributes = f'data-figure="{len(figures) - 1}" data-width="{int(part["width"])}"'
-        return f'<div class="ws-frame" role="img" aria-label="{escape(part["label"] or title)}" {attributes}></div>'
+        label = ". ".join(filter(None, (part["label"] or title, description.sentence(part["figure"]))))
+        frame = f'<div class="ws-frame" role="img" aria-label="{escape(label)}" {attributes}></div>'
+        return frame + (data(part["figure"]) if tables else "")
 
     html = "".join(section(card, partial(place, card.title)) for card in cards)
     return f'{{"html":{dumps(html)},"figures":[{",".join(str(figure.to_json()) for figure in figures)}]}}'
+
+
+def data(figure: go.Figure) -> str:
+    """A figure's data as a table that one opens."""
+    headings, rows = description.table(figure)
+    inner = f"<summary>Data of this figure</summary>{table(headings, rows)}"
+    return f'<details class="ws-data">{inner}</details>' if rows else ""
 
 
 def alone(html: str) -> str:

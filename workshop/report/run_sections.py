@@ -107,7 +107,7 @@ def turn(store: Store, run: RunRecord) -> str:
 def _render(panel: Panel, snapshot: Snapshot) -> str:
     """A panel's cards as JSON. One that can't read what a workload left must not take the others with it."""
     try:
-        return html.live(panel.show(snapshot))
+        return html.live(panel.show(snapshot), tables=snapshot.run.ended)
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."

@@ -56,6 +56,7 @@ def going(session: Session):
 def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -> None:
     cancelled = going(session)
     told = client.read(session.store, cancelled.id).metrics
+    assert (session.store.run(cancelled.id).activity or {})["words"] == "training"
     starts = [one["where"] for one in told["fx"] if "start" in one["command"] and one["code"] is None]
     assert sorted(starts) == ["institution 1", "institution 2", "the aggregator"], "they run"
     assert {one["name"] for one in told["certificates"]} == {"aggregator", "institution1", "institution2"}

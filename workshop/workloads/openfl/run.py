@@ -65,6 +65,7 @@ class OpenFLFederation:
     def __init__(self, ctx: RankContext, params: OpenFLParams, fx: Fx, folder: Path, began: float) -> None:
         """Make the parties and their images. Meanwhile, OpenFL's environment imports its libraries."""
         self.ctx, self.params, self.fx = ctx, params, fx
+        ctx.activity("loading TensorFlow and OpenFL")
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
@@ -90,6 +91,7 @@ class OpenFLFederation:
         learner = LocalLearner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
         self.results = OpenFLResults(ctx, params, task, learner, self.aggregator.here / "save", began)
         self.restarted: int | None = None  # the number of rounds after which the aggregator was killed
+        self.training = False  # whether a collaborator has got work
         self.idle_since: float | None = None  # when the last collaborator ended
         fx.turn = self._turn
         ctx.publish(**self.results.conditions())
@@ -101,6 +103,7 @@ class OpenFLFederation:
             try:
                 self._certify()
                 self._listen()
+                self.ctx.activity("starting the collaborators")
                 for party in self.parties[1:]:
                     party.take_part(f"fx collaborator start -n {party.name}")
                 self.began = time.monotonic()
@@ -139,6 +142,7 @@ class OpenFLFederation:
     # Keys and certificates.
 
     def _certify(self) -> None:
+        self.ctx.activity("making keys and certificates")
         parties.certify(
             self.fx, self.aggregator, self.parties[1:], workspace.plan(self.params, free_port()), self.initial
         )
@@ -183,6 +187,7 @@ class OpenFLFederation:
 
     def _listen(self) -> None:
         """Start the aggregator and wait until it can be reached."""
+        self.ctx.activity("starting the aggregator")
         self.aggregator.log.listens = False
         self.aggregator.take_part("fx aggregator start")
         deadline = time.monotonic() + STARTS
@@ -222,6 +227,9 @@ class OpenFLFederation:
     def _read(self) -> None:
         """Read the new metrics, and mark the certificates of collaborators that got work as accepted."""
         self.results.read(self.aggregator.metrics.rounds(), [party.metrics.rounds() for party in self.collaborators])
+        if not self.training and any(party.log.round is not None for party in self.collaborators):
+            self.training = True
+            self.ctx.activity("training")
         for party in self.collaborators:
             if party.log.round is not None:
                 party.certificate["accepted"] = self.aggregator.certificate["accepted"] = True
