@@ -181,57 +181,6 @@ def share_out(given: Any) -> None:
 
 
 @exercise(
-    "evaluate_now",
-    hint=(
-        "The number of ranks doesn't matter for the mended rule. Two conditions are joined by `or`: every so "
-        "many iterations, and the last one."
-    ),
-    reason=(
-        "The rule counts iterations, which are the same on all ranks. So more ranks don't make evaluations "
-        "more frequent."
-    ),
-)
-def evaluate_now(given: Any) -> None:
-    """Every so many iterations and at the end, whatever the number of ranks."""
-    for iterations, every, ranks in TRAININGS:
-        got = _evaluations(given, iterations, every, ranks)
-        alone = _evaluations(given, iterations, every, 1)
-        right = [number for number in range(1, iterations + 1) if number % every == 0 or number == iterations]
-        which = f"{iterations} iterations, every {every}"
-        if got != alone:
-            raise Hint(
-                f"For {which}: {len(got)} evaluations on {ranks} ranks, {len(alone)} on one rank. The number of ranks "
-                "should change nothing."
-            )
-        if got == right:
-            continue
-        if iterations not in got:
-            raise Hint(f"For {which}: it ends without an evaluation after iteration {iterations}. How good is the end?")
-        if 1 in got and 1 not in right:
-            raise Hint(f"For {which}: it evaluates after the first iteration. Iterations are counted from 1 here.")
-        if len(got) < len(right):
-            raise Hint(f"For {which}: after iteration {_first(right, got)} there should be one, too.")
-        raise Hint(f"For {which}: after iteration {_first(got, right)} there is one that shouldn't be.")
-
-
-def _evaluations(given: Any, iterations: int, every: int, ranks: int) -> list[int]:
-    """The iterations after which the learner's function evaluates."""
-    if not callable(given):
-        raise Hint(f"evaluate_now should be a function, but it is {given!r:.60}.")
-    answers = {number: given(number, iterations, every, ranks) for number in range(1, iterations + 1)}
-    if all(answer is None for answer in answers.values()):
-        raise Hint("Nothing is there yet: evaluate_now returns nothing.")
-    for number, answer in answers.items():
-        if answer not in (True, False):
-            raise Hint(f"After iteration {number} of {iterations} it returns {answer!r:.40} instead of True or False.")
-    return [number for number, answer in answers.items() if answer]
-
-
-def _first(these: Sequence[int], others: Sequence[int]) -> int | None:
-    return next((number for number in these if number not in others), None)
-
-
-@exercise(
     "batches",
     hint=(
         "Decode all pictures into one array before the loop over the epochs. In the loops, take rows "
@@ -283,3 +232,54 @@ def _orders(arrays: Sequence[np.ndarray]) -> None:
         raise Hint("An epoch should have every picture once; in yours some come twice and others never.")
     if (seen == seen[0]).all():
         raise Hint("All epochs have the same order: draw a new one in each epoch.")
+
+
+@exercise(
+    "evaluate_now",
+    hint=(
+        "The number of ranks doesn't matter for the mended rule. Two conditions are joined by `or`: every so "
+        "many iterations, and the last one."
+    ),
+    reason=(
+        "The rule counts iterations, which are the same on all ranks. So more ranks don't make evaluations "
+        "more frequent."
+    ),
+)
+def evaluate_now(given: Any) -> None:
+    """Every so many iterations and at the end, whatever the number of ranks."""
+    for iterations, every, ranks in TRAININGS:
+        got = _evaluations(given, iterations, every, ranks)
+        alone = _evaluations(given, iterations, every, 1)
+        right = [number for number in range(1, iterations + 1) if number % every == 0 or number == iterations]
+        which = f"{iterations} iterations, every {every}"
+        if got != alone:
+            raise Hint(
+                f"For {which}: {len(got)} evaluations on {ranks} ranks, {len(alone)} on one rank. The number of ranks "
+                "should change nothing."
+            )
+        if got == right:
+            continue
+        if iterations not in got:
+            raise Hint(f"For {which}: it ends without an evaluation after iteration {iterations}. How good is the end?")
+        if 1 in got and 1 not in right:
+            raise Hint(f"For {which}: it evaluates after the first iteration. Iterations are counted from 1 here.")
+        if len(got) < len(right):
+            raise Hint(f"For {which}: after iteration {_first(right, got)} there should be one, too.")
+        raise Hint(f"For {which}: after iteration {_first(got, right)} there is one that shouldn't be.")
+
+
+def _evaluations(given: Any, iterations: int, every: int, ranks: int) -> list[int]:
+    """The iterations after which the learner's function evaluates."""
+    if not callable(given):
+        raise Hint(f"evaluate_now should be a function, but it is {given!r:.60}.")
+    answers = {number: given(number, iterations, every, ranks) for number in range(1, iterations + 1)}
+    if all(answer is None for answer in answers.values()):
+        raise Hint("Nothing is there yet: evaluate_now returns nothing.")
+    for number, answer in answers.items():
+        if answer not in (True, False):
+            raise Hint(f"After iteration {number} of {iterations} it returns {answer!r:.40} instead of True or False.")
+    return [number for number, answer in answers.items() if answer]
+
+
+def _first(these: Sequence[int], others: Sequence[int]) -> int | None:
+    return next((number for number in these if number not in others), None)
