@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -115,11 +116,27 @@ def average(comm: Any, given: Callable[..., Any]) -> None:
             found = rehearsed(given, list(zip(copies, samples, strict=True)), case, WEIGHTLESS)
             for rank, result in enumerate(found.results):
                 _weigh(rank, result, gradients, samples)
+        _count_messages(len(found.calls[0]), found.sizes[0])
     samples = [13 + 7 * rank for rank in range(comm.size)]
     gradients = [_gradients(rank, count) for rank, count in enumerate(samples)]
     mine = [array.copy() for array in gradients[comm.rank]]
     wanted = _wanted(gradients, samples)
     confirmed(comm, given, (mine, samples[comm.rank]), lambda result: _fits(result, wanted))
+
+
+def _count_messages(messages: int, size: int) -> None:
+    """Whether that was one message of float32. Raises Hint."""
+    needed = 4 * (sum(math.prod(shape) for shape in SHAPES) + 1)  # bytes: all gradients, and the number of images
+    if messages > 1:
+        raise Hint(
+            f"The numbers are right, in {messages} messages of {size} bytes together. Put all gradients and the number "
+            "of images into one array, so that it is one message."
+        )
+    if size > 1.5 * needed:
+        raise Hint(
+            f"The numbers are right, in a message of {size} bytes; {needed} are enough. Numbers of Python or of "
+            "float64 make an array of float64, and each number takes 8 bytes."
+        )
 
 
 def _gradients(rank: int, samples: int) -> list[np.ndarray]:

@@ -97,6 +97,23 @@ MISTAKES = {
             + "    return [comm.allreduce(packed) / comm.allreduce(samples)]\n",
             hint="shapes of the gradients",
         ),
+        Mistake(
+            "sends each array by itself",
+            code=AVERAGE
+            + "    total = comm.allreduce(samples)\n"
+            + "    return [comm.allreduce(gradient * np.float32(samples)) / total for gradient in gradients]\n",
+            hint="in 4 messages",
+        ),
+        Mistake(
+            "sends float64",
+            code=AVERAGE
+            + "    packed = np.concatenate([gradient.ravel() for gradient in gradients] + [[1.0]]) * samples\n"
+            + "    comm.Allreduce(MPI.IN_PLACE, packed, op=MPI.SUM)\n"
+            + "    ends = np.cumsum([gradient.size for gradient in gradients])\n"
+            + "    parts = np.split(packed[:-1] / packed[-1], ends[:-1])\n"
+            + "    return [part.reshape(gradient.shape) for part, gradient in zip(parts, gradients)]\n",
+            hint="116 are enough",
+        ),
         Mistake("exchanges nothing", code=AVERAGE + "    return gradients\n", hint="nothing was exchanged"),
     ],
 }
