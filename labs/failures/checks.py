@@ -1,4 +1,4 @@
-"""Checks of lab 6: causes by their symptoms, a function that waited for ever, a placement with too many threads."""
+"""Checks of lab 8: causes by their symptoms, a function that waited for ever, a placement with too many threads."""
 
 from __future__ import annotations
 

@@ -3,35 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from itertools import pairwise
-from statistics import mean, median
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from workshop.course.exercise_checks import Hint, exercise
-from workshop.course.trials import called
+from workshop.course.trials import called, is_empty
 
-Runs = Sequence[tuple[str, float]]
-
-# Runs of two settings, in the order in which they ran. Names are not in alphabetical order on purpose.
-LOGS: tuple[Runs, ...] = (
-    (("two", 300.0), ("one", 330.0), ("two", 310.0), ("one", 20.0), ("two", 305.0), ("one", 345.0)),
-    (("before", 100.0), ("after", 120.0), ("before", 102.0), ("after", 121.0), ("before", 101.0), ("after", 119.0)),
-    (("old", 200.0), ("new", 150.0), ("old", 202.0), ("new", 151.0), ("old", 199.0), ("new", 149.0)),
-    (("x", 100.0), ("b", 104.0), ("x", 110.0), ("b", 112.0), ("x", 105.0), ("b", 108.0), ("x", 103.0), ("b", 109.0)),
-    (("plain", 100.0), ("fancy", 150.0)),
+# Seconds of the parts of a training.
+PROFILES = (
+    {"input": 4.0, "compute": 12.0, "update": 2.0, "evaluate": 22.0},
+    {"compute": 6.0, "wait": 1.5, "communicate": 0.5},
+    {"wait": 30.0, "compute": 10.0},
+)
+# The cores of each rank by host, threads of a rank, and the ranks that lack cores.
+MAPS: tuple[tuple[str, list[tuple[str, list[int]]], int, list[int]], ...] = (
+    ("one rank with two threads on core 0", [("a", [0])], 2, [0]),
+    ("one rank with two threads on cores 0 and 1", [("a", [0, 1])], 2, []),
+    ("ranks 0 and 1 sharing core 1", [("a", [0, 1]), ("a", [1, 2]), ("a", [3, 4])], 2, [0, 1]),
+    ("four ranks on a core each", [("a", [0]), ("a", [1]), ("a", [2]), ("a", [3])], 1, []),
+    ("two hosts with a rank on cores 0 and 1 of each", [("a", [0, 1]), ("b", [0, 1])], 2, []),
+    ("a rank with two cores beside one with one core", [("a", [0, 1]), ("a", [2])], 2, [1]),
 )
 # Cores, and images of a step.
 SHARES = ((4, 64), (6, 48), (6, 64), (2, 64), (8, 24), (1, 64))
 # Iterations, how often to evaluate, ranks.
 TRAININGS = ((60, 15, 1), (60, 15, 4), (100, 15, 2), (30, 1, 2), (10, 15, 8))
-# Stages of a waterfall, each with the seconds of the whole training.
-STAGES: tuple[Runs, ...] = (
-    (("naive start", 120.0), ("all cores", 80.0), ("ranks x threads", 60.0), ("evaluation", 40.0)),
-    (("start", 16.0), ("one node", 8.0), ("eight nodes", 1.0)),
-    (("start", 30.0), ("settings", 33.0), ("ranks", 15.0)),
-    (("start", 30.0),),
-)
+PICTURES, EPOCHS, BATCH = 10, 4, 4  # of the loader's trial
 
 
 def _near(one: Any, other: float) -> bool:
@@ -42,60 +41,94 @@ def _near(one: Any, other: float) -> bool:
 
 
 @exercise(
-    "judge",
+    "largest_part",
     hint=(
-        "Collect the values of each setting in a dict of lists, in the order of their first appearance. "
-        "`median` gives the ratio; for the second result, compare `min` of one list with `max` of the other."
+        "`max(profile, key=profile.get)` gives the name. The share is its seconds divided by the sum "
+        "of all seconds, and "
+        "the limit is 1 / (1 - share)."
     ),
     reason=(
-        "Medians ignore one disturbed run. The ranges are apart if the slowest run of one setting is faster "
-        "than the fastest run of the other, and one run of each can't show that."
+        "If the part took no time, the rest would remain: 1 - share of the time. The speed-up is the whole divided by "
+        "the rest (Amdahl's law)."
     ),
 )
-def judge(given: Any) -> None:
-    """The ratio of medians of two settings, and whether their ranges are apart."""
-    for log in LOGS:
-        names = list(dict.fromkeys(name for name, _ in log))
-        first, second = ([rate for name, rate in log if name == wanted] for wanted in names)
-        answer = called("judge", given, list(log))
-        if not isinstance(answer, (tuple, list)) or len(answer) != 2:
-            raise Hint(f"It should return two values, the ratio and whether it is sure; this is {answer!r:.80}.")
-        ratio, sure = answer
-        rates = f"{names[0]} {_rates(first)}, {names[1]} {_rates(second)}"
-        _ratio(ratio, first, second, names, rates)
-        if sure not in (True, False):
-            raise Hint(f"The second value should be True or False; it is {sure!r:.60}.")
-        apart = min(first) > max(second) or min(second) > max(first)
-        enough = min(len(first), len(second)) > 1
-        if sure and not enough:
-            raise Hint(f"One run of each ({rates}) is called sure. Who knows how far a second one would be off?")
-        if sure and not apart:
-            raise Hint(f"Called sure, although the repeats overlap: {rates}. Medians differ by chance, too.")
-        if not sure and apart and enough:
-            slower = f" Also where {names[1]} is the slower one." if max(second) < min(first) else ""
-            raise Hint(f"Not called sure, although no repeat of one lies among those of the other: {rates}.{slower}")
+def largest_part(given: Any) -> None:
+    """The part with the most seconds, its share, and the speed-up without it."""
+    for profile in PROFILES:
+        seconds = sum(profile.values())
+        name = max(profile, key=lambda part: profile[part])
+        share = profile[name] / seconds
+        answer = called("largest_part", given, dict(profile))
+        shown = ", ".join(f"{part} {value:g} s" for part, value in profile.items())
+        if not isinstance(answer, (tuple, list)) or len(answer) != 3:
+            raise Hint(f"It should return three values, (name, share, limit); for {shown} this is {answer!r:.80}.")
+        if answer[0] != name:
+            raise Hint(f"For {shown} your largest part is {answer[0]!r:.40}. Which part has the most seconds?")
+        _share(answer[1], profile[name], seconds, shown)
+        _limit(answer[2], share, shown)
 
 
-def _rates(rates: Sequence[float]) -> str:
-    return "/".join(f"{rate:g}" for rate in rates)
-
-
-def _ratio(ratio: Any, first: list[float], second: list[float], names: list[str], rates: str) -> None:
-    right = median(second) / median(first)
-    if _near(ratio, right):
+def _share(answer: Any, part: float, seconds: float, shown: str) -> None:
+    if _near(answer, part / seconds):
         return
-    if _near(ratio, 1 / right):
+    if _near(answer, part):
+        raise Hint(f"For {shown} your share is {answer:g}, a number of seconds. Divide it by the seconds of all parts.")
+    if _near(answer, 100 * part / seconds):
+        raise Hint(f"For {shown} your share is {answer:g}, in per cent. A share lies between 0 and 1.")
+    if _near(answer, part / (seconds - part)):
         raise Hint(
-            f"The ratio is upside down for {rates}: how many times as fast is {names[1]}, which came second, as "
-            f"{names[0]}?"
+            f"For {shown} your share compares the part with the others. Divide by all seconds, the part included."
         )
-    if _near(ratio, mean(second) / mean(first)):
-        raise Hint(f"The ratio is {ratio:.3f} for {rates}. That is of means, which one disturbed run pulls along.")
-    if _near(ratio, max(second) / max(first)):
-        raise Hint(f"The ratio is {ratio:.3f} for {rates}. That is of the best runs, and the best is a matter of luck.")
-    if _near(ratio, median(second) - median(first)):
-        raise Hint(f"{ratio:g} is a difference of images/s, for {rates}. How many times as fast asks for a ratio.")
-    raise Hint(f"The ratio is {ratio!r:.40} for {rates}; by medians it is another one.")
+    raise Hint(f"For {shown} your share is {answer!r:.40}; it should be {part:g} of {seconds:g} s.")
+
+
+def _limit(answer: Any, share: float, shown: str) -> None:
+    if _near(answer, 1 / (1 - share)):
+        return
+    if _near(answer, 1 / share):
+        raise Hint(f"For {shown} your limit is {answer:.3g}: that is the speed-up if only the largest part were left.")
+    if _near(answer, 1 - share):
+        raise Hint(
+            f"For {shown} your limit is {answer:.3g}: that is the rest of the time. How many times as fast is it?"
+        )
+    raise Hint(f"For {shown} your limit is {answer!r:.40}. Without the part, {1 - share:.0%} of the time is left.")
+
+
+@exercise(
+    "starved",
+    hint=(
+        "Compare each rank with all others of the same host: do the sets of their cores overlap? "
+        "Then compare the number "
+        "of its own cores with `threads`."
+    ),
+    reason=(
+        "Ranks that share a core take turns on it, and both lose. Threads of a rank take turns, too, "
+        "if they have fewer "
+        "cores. Cores of two hosts are different cores, even with the same number."
+    ),
+)
+def starved(given: Any) -> None:
+    """Ranks that share cores on a host, or have fewer cores than threads."""
+    for words, places, threads, lacking in MAPS:
+        ranks = [{"rank": number, "host": host, "cores": list(cores)} for number, (host, cores) in enumerate(places)]
+        answer = called("starved", given, ranks, threads)
+        if not isinstance(answer, Iterable) or isinstance(answer, str):
+            raise Hint(f"It should return a list of ranks; for {words} it is {answer!r:.60}.")
+        numbers = list(answer)
+        if numbers == lacking:
+            continue
+        if any(not isinstance(number, int | np.integer) or isinstance(number, bool) for number in numbers):
+            raise Hint(f"It should return a list of the ranks' numbers; for {words} it is {answer!r:.60}.")
+        missed = [number for number in lacking if number not in numbers]
+        if missed:
+            few = len(ranks[missed[0]]["cores"]) < threads
+            why = f"it has fewer cores than its {threads} threads" if few else "it shares a core with another rank"
+            raise Hint(f"For {words}, rank {missed[0]} lacks cores and is not in your list {numbers}: {why}.")
+        extra = [number for number in numbers if number not in lacking]
+        if extra:
+            hosts = " Cores of different hosts are different cores." if len({host for host, _ in places}) > 1 else ""
+            raise Hint(f"For {words}, rank {extra[0]} is in your list {numbers} and has what it needs.{hosts}")
+        raise Hint(f"For {words} your list is {numbers}: each rank should be there once, in order.")
 
 
 @exercise(
@@ -148,6 +181,60 @@ def share_out(given: Any) -> None:
 
 
 @exercise(
+    "batches",
+    hint=(
+        "Decode all pictures into one array before the loop over the epochs. In the loops, take rows "
+        "of this array by the "
+        "order of the epoch."
+    ),
+    reason=(
+        "The decoded pictures are the same in every epoch, only their order differs. So decoding "
+        "belongs before the loop, "
+        "and shuffling into it."
+    ),
+)
+def batches(given: Any) -> None:
+    """The batches of all epochs, with each picture decoded once."""
+    calls: list[int] = []
+
+    def decode(picture: int) -> np.ndarray:
+        calls.append(picture)
+        return np.full(3, float(picture))
+
+    answer = called("batches", given, list(range(PICTURES)), decode, EPOCHS, BATCH, np.random.default_rng(5))
+    try:
+        arrays = [np.asarray(array, dtype=np.float64) for array in answer]
+    except (TypeError, ValueError):
+        raise Hint(f"batches should yield arrays [images, pixels]; it gives {answer!r:.60}.") from None
+    if not arrays or any(is_empty(array) for array in arrays):
+        raise Hint("Nothing is there yet: batches yields no batch.")
+    if any(array.ndim != 2 or array.shape[1] != 3 for array in arrays):
+        wrong = next(array.shape for array in arrays if array.ndim != 2 or array.shape[1] != 3)
+        raise Hint(f"A batch should be an array [images, pixels]; one of yours has the shape {wrong}.")
+    _orders(arrays)
+    if len(calls) > PICTURES:
+        raise Hint(
+            f"Your loader decodes {len(calls)} times for {PICTURES} pictures in {EPOCHS} epochs. Each "
+            f"picture should be "
+            "decoded once."
+        )
+
+
+def _orders(arrays: Sequence[np.ndarray]) -> None:
+    """Raise the hint for batches that aren't those of the slow loader."""
+    sizes, full = [len(array) for array in arrays], [BATCH, BATCH, PICTURES % BATCH]
+    if sizes == [BATCH, BATCH] * EPOCHS:
+        raise Hint(f"The last {PICTURES % BATCH} pictures of each epoch are missing: the last batch is smaller.")
+    if sizes != full * EPOCHS:
+        raise Hint(f"{EPOCHS} epochs of {PICTURES} pictures should have batches of {full} each; yours have {sizes}.")
+    seen = np.concatenate(arrays)[:, 0].reshape(EPOCHS, PICTURES)
+    if any(len(set(epoch)) < PICTURES for epoch in seen.tolist()):
+        raise Hint("An epoch should have every picture once; in yours some come twice and others never.")
+    if (seen == seen[0]).all():
+        raise Hint("All epochs have the same order: draw a new one in each epoch.")
+
+
+@exercise(
     "evaluate_now",
     hint=(
         "The number of ranks doesn't matter for the mended rule. Two conditions are joined by `or`: every so "
@@ -196,60 +283,3 @@ def _evaluations(given: Any, iterations: int, every: int, ranks: int) -> list[in
 
 def _first(these: Sequence[int], others: Sequence[int]) -> int | None:
     return next((number for number in these if number not in others), None)
-
-
-@exercise(
-    "waterfall",
-    hint=(
-        "`zip(stages, stages[1:])` gives each stage with the stage before it. The gain is time before / time "
-        "now, the speed-up is time at the start / time now."
-    ),
-    reason=("Gains are factors, so their product is the last speed-up. The start stays the same for all stages."),
-)
-def waterfall(given: Any) -> None:
-    """The gain of each stage on top of those before, and the speed-up so far."""
-    for stages in STAGES:
-        right = [(name, before / seconds, stages[0][1] / seconds) for (_, before), (name, seconds) in pairwise(stages)]
-        found = called("waterfall", given, list(stages))
-        shown = ", ".join(f"{name} {seconds:g} s" for name, seconds in stages)
-        try:
-            rows = [(str(name), float(gain), float(so_far)) for name, gain, so_far in found]
-        except (TypeError, ValueError):
-            raise Hint(f"It should be a list of (name, gain, speed-up); for {shown} it is {found!r:.80}.") from None
-        if rows and rows[0][0] == stages[0][0]:
-            raise Hint(f"The start ({stages[0][0]}) is in the list. It has nothing before it, so it gives nothing.")
-        if [row[0] for row in rows] != [row[0] for row in right]:
-            raise Hint(f"For {shown} there should be a row for each stage but the start, in their order.")
-        for at, ((name, gain, so_far), (_, gave, speed_up)) in enumerate(zip(rows, right, strict=True)):
-            before, after = stages[at][1], stages[at + 1][1]
-            if not _near(gain, gave):
-                _gain(name, gain, before, after, stages[0][1])
-            if not _near(so_far, speed_up):
-                _speed_up(name, so_far, speed_up, [row[1] for row in right[: at + 1]])
-
-
-def _gain(name: str, gain: float, before: float, after: float, start: float) -> None:
-    """Say what is off with a stage's own gain."""
-    if _near(gain, after / before):
-        raise Hint(
-            f"{name}: {before:g} s became {after:g} s, and the gain is {gain:.3g}. It is upside down: twice as fast is "
-            "half the time."
-        )
-    if _near(gain, start / after):
-        raise Hint(f"{name}: {gain:.3g} is against the start. A gain is on top of the stage before, of {before:g} s.")
-    if _near(gain, before - after):
-        raise Hint(f"{name}: {gain:g} is a number of seconds saved. A gain is how many times as fast it became.")
-    if _near(gain, before / after - 1):
-        raise Hint(f"{name}: faster *by* {gain:.0%} is {1 + gain:.3g} times *as* fast. The latter is asked for.")
-    raise Hint(f"{name}: {before:g} s became {after:g} s, and the gain is {gain:.3g}. How many times as fast is that?")
-
-
-def _speed_up(name: str, so_far: float, right: float, gains: Sequence[float]) -> None:
-    """Say what is off with a speed-up so far."""
-    if _near(so_far, sum(gains)) or _near(so_far, 1 + sum(gain - 1 for gain in gains)):
-        raise Hint(f"Up to {name} the speed-up is {so_far:.3g}: gains were added. They are factors.")
-    if _near(so_far, 1 / right):
-        raise Hint(f"Up to {name} the speed-up is {so_far:.3g}, upside down: the start's time goes above the line.")
-    if _near(so_far, gains[-1]):
-        raise Hint(f"Up to {name} the speed-up is {so_far:.3g}: that is this stage alone, without those before it.")
-    raise Hint(f"Up to {name} the speed-up is {so_far:.3g}. Compare the time of the start with that of this stage.")

@@ -2,39 +2,102 @@
 
 from workshop.course.exercise_checks import Mistake
 
-_GROUPS = """from statistics import mean, median
+_LARGEST = """def largest_part(profile):
+    name = max(profile, key=profile.get)
+    seconds = sum(profile.values())
+    share = profile[name] / seconds
+"""
+_LOADER = """import numpy as np
 
 
-def judge(runs):
-    rates = {}
-    for setting, rate in runs:
-        rates.setdefault(setting, []).append(rate)
-    first, second = rates.values()
-    apart = min(second) > max(first) or min(first) > max(second)
-    sure = apart and min(len(first), len(second)) > 1
+def batches(pictures, decode, epochs, batch, draws):
 """
 
 MISTAKES = {
-    "judge": [
-        Mistake("takes means", code=_GROUPS + "    return mean(second) / mean(first), sure\n", hint="of means"),
-        Mistake("takes the best", code=_GROUPS + "    return max(second) / max(first), sure\n", hint="matter of luck"),
+    "largest_part": [
         Mistake(
-            "has it upside down", code=_GROUPS + "    return median(first) / median(second), sure\n", hint="upside down"
+            "takes the first part",
+            code="""def largest_part(profile):
+    name = next(iter(profile))
+    share = profile[name] / sum(profile.values())
+    return name, share, 1 / (1 - share)
+""",
+            hint="most seconds",
         ),
         Mistake(
-            "is sure of any difference",
-            code=_GROUPS + "    return median(second) / median(first), median(second) != median(first)\n",
-            hint="repeats overlap",
+            "gives seconds",
+            code=_LARGEST + "    return name, profile[name], 1 / (1 - share)\n",
+            hint="number of seconds",
         ),
         Mistake(
-            "is sure of faster ones alone",
-            code=_GROUPS + "    return median(second) / median(first), sure and min(second) > max(first)\n",
-            hint="the slower one",
+            "gives per cent", code=_LARGEST + "    return name, 100 * share, 1 / (1 - share)\n", hint="in per cent"
         ),
         Mistake(
-            "is sure after one run of each",
-            code=_GROUPS + "    return median(second) / median(first), apart\n",
-            hint="One run of each",
+            "compares with the rest",
+            code=_LARGEST + "    return name, profile[name] / (seconds - profile[name]), 1 / (1 - share)\n",
+            hint="compares the part with the others",
+        ),
+        Mistake(
+            "has the limit of the rest",
+            code=_LARGEST + "    return name, share, 1 / share\n",
+            hint="only the largest part",
+        ),
+        Mistake(
+            "gives the time that is left",
+            code=_LARGEST + "    return name, share, 1 - share\n",
+            hint="rest of the time",
+        ),
+    ],
+    "starved": [
+        Mistake(
+            "counts cores only",
+            code="""def starved(ranks, threads):
+    return [rank["rank"] for rank in ranks if len(rank["cores"]) < threads]
+""",
+            hint="shares a core",
+        ),
+        Mistake(
+            "looks for shared cores only",
+            code="""def starved(ranks, threads):
+    return [
+        mine["rank"] for mine in ranks
+        if any(
+            mine is not rank and mine["host"] == rank["host"] and set(mine["cores"]) & set(rank["cores"])
+            for rank in ranks
+        )
+    ]
+""",
+            hint="fewer cores than its 2 threads",
+        ),
+        Mistake(
+            "forgets the hosts",
+            code="""def starved(ranks, threads):
+    lacking = []
+    for mine in ranks:
+        shared = any(mine is not rank and set(mine["cores"]) & set(rank["cores"]) for rank in ranks)
+        if shared or len(mine["cores"]) < threads:
+            lacking.append(mine["rank"])
+    return lacking
+""",
+            hint="different hosts",
+        ),
+        Mistake(
+            "compares a rank with itself",
+            code="""def starved(ranks, threads):
+    return [
+        mine["rank"] for mine in ranks
+        if len(mine["cores"]) < threads
+        or any(mine["host"] == rank["host"] and set(mine["cores"]) & set(rank["cores"]) for rank in ranks)
+    ]
+""",
+            hint="has what it needs",
+        ),
+        Mistake(
+            "says whether, not which",
+            code="""def starved(ranks, threads):
+    return any(len(rank["cores"]) < threads for rank in ranks)
+""",
+            hint="list of ranks",
         ),
     ],
     "share_out": [
@@ -75,6 +138,61 @@ MISTAKES = {
             hint="leave cores idle",
         ),
     ],
+    "batches": [
+        Mistake(
+            "is the slow loader",
+            code=_LOADER
+            + """    for _ in range(epochs):
+        order = draws.permutation(len(pictures))
+        for begin in range(0, len(pictures), batch):
+            yield np.stack([decode(pictures[place]) for place in order[begin : begin + batch]])
+""",
+            hint="decoded once",
+        ),
+        Mistake(
+            "freezes the order",
+            code=_LOADER
+            + """    decoded = np.stack([decode(picture) for picture in pictures])
+    order = draws.permutation(len(decoded))
+    for _ in range(epochs):
+        for begin in range(0, len(decoded), batch):
+            yield decoded[order[begin : begin + batch]]
+""",
+            hint="same order",
+        ),
+        Mistake(
+            "drops the last batch",
+            code=_LOADER
+            + """    decoded = np.stack([decode(picture) for picture in pictures])
+    for _ in range(epochs):
+        order = draws.permutation(len(decoded))
+        for begin in range(0, len(decoded) - batch + 1, batch):
+            yield decoded[order[begin : begin + batch]]
+""",
+            hint="last batch is smaller",
+        ),
+        Mistake(
+            "draws with repeats",
+            code=_LOADER
+            + """    decoded = np.stack([decode(picture) for picture in pictures])
+    for _ in range(epochs):
+        order = draws.integers(0, len(decoded), len(decoded))
+        for begin in range(0, len(decoded), batch):
+            yield decoded[order[begin : begin + batch]]
+""",
+            hint="every picture once",
+        ),
+        Mistake(
+            "yields single pictures",
+            code=_LOADER
+            + """    decoded = np.stack([decode(picture) for picture in pictures])
+    for _ in range(epochs):
+        for place in draws.permutation(len(decoded)):
+            yield decoded[place]
+""",
+            hint="[images, pixels]",
+        ),
+    ],
     "evaluate_now": [
         Mistake(
             "counts the images of all ranks",
@@ -103,54 +221,6 @@ MISTAKES = {
     return iteration % max(every // ranks, 1) == 0 or iteration == iterations
 """,
             hint="should change nothing",
-        ),
-    ],
-    "waterfall": [
-        Mistake(
-            "divides the wrong way round",
-            code="""def waterfall(stages):
-    start = stages[0][1]
-    return [(name, seconds / before, start / seconds) for (_, before), (name, seconds) in zip(stages, stages[1:])]
-""",
-            hint="upside down",
-        ),
-        Mistake(
-            "compares everything with the start",
-            code="""def waterfall(stages):
-    start = stages[0][1]
-    return [(name, start / seconds, start / seconds) for name, seconds in stages[1:]]
-""",
-            hint="against the start",
-        ),
-        Mistake(
-            "tells seconds",
-            code="""def waterfall(stages):
-    start = stages[0][1]
-    return [(name, before - seconds, start / seconds) for (_, before), (name, seconds) in zip(stages, stages[1:])]
-""",
-            hint="seconds saved",
-        ),
-        Mistake(
-            "adds gains up",
-            code="""def waterfall(stages):
-    rows, total = [], 1.0
-    for (_, before), (name, seconds) in zip(stages, stages[1:]):
-        total += before / seconds - 1
-        rows.append((name, before / seconds, total))
-    return rows
-""",
-            hint="gains were added",
-        ),
-        Mistake(
-            "has a row for the start",
-            code="""def waterfall(stages):
-    rows, before = [], stages[0][1]
-    for name, seconds in stages:
-        rows.append((name, before / seconds, stages[0][1] / seconds))
-        before = seconds
-    return rows
-""",
-            hint="nothing before it",
         ),
     ],
 }

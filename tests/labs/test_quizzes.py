@@ -48,11 +48,13 @@ ENOUGH = 15  # questions of a deck
 ASKED_BY_SOURCES = {
     "kmeans": ["initialise-finalise", "threads-or-processes", "who-reports", "inference", "no-oversubscription"],
     "mnist": [
-        *("initialise-horovod", "why-adapt-the-rate", "adapt-the-rate", "tell-rank-zero"),
-        *("why-adapt-the-steps", "adapt-the-steps", "two-ranks", "four-ranks", "why-four-can-be-faster"),
+        *("initialise-horovod", "why-adapt-the-steps", "adapt-the-steps", "two-ranks"),
+    ],
+    "recipe": [
+        *("why-adapt-the-rate", "adapt-the-rate", "tell-rank-zero", "four-ranks", "why-four-can-be-faster"),
     ],
 }
-LABS = ("failures", "federated", "first", "kmeans", "mnist", "placement", "sgan")
+LABS = ("failures", "federated", "first", "kmeans", "mnist", "placement", "privacy", "recipe", "sgan")
 
 
 @cache

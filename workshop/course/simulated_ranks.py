@@ -7,6 +7,7 @@ import contextlib
 import copy
 import ctypes
 import io
+import pickle
 import sys
 import threading
 import time
@@ -33,6 +34,7 @@ class Rehearsal:
     results: list[Any]
     errors: list[BaseException | None]
     calls: list[list[str]]  # the collectives that each rank called
+    sizes: list[int]  # bytes that each rank gave to them: of arrays, or of pickled objects
     stuck: str = ""  # "rank 0 waits in allreduce, rank 1 has returned"; "" where nobody waits for ever
 
     @property
@@ -46,7 +48,7 @@ def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], s
     process, and MPI isn't used. The communicator has the collectives without counts (`Comm`)."""
     size = len(arguments)
     meeting = _Meeting(size)
-    rehearsal = Rehearsal([None] * size, [None] * size, meeting.calls)
+    rehearsal = Rehearsal([None] * size, [None] * size, meeting.calls, meeting.sizes)
 
     def live(rank: int) -> None:
         comm = Comm(meeting, rank)
@@ -106,11 +108,13 @@ class _Meeting:
 
     def __post_init__(self) -> None:
         self.calls: list[list[str]] = [[] for _ in range(self.size)]
+        self.sizes = [0] * self.size
 
     def meet(self, rank: int, call: str, value: Any, result: Callable[[list[Any]], list[Any]]) -> Any:
         """Wait for all ranks; `result` turns their values, in rank order, into each rank's result."""
         with self.changed:
             self.calls[rank].append(call)
+            self.sizes[rank] += value.nbytes if isinstance(value, np.ndarray) else len(pickle.dumps(value))
             self.waiting[rank] = call, value
             round_number = self.round
             self._look(result)

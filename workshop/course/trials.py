@@ -6,6 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workshop.course.exercise_checks import RIGHT, Elsewhere, Hint
 from workshop.course.simulated_ranks import ROOTED, Rehearsal, rehearse
 
@@ -30,6 +33,39 @@ def called(name: str, function: Any, *arguments: Any) -> Any:
     if is_empty(answer):
         raise Hint(f"Nothing is there yet: {call(name, *arguments)} returns nothing.")
     return answer
+
+
+def array_answer(answer: Any, expected: Any, name: str) -> NDArray[np.float64]:
+    """What the learner's function `name` has returned, as an array of the shape of `expected`. Raises Hint."""
+    if is_empty(answer):
+        raise Hint(
+            f"Nothing is there yet: put your code in place of `...  # your code` in {name}, and return what the text "
+            "asks for."
+        )
+    try:
+        numbers = np.asarray(answer, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise Hint(f"{name} should give back an array of numbers, and gives {type(answer).__name__}.") from None
+    if numbers.shape != np.shape(expected):
+        raise Hint(
+            f"{name} should give back an array of the shape {np.shape(expected)}, one number for each weight of the "
+            f"model; yours has {numbers.shape}."
+        )
+    return numbers
+
+
+def is_close(values: Any, others: Any) -> bool:
+    """Whether two arrays of one shape are equal but for rounding."""
+    return bool(np.allclose(values, others, rtol=1e-5, atol=1e-7))
+
+
+def raise_mistake(answer: Any, expected: Any, mistakes: Sequence[tuple[Any, str]]) -> None:
+    """Raise the hint of the first mistake whose result is the answer. `mistakes` are pairs of result and hint."""
+    if is_close(answer, expected):
+        return
+    for result, hint in mistakes:
+        if is_close(answer, result):
+            raise Hint(hint)
 
 
 def call(name: str, *arguments: Any) -> str:

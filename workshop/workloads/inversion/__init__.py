@@ -177,7 +177,7 @@ WORKLOAD = Workload(
         "correlation": "Of the pixels of the attacker's pictures and of the true images: a rank's mean.",
     },
     order=440,
-    lab="federated",
+    lab="privacy",
     presets=(
         Preset("Read an update", "The attacker recovers the image behind it.", {"pace": 0.2}),
         Preset("Add noise", "Clipping and noise blur what the attacker sees.", {"protect": "clip-noise"}),
