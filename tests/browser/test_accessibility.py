@@ -25,7 +25,7 @@ PAGES = {
     "/federated": "Attack and protect",
     "/quizzes": "Learn alone",
     "/history": "No run fits",
-    "/quiz/alone/kmeans": "18 questions",
+    "/quiz/alone/kmeans": "questions",
 }
 
 
