@@ -36,8 +36,10 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
     page = open_page("federated")
-    assert "has not prepared the three ways yet" in plain(page) and "Prepare it" not in labels(page)
+    assert "has not prepared the three ways yet. Until then:" in plain(page) and "Prepare it" not in labels(page)
+    assert not [block for block in page.code if block.value.startswith("workshop run")], "a phone has no terminal"
     page = open_page("federated", "instructor")
+    assert [block for block in page.code if block.value.startswith("workshop run")]
     assert "5 runs" in plain(page) and "a guess" in plain(page)
     next(one for one in page.number_input if one.label == "Seeds").set_value(3)
     page.selectbox[0].set_value("label")

@@ -48,5 +48,13 @@ def compare_link(run_ids: Iterable[int]) -> None:
     link("history", "Compare the two", ":material/compare:", {"compare": ",".join(map(str, run_ids))})
 
 
+def unprepared(study: str, workload_name: str, lab: str) -> None:
+    """What learners can do until the instructor has prepared a study of a workload: read its lab, or run it."""
+    st.info(f"The instructor has not prepared {study} yet. Until then:", icon=":material/hourglass_empty:")
+    with st.container(horizontal=True):
+        link("labs", "Read the lab", ":material/menu_book:", {"lab": lab})
+        link("run", "Set up a run of your own", ":material/play_circle:", {"workload": workload_name})
+
+
 def _declared() -> Mapping[str, Any]:
     return st.session_state.get(DECLARED, {})

@@ -77,19 +77,21 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
         page_failures.guided(session, identity)
-        with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
-            for title, command in PROTECTED:
-                st.markdown(title)
-                st.code(command, language="bash", wrap_lines=True)
+        if identity.role == "instructor":  # learners on phones have no terminal
+            with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
+                for title, command in PROTECTED:
+                    st.markdown(title)
+                    st.code(command, language="bash", wrap_lines=True)
     left_column, right_column = st.columns(2, gap="medium")
     with left_column, st.container(border=True, key="federated-inversion"):
         st.markdown("#### :material/image_search: What an update gives away")
         st.markdown(INVERSION)
-        _commands("inversion", "workshop run inversion", "workshop run inversion --protect clip-noise")
+        _commands(identity, "inversion", "workshop run inversion", "workshop run inversion --protect clip-noise")
     with right_column, st.container(border=True, key="federated-segmentation"):
         st.markdown("#### :material/radiology: Tumours in scans")
         st.markdown(SEGMENTATION)
         _commands(
+            identity,
             "segmentation",
             "workshop run segmentation --way all",
             "workshop study run ways --workload segmentation --seeds 3",
@@ -99,12 +101,15 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
         st.markdown(OPENFL)
         start = "workshop federation start --backend openfl --collaborators 3"
-        _commands("openfl", "workshop federation install  # once", start, "workshop federation status", form=False)
+        _commands(
+            identity, "openfl", "workshop federation install  # once", start, "workshop federation status", form=False
+        )
 
 
-def _commands(workload: str, *commands: str, form: bool = True) -> None:
-    """Draw commands to type, the newest run of a workload, and a link to its form."""
-    st.code("\n".join(commands), language="bash", wrap_lines=True)
+def _commands(identity: Identity, workload: str, *commands: str, form: bool = True) -> None:
+    """Draw the newest run of a workload and a link to its form, and for the instructor commands to type."""
+    if identity.role == "instructor":
+        st.code("\n".join(commands), language="bash", wrap_lines=True)
     latest = frame.store().runs(workload=workload, limit=1)
     with st.container(horizontal=True):
         for run in latest:
@@ -153,7 +158,7 @@ EXPLAIN = (
 def form(session: SessionRecord | None, identity: Identity) -> None:
     """Draw the instructor's form, or a note for learners that they have to wait."""
     if identity.role != "instructor":
-        st.info("The instructor has not prepared the three ways yet.", icon=":material/hourglass_empty:")
+        links.unprepared("the three ways", "federated", "federated")
         return
     tasks = {name: workloads()[name] for name in MEASURES if name in workloads()}
     with st.container(border=True, key="federated-begin"), blocks.errors():

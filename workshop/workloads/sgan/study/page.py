@@ -9,7 +9,7 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.core.errors import WorkshopError
-from workshop.pages import cards, frame, predictions, studies
+from workshop.pages import cards, frame, links, predictions, studies
 from workshop.registry import workload
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
@@ -70,7 +70,7 @@ def _step(study_id: int) -> str:
 def _form(session: SessionRecord | None, identity: Identity) -> None:
     """The instructor's form, with the setting and the estimated time; learners see a message."""
     if identity.role != "instructor":
-        st.info("The instructor has not prepared the guided study yet.", icon=":material/hourglass_empty:")
+        links.unprepared("the guided study", GUIDE.workload, GUIDE.workload)
         return
     with st.container(border=True, key="tuning-begin"):
         st.markdown("#### Prepare the guided study")
