@@ -36,6 +36,9 @@ def main() -> None:
     for document in json.loads(sys.argv[1]):
         grid = RankGrid.parse(document.pop("grid"), comm.Get_size())
         training = train(comm, Cut(grid, **document))
+        traffic = {
+            axis: counting.counted() for axis, counting in training.comms.items()
+        }  # before weights are collected
         worst = 0.0
         for name, share in training.own_weights().items():
             whole = alone[name]
@@ -43,10 +46,19 @@ def main() -> None:
                 if size != own:
                     whole = np.split(whole, size // own, axis=axis)[training.comms["tensor"].rank]
             worst = max(worst, float(np.abs(share - whole).max() / np.abs(whole).max()))
-        counted = {axis: comm_of_axis.counted() for axis, comm_of_axis in training.comms.items()}
-        gathered = comm.gather((worst, counted))
+        expected = training.expected_traffic()
+        differences = [
+            abs(count - STEPS * expected[axis].get(kind, (0, 0))[at])
+            for axis, counting in training.comms.items()
+            for kind, counts in traffic[axis].items()
+            for at, count in enumerate(counts)
+        ]
+        missing = [kind for axis in expected for kind in expected[axis] if kind not in traffic[axis]]
+        gathered = comm.gather((worst, sum(differences), missing))
         if comm.Get_rank() == 0:
-            print(json.dumps({"worst": max(each for each, _ in gathered), "counted": gathered[0][1]}), flush=True)
+            worst, different = max(each[0] for each in gathered), sum(each[1] for each in gathered)
+            answer = {"worst": worst, "different": different, "missing": gathered[0][2], "counted": traffic}
+            print(json.dumps(answer), flush=True)
 
 
 main()

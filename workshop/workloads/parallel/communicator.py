@@ -84,6 +84,11 @@ class CountingCommunicator:
         MPI.Request.Waitall([request for request, _ in self._sends])
         self._sends.clear()
 
+    def reset(self) -> None:
+        """Count from zero again."""
+        self.calls.clear()
+        self.bytes.clear()
+
     def counted(self) -> Mapping[str, tuple[int, int]]:
         """Calls and bytes of this rank, by kind."""
         return {kind: (self.calls[kind], self.bytes[kind]) for kind in KINDS if self.calls[kind]}

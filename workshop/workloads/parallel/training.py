@@ -60,6 +60,11 @@ class CutTraining:
             ShardedUpdate(self.parameters, self.comms["data"], self.optimizer, cut.zero) if cut.zero else None
         )
 
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number of the network."""
+        return int(self.parameters[0].gradient.itemsize)
+
     def own_examples(self, examples: Array) -> Array:
         """This rank's share of a batch [examples, ...]. Raises BadInput where it can't be divided evenly."""
         parts = self.cut.grid.data * self.cut.micro_batches
@@ -74,6 +79,26 @@ class CutTraining:
         if self.sharded:
             self.sharded.gather()
         self.stage.measure_shapes(np.split(self.own_examples(inputs), self.cut.micro_batches)[0])
+        for counting in self.comms.values():
+            counting.reset()
+
+    def expected_traffic(self) -> Mapping[str, Mapping[str, tuple[int, int]]]:
+        """Calls and bytes of one step of this rank by the formulas: along each axis, by kind. After `begin`."""
+        comms, micro = self.comms, self.cut.micro_batches
+        if self.sharded:
+            along_data: Mapping[str, tuple[int, int]] = self.sharded.traffic()
+        else:
+            calls = data.traffic(self.parameters, comms["data"].size, self.cut.exchange, self.cut.bucket)
+            along_data = {"all-reduce": calls}
+        pairs = [
+            tensor.traffic(part.layers, self.stage.positions(number), self.itemsize, comms["tensor"].size)
+            for number, part in self.stage.parts.items()
+        ]
+        along_tensor = {
+            "all-reduce": (micro * sum(calls for calls, _ in pairs), micro * sum(size for _, size in pairs))
+        }
+        traffic = {"data": along_data, "pipeline": {"message": self.stage.traffic(micro)}, "tensor": along_tensor}
+        return {axis: {kind: each for kind, each in kinds.items() if each[0]} for axis, kinds in traffic.items()}
 
     def step(self, inputs: Array, targets: Array) -> float:
         """One update with a batch that all ranks hold alike. Returns the mean loss, on all ranks."""

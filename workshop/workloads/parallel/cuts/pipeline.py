@@ -44,6 +44,7 @@ class PipelineStage:
 
     def measure_shapes(self, example: Array) -> None:
         """Learn the shapes of what passes between parts, with one micro-batch. Collective, once before the training."""
+        self.shapes[0] = example.shape, example.dtype
         for number in range(self.count):
             owner, following = number % self.comm.size, (number + 1) % self.comm.size
             last = number + 1 == self.count
@@ -54,6 +55,20 @@ class PipelineStage:
                     self.comm.comm.send(self.shapes[number + 1], dest=following)
             elif following == self.comm.rank and not last:
                 self.shapes[number + 1] = self.comm.comm.recv(source=owner)
+
+    def positions(self, part: int) -> int:
+        """How many vectors a micro-batch has at a part's inputs; tokens become vectors."""
+        shape, dtype = self.shapes[part]
+        return int(np.prod(shape if np.issubdtype(dtype, np.integer) else shape[:-1]))
+
+    def traffic(self, micro_batches: int) -> tuple[int, int]:
+        """Messages that this stage sends in a step, and their bytes: the outputs of each part to the next part, and the
+        gradients of its inputs to the part before it."""
+        if self.comm.size == 1:
+            return 0, 0
+        sent = [part + 1 for part in self.parts if part + 1 < self.count] + [part for part in self.parts if part > 0]
+        size = sum(int(np.prod(shape)) * dtype.itemsize for shape, dtype in map(self.shapes.__getitem__, sent))
+        return micro_batches * len(sent), micro_batches * size
 
     def step(self, stream: Stream, inputs: Sequence[Array], targets: Sequence[Array], examples: int) -> float:
         """Follow the stream for micro-batches of `inputs` and `targets`. Returns the loss of the last part, 0 on other

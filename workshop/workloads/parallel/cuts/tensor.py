@@ -84,13 +84,31 @@ def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
     return shared
 
 
+def traffic(layers: Sequence[Layer], positions: int, itemsize: int, ranks: int) -> tuple[int, int]:
+    """All-reduces of one forward and backward computation, and their bytes, for so many positions (examples times
+    length). Each pair adds up its outputs once and the gradient of its inputs once (Shoeybi et al., section 3)."""
+    flat = _flat(layers) if ranks > 1 else []
+    widths = [layer.weight.value.shape[1] for layer in flat if isinstance(layer, RowLinear)]
+    widths += [layer.weight.value.shape[0] for layer in flat if isinstance(layer, ColumnLinear)]
+    return len(widths), positions * sum(widths) * itemsize
+
+
+def _flat(layers: Sequence[Layer]) -> list[Layer]:
+    """All layers, those inside of other layers included."""
+    flat: list[Layer] = []
+    for layer in layers:
+        match layer:
+            case Residual():
+                flat += _flat(layer.inside.layers)
+            case Attention():
+                flat += [layer.inner, layer.outer]
+            case _:
+                flat.append(layer)
+    return flat
+
+
 def share_of(whole: Parameter, comm: CountingCommunicator, axis: int) -> Parameter:
     """This rank's slice of a parameter. Raises BadInput where it can't be divided."""
     if whole.value.shape[axis] % comm.size:
         raise BadInput(f"{whole} can't be divided among {comm.size} ranks along axis {axis}; take a multiple.")
     return Parameter(whole.name, np.split(whole.value, comm.size, axis=axis)[comm.rank].copy())
-
-
-def is_shared(layer: Layer) -> bool:
-    """Whether a layer's weights are cut, and not on all ranks of the group."""
-    return isinstance(layer, ColumnLinear | RowLinear)

@@ -54,15 +54,11 @@ class ShardedUpdate:
             scatter(self.comm.all_gather(self.weights), [parameter.value for parameter in self.parameters])
 
     def traffic(self) -> dict[str, tuple[int, int]]:
-        """Calls and bytes of one step, by kind; stage 3 gathers once for the forward and once for the backward."""
+        """Calls and bytes of one step, by kind."""
         if self.comm.size == 1:
             return {}
         size = self.padded * self.weights.itemsize
-        gathered = 2 if self.stage == 3 else 1
-        return {
-            "all-reduce" if self.stage == 1 else "reduce-scatter": (1, size),
-            "all-gather": (gathered, gathered * size),
-        }
+        return {"all-reduce" if self.stage == 1 else "reduce-scatter": (1, size), "all-gather": (1, size)}
 
     def _padded(self, arrays: Sequence[Array]) -> Array:
         flat = flatten(arrays)
