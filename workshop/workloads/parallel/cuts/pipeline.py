@@ -18,6 +18,7 @@ from workshop.workloads.parallel.network.layers import Array, Layer, Parameter, 
 from workshop.workloads.parallel.schedules import Span, Stream
 
 TAGS = {"forward": 0, "backward": 1}
+Waiting = dict[tuple[str, int, int], Array]  # arrays by direction, micro-batch and part
 
 
 def parts_of(layers: Sequence[Layer], parts: int) -> list[Sequence[Layer]]:
@@ -74,9 +75,9 @@ class PipelineStage:
         """Follow the stream for micro-batches of `inputs` and `targets`. Returns the loss of the last part, 0 on other
         stages; gradients are added to the parameters. `examples`: targets of all micro-batches and ranks."""
         loss, began = 0.0, time.perf_counter()
-        arrived: dict[tuple[str, int, int], Array] = {}
+        arrived: Waiting = {}
         kept: dict[tuple[int, int], Saved] = {}
-        leaving: dict[tuple[str, int, int], Array] = {}
+        leaving: Waiting = {}
         self.spans = []
         for instruction in stream:
             micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - began
@@ -110,7 +111,7 @@ class PipelineStage:
         self.comm.finish()
         return loss
 
-    def _pass_on(self, of: str, micro: int, part: int, array: Array, arrived: dict, leaving: dict) -> None:
+    def _pass_on(self, of: str, micro: int, part: int, array: Array, arrived: Waiting, leaving: Waiting) -> None:
         """To another part: of this stage, or by the send that follows."""
         if part % self.comm.size == self.comm.rank:
             arrived[of, micro, part] = array

@@ -77,8 +77,9 @@ def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
                     raise BadInput(f"{layer.heads} heads can't be divided among {comm.size} ranks; take a multiple.")
                 shared.append(Attention(ColumnLinear(inner, comm), RowLinear(outer, comm), layer.heads // comm.size))
             case Linear() if len(shared) >= 2 and isinstance(shared[-1], Gelu | Relu) and type(shared[-2]) is Linear:
-                before, activation = shared[-2:]
-                shared[-2:] = [ColumnLinear(before, comm), activation, RowLinear(layer, comm)]
+                before = shared[-2]
+                assert isinstance(before, Linear)
+                shared[-2:] = [ColumnLinear(before, comm), shared[-1], RowLinear(layer, comm)]
             case _:
                 shared.append(layer)
     return shared

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 Saved = Any  # what a layer's backward needs of its forward
 
 EPSILON = 1e-5  # of layer normalisation
-MASKED = -1e9  # score of a position that attention may not see
+MASKED = -1e4  # score of a position that attention may not see; float16 holds it
 GELU = math.sqrt(2 / math.pi)
 
 
