@@ -52,7 +52,7 @@ def read() -> tuple[LearningPath, ...]:
     except ValidationError as error:
         first = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
-    for learning_path in paths:
-        for name in learning_path.labs:
-            catalogue.find(name)
+    folders = {folder.name for folder in catalogue.folders(path.parent)}
+    for name in {name for learning_path in paths for name in learning_path.labs} - folders:
+        catalogue.find(name)
     return paths

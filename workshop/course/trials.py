@@ -36,7 +36,7 @@ def called(name: str, function: Any, *arguments: Any) -> Any:
 
 
 def array_answer(answer: Any, expected: Any, name: str) -> NDArray[np.float64]:
-    """What the learner's function `name` has returned, as an array of the shape of `expected`. Raises Hint."""
+    """The result of the learner's function `name`, as an array of the shape of `expected`. Raises Hint."""
     if is_empty(answer):
         raise Hint(
             f"Nothing is there yet: put your code in place of `...  # your code` in {name}, and return what the text "

@@ -127,8 +127,8 @@ class RankContext:
             self._sink.publish(metrics)
 
     def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
-        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first. Of files that
-        come quickly one after the other some may be left out, and the last one never is."""
+        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first. A file may be
+        left out if the next one of its name comes within a second; the last one never is."""
         self._sink.artifact(name, bytes(data), media_type)
 
     def stop_heard(self) -> bool:

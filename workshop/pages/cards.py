@@ -76,6 +76,7 @@ def _wide_figure(part: Part, key: str) -> None:
             _html(html.data(part["figure"]))
             return
         event = st.plotly_chart(part["figure"], key=key, on_select="rerun", selection_mode="points", **FIGURE)
+        _html(html.data(part["figure"]))
     _picked(part["picks"], event, key)
 
 

@@ -49,7 +49,7 @@ def compare_link(run_ids: Iterable[int]) -> None:
 
 
 def unprepared(study: str, workload_name: str, lab: str) -> None:
-    """What learners can do until the instructor has prepared a study of a workload: read its lab, or run it."""
+    """Tell learners that a study of a workload isn't prepared yet, with links to its lab and to a run of their own."""
     st.info(f"The instructor has not prepared {study} yet. Until then:", icon=":material/hourglass_empty:")
     with st.container(horizontal=True):
         link("labs", "Read the lab", ":material/menu_book:", {"lab": lab})

@@ -2,8 +2,8 @@
 
 lobby -> question -> closed (-> discussing -> question -> closed) (-> measuring, for a prediction) -> explained
 -> ranking -> next question ... -> podium -> ended. `discussing` is for peer instruction, with a second vote on the same
-question (Mazur, Peer instruction: A user's manual, 1997). All
-functions return a new state, whose version is one higher, or raise BadInput with the reason.
+question (Mazur, Peer instruction: A user's manual, 1997). All functions return a new state, whose version is one
+higher, or raise BadInput with the reason.
 """
 
 from __future__ import annotations

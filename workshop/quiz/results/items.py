@@ -86,8 +86,8 @@ def _item(results: Results, number: int, id: str) -> Item:
         groups=divided.words,
         chosen=rows,
         remarks=tuple(question.remarks(results, rows, divided)) if answers else (),
-        gain=gain(before.judged(id), judged),
-        first=tuple(question.results(before, divided)) if before.answers_to(id) else (),
+        gain=gain(before.judged(id), judged) if before else None,
+        first=tuple(question.results(before, divided)) if before else (),
     )
 
 

@@ -118,8 +118,9 @@ def _notes(quiz_round: QuizRound, deck: Deck, players: Sequence[QuizPlayer], sta
     if state is not None and state.skipped:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
         yield f"{say.capital(say.numbered('question', places))} {say.verb(len(places), *WAS)} skipped and not counted."
-    if state is not None and state.voted_twice:
-        places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.voted_twice]
+    twice = set() if state is None else set(state.voted_twice) - set(state.skipped)
+    if twice:
+        places = [number for number, question in enumerate(deck.questions, 1) if question.id in twice]
         sentence = f"{say.capital(say.numbered('question', places))} had two votes"
         yield f"{sentence}; marks and points are those of the second vote."
     if quiz_round.settings.get("speed_bonus"):

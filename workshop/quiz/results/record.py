@@ -70,11 +70,13 @@ class Results:
     def answers_to(self, question: str) -> tuple[RoundAnswer, ...]:
         return self._by_question[question]
 
-    def first_vote(self, question: str) -> Results:
-        """These results with the first vote on a question in place of the second one."""
-        others = [answer for answer in self.answers if answer.question != question]
+    def first_vote(self, question: str) -> Results | None:
+        """These results with the first vote on a question in place of the second one; None where the class voted
+        once."""
         first = [answer for answer in self.first_votes if answer.question == question]
-        return replace(self, answers=(*others, *first))
+        if not first:
+            return None
+        return replace(self, answers=(*(answer for answer in self.answers if answer.question != question), *first))
 
     def answers_by(self, player: int) -> Mapping[str, RoundAnswer]:
         """A player's answers, by question."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
+from workshop.quiz.live.state import first_vote
 from workshop.quiz.randomisation import ask, attempt_seed
 from workshop.quiz.results import reader
 from workshop.quiz.results.findings import find
@@ -38,11 +39,12 @@ def _check_answers(store: Store, record: QuizRound) -> None:
     deck = Deck.model_validate(record.deck)
     questions = {question.id: question for question in deck.questions}
     players = {player.id: player for player in store.players(record.id)}
+    first_votes = {first_vote(id): question for id, question in questions.items()}
     for answer in store.answers(record.id):
-        if answer.question not in questions or answer.player_id not in players:
+        question = questions.get(answer.question) or first_votes.get(answer.question)
+        if question is None or answer.player_id not in players:
             continue  # no page shows such an answer
         seed = record.seed if record.kind == "live" else attempt_seed(record, players[answer.player_id])
-        question = questions[answer.question]
         if not question.accepts(ask(deck, question, seed), answer.answer):
             raise _WrongType(f"an answer to {answer.question} is none that this question can have")
 

@@ -16,7 +16,7 @@ KINDS = {"bar": "Bar chart", "heatmap": "Heat map", "box": "Box plot"}  # by the
 
 
 def sentence(figure: go.Figure) -> str:
-    """What a figure shows: its kind, its axes, and the range of each line. Empty without data."""
+    """A sentence with a figure's kind, its axes, and the range of each line. Empty without data."""
     traces = list(_traces(figure))
     if not traces:
         return ""

@@ -82,9 +82,9 @@ class Room(Broadcast):
         async with room.lock:
             if room.state.position >= 0:
                 await room.prepare(room.state.position)
-            if room.state.phase in messages.DUE and room.current is not None:
+            if room.current is not None:
                 try:
-                    await room.judge()  # for its feedback: what answers are worth is in the store
+                    await room.judge_again()
                 except WorkshopError:
                     log.exception("answers of round %s can't be judged again", lock.round_id)
             room.schedule()
@@ -233,7 +233,7 @@ class Room(Broadcast):
         self.schedule()
         self.announce(personal=new.phase == "explained")
         if new.phase == "closed" and messages.hides_votes(self.record, new, self.current):
-            self._start(self._judge_for_host())
+            self._start(self.judge_again())
         if new.phase == "ended":
             for client in self.clients:
                 client.tell(kind="ended")
@@ -279,10 +279,16 @@ class Room(Broadcast):
             marks[answer_record.player_id] = (mark.share, mark.right, points)
         return marks
 
-    async def _judge_for_host(self) -> None:
-        """Judge the first vote, so that the host sees whether talking is worth while."""
-        if self.current is not None and not self.current.question.measured:
+    async def judge_again(self) -> None:
+        """Judge for what is shown: feedback of an explained question, and for the host the first vote. Their points are
+        in the store. Raises WorkshopError."""
+        assert self.current is not None, "a question was asked"
+        due = self.state.phase in messages.DUE
+        if due:
             await self.judge()
+        hidden = messages.hides_votes(self.record, self.state, self.current) and not self.current.question.measured
+        if hidden or (due and self.current.question.id in self.state.voted_twice):
+            await self.judge(first=self.state.phase != "closed")
             self.touch()
 
     async def explain(self, truth: dict[str, Any] | None = None) -> None:

@@ -246,6 +246,7 @@ class OpenFLFederation:
         while self.aggregator.process.running:
             self._look()
         self._listen()
+        self.ctx.activity("training")
 
     def _watch_guest(self, guest: Party) -> None:
         """End a guest that was refused often enough, and publish why it was refused."""

@@ -64,3 +64,8 @@ export function marked(view, solution, raw, distribution = null) {
     if (feedback && (mine || right)) row.append(rendered("span", "feedback", feedback));
   }
 }
+
+// How many were right in the first vote (0) or the second vote (1).
+export function rightOf({ right, of }, at) {
+  return of[at] ? `${Math.round((100 * right[at]) / of[at])} % right` : "no answers";
+}

@@ -5,9 +5,8 @@ import { chart, podium, ranking } from "./chart.js";
 import { countdown, serverClock } from "./clock.js";
 import { connect } from "./connection.js";
 import { count, element, name, number, nickname, round, say, title, value } from "./dom.js";
-import { explained, judged, marked } from "./outcome.js";
+import { explained, judged, marked, rightOf } from "./outcome.js";
 import { question } from "./question.js";
-import { rightOf } from "./screen.js";
 
 const clock = serverClock();
 const told = element("p", "unseen");

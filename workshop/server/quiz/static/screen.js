@@ -5,7 +5,7 @@ import { chart, podium, ranking } from "./chart.js";
 import { countdown } from "./clock.js";
 import { arrange, count, element, name, number, say } from "./dom.js";
 import { keepFit } from "./fit.js";
-import { explained } from "./outcome.js";
+import { explained, rightOf } from "./outcome.js";
 import { still } from "./still.js";
 
 const SHOWN = 60; // nicknames in the lobby
@@ -115,11 +115,6 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
     state: () => state,
     left: left.left,
   };
-}
-
-// How many were right in the first vote (0) or the second vote (1).
-export function rightOf({ right, of }, at) {
-  return of[at] ? `${Math.round((100 * right[at]) / of[at])} % right` : "no answers";
 }
 
 // An address as one types it: without what the browser adds, and the code, which stands beside it.
