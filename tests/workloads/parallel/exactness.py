@@ -8,6 +8,7 @@ import sys
 import numpy as np
 from mpi4py import MPI
 
+from workshop.workloads.parallel.exactness import worst_difference
 from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
@@ -16,49 +17,58 @@ from workshop.workloads.parallel.optimizer import Adam
 from workshop.workloads.parallel.training import Cut, CutTraining
 
 STEPS = 50
-SHAPE = TransformerShape(vocabulary=13, length=6, width=16, heads=4, blocks=2)
+TEXT = TransformerShape(vocabulary=13, length=8, width=16, heads=4, blocks=2)
+EXAMPLES = 16
 
 
-def train(comm: MPI.Comm, cut: Cut) -> CutTraining:
-    training = CutTraining(comm, cut, networks.transformer(SHAPE, Draw(1)), lambda: Adam(1e-3))
+def build(network: str, cut: Cut, comm: MPI.Comm) -> CutTraining:
+    draw = Draw(1)
+    if network == "convolutional":
+        layers, shape, dtype = (lambda: networks.convolutional([1, 4, 8, 4], 3, draw)), (EXAMPLES, 8, 6, 1), np.dtype(float)
+    elif network == "perceptron":
+        layers, shape, dtype = (lambda: networks.perceptron([12, 16, 16, 3], draw)), (EXAMPLES, 12), np.dtype(float)
+    else:
+        experts, tied = (4 if network == "experts" else 0), network == "tied"
+        text = TransformerShape(TEXT.vocabulary, TEXT.length, TEXT.width, TEXT.heads, TEXT.blocks, experts, 1.0, tied)
+        layers, shape, dtype = (lambda: networks.transformer(text, draw)), (EXAMPLES, TEXT.length), np.dtype(np.int64)
+    return CutTraining(comm, cut, layers, lambda: Adam(1e-3), shape, dtype)
+
+
+def train(network: str, cut: Cut, comm: MPI.Comm) -> CutTraining:
+    training = build(network, cut, comm)
     stream = np.random.default_rng(5)
-    for step in range(STEPS):
-        inputs, targets = (stream.integers(0, SHAPE.vocabulary, (16, SHAPE.length)) for _ in range(2))
-        if step == 0:
-            training.begin(inputs)
+    for _ in range(STEPS):
+        if network in ("convolutional", "perceptron"):
+            size = (EXAMPLES, 8, 6, 1) if network == "convolutional" else (EXAMPLES, 12)
+            inputs, targets = stream.standard_normal(size), stream.integers(0, 3, EXAMPLES)
+        else:
+            inputs, targets = (stream.integers(0, TEXT.vocabulary, (EXAMPLES, TEXT.length)) for _ in range(2))
+        training.stage.observe = True
         training.step(inputs, targets)
     return training
 
 
 def main() -> None:
     comm = MPI.COMM_WORLD
-    alone = train(MPI.COMM_SELF, Cut(RankGrid())).own_weights()
+    alone: dict[str, CutTraining] = {}
     for document in json.loads(sys.argv[1]):
-        grid = RankGrid.parse(document.pop("grid"), comm.Get_size())
-        training = train(comm, Cut(grid, **document))
-        traffic = {
-            axis: counting.counted() for axis, counting in training.comms.items()
-        }  # before weights are collected
-        worst = 0.0
-        for name, share in training.own_weights().items():
-            whole = alone[name]
-            for axis, (size, own) in enumerate(zip(whole.shape, share.shape, strict=True)):
-                if size != own:
-                    whole = np.split(whole, size // own, axis=axis)[training.comms["tensor"].rank]
-            worst = max(worst, float(np.abs(share - whole).max() / np.abs(whole).max()))
-        expected = training.expected_traffic()
-        differences = [
-            abs(count - STEPS * expected[axis].get(kind, (0, 0))[at])
-            for axis, counting in training.comms.items()
-            for kind, counts in traffic[axis].items()
-            for at, count in enumerate(counts)
-        ]
-        missing = [kind for axis in expected for kind in expected[axis] if kind not in traffic[axis]]
-        gathered = comm.gather((worst, sum(differences), missing))
+        network, grid = document.pop("network", "transformer"), RankGrid.parse(document.pop("grid"), comm.Get_size())
+        if network not in alone:
+            alone[network] = train(network, Cut(RankGrid()), MPI.COMM_SELF)
+        training = train(network, Cut(grid, **document), comm)
+        counted, expected = training.traffic, training.expected_traffic() * STEPS
+        planned, held = training.planned_memory(), training.counted_memory()
+        answer = {
+            "same traffic": (counted.calls, counted.bytes) == (expected.calls, expected.bytes),
+            "counted": counted.as_json(),
+            "expected": expected.as_json(),
+            "planned": planned.as_json(),
+            "held": held.as_json(),
+            "worst": worst_difference(training, alone[network]),
+        }
+        gathered = comm.gather(answer)
         if comm.Get_rank() == 0:
-            worst, different = max(each[0] for each in gathered), sum(each[1] for each in gathered)
-            answer = {"worst": worst, "different": different, "missing": gathered[0][2], "counted": traffic}
-            print(json.dumps(answer), flush=True)
+            print(json.dumps(gathered), flush=True)
 
 
 main()

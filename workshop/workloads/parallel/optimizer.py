@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,9 +12,12 @@ Array = NDArray[Any]
 
 
 class Optimizer(Protocol):
-    """`states`: arrays that it keeps for each weight."""
+    """`states`: arrays that it keeps for each weight; `nbytes`: their bytes."""
 
     states: int
+
+    @property
+    def nbytes(self) -> int: ...
 
     def step(self, weights: Array, gradients: Array) -> None:
         """Change the weights in place."""
@@ -23,6 +27,7 @@ class Sgd:
     """w <- w - rate * gradient."""
 
     states = 0
+    nbytes = 0
 
     def __init__(self, rate: float) -> None:
         self.rate = rate
@@ -47,7 +52,11 @@ class Adam:
             self.means, self.squares = np.zeros_like(weights), np.zeros_like(weights)
         self.steps += 1
         self.means += (1 - self.first) * (gradients - self.means)
-        self.squares += (1 - self.second) * (gradients**2 - self.squares)
-        mean = self.means / (1 - self.first**self.steps)
-        square = self.squares / (1 - self.second**self.steps)
-        weights -= self.rate * mean / (np.sqrt(square) + self.epsilon)
+        self.squares += (1 - self.second) * (gradients * gradients - self.squares)
+        scale = math.sqrt(1 - self.second**self.steps)
+        rate = self.rate * scale / (1 - self.first**self.steps)
+        weights -= rate * self.means / (np.sqrt(self.squares) + self.epsilon * scale)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(0 if state is None else state.nbytes for state in (self.means, self.squares))

@@ -6,6 +6,7 @@ until it has come: so a schedule can stand still only where stages wait for each
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,7 @@ from workshop.core.errors import BadInput
 Work = Literal["forward", "backward", "weights"]
 Kind = Literal["forward", "backward", "weights", "send", "receive"]
 WORK: tuple[Work, ...] = ("forward", "backward", "weights")
+LETTERS: Mapping[str, Work] = {"F": "forward", "B": "backward", "W": "weights"}
 
 
 @dataclass(frozen=True)
@@ -136,9 +138,42 @@ SCHEDULES: Mapping[str, Callable[[int, int], Streams]] = {
 }
 
 
-def simulate(streams: Streams, seconds: Mapping[Work, float], message: float = 0.0) -> list[Span]:
-    """When each stage does what, if each kind of work takes `seconds` and a message `message`. Raises BadInput where
-    the schedule stands still, with the instructions that wait."""
+def parse(text: str, stages: int) -> Streams:
+    """A schedule from words such as `F0 F1 B0 B1 / F0 B0 F1 B1`: forward and backward computations of micro-batches,
+    for each stage. Messages are added. W0 is the gradient of the weights where a backward computation gives that of the
+    inputs only. Raises BadInput for anything else."""
+    texts = [part.split() for part in re.split(r"[/\n]", text.strip())]
+    if len(texts) != stages:
+        raise BadInput(f"The instructions are for {len(texts)} stages, and the pipeline has {stages}.")
+    streams = []
+    for stage, items in enumerate(texts):
+        stream = []
+        for item in items:
+            match = re.fullmatch(r"([FBW])(\d{1,4})", item)
+            if match is None:
+                raise BadInput(f"Stage {stage} has the instruction {item!r}; it should be like F0, B0 or W0.")
+            stream.append(_do(LETTERS[match[1]], int(match[2]), stage))
+        streams.append(stream)
+    return _with_messages(streams, stages)
+
+
+def written(streams: Streams) -> str:
+    """The work of a schedule with one part for each stage, as `parse` reads it."""
+    letters = {kind: letter for letter, kind in LETTERS.items()}
+    return " / ".join(
+        " ".join(f"{letters[step.kind]}{step.micro}" for step in stream if step.kind in letters) for stream in streams
+    )
+
+
+def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
+    """The same time for each kind of work on all stages."""
+    times: Mapping[Kind, float] = dict(seconds)
+    return lambda instruction: times[instruction.kind]
+
+
+def simulate(streams: Streams, seconds: Callable[[Instruction], float], message: float = 0.0) -> list[Span]:
+    """When each stage does what, if work takes `seconds` and a message `message`. Raises BadInput where the schedule
+    stands still, with the instructions that wait."""
     clocks, places = [0.0] * len(streams), [0] * len(streams)
     sent: dict[tuple[str, int, int], float] = {}  # when a message arrives
     spans: list[Span] = []
@@ -157,7 +192,7 @@ def simulate(streams: Streams, seconds: Mapping[Work, float], message: float = 0
                 elif instruction.kind == "send":
                     sent[key] = begin + message
                 else:
-                    clocks[stage] = begin + seconds[instruction.kind]
+                    clocks[stage] = begin + seconds(instruction)
                 spans.append(Span(stage, instruction, begin, clocks[stage]))
                 places[stage] += 1
                 moved = True
@@ -180,13 +215,14 @@ def idle_share(spans: Sequence[Span], stages: int) -> float:
 
 def check(streams: Streams, parts: int, micro_batches: int) -> None:
     """Raises BadInput where work of a part is missing, comes twice or too early, or the schedule stands still."""
-    for kind in ("forward", "backward"):
+    split = any(step.kind == "weights" for stream in streams for step in stream)
+    for kind in WORK if split else WORK[:2]:
         work = [(step.micro, step.part) for stream in streams for step in stream if step.kind == kind]
-        wanted = {(micro, part) for micro in range(micro_batches) for part in range(parts)}
-        if missing := wanted - set(work):
+        expected = {(micro, part) for micro in range(micro_batches) for part in range(parts)}
+        if missing := expected - set(work):
             micro, part = min(missing)
             raise BadInput(f"The schedule has no {kind} of micro-batch {micro} in part {part}.")
-        if len(work) > len(wanted) or set(work) - wanted:
+        if len(work) > len(expected) or set(work) - expected:
             raise BadInput(f"The schedule has a {kind} twice, or one that doesn't exist.")
     for stage, stream in enumerate(streams):
         seen = set[tuple[str, int, int]]()
@@ -194,7 +230,7 @@ def check(streams: Streams, parts: int, micro_batches: int) -> None:
             if instruction.kind == "backward" and ("forward", instruction.micro, instruction.part) not in seen:
                 raise BadInput(f"Stage {stage} has the {instruction} before its forward.")
             seen.add((instruction.kind, instruction.micro, instruction.part))
-    simulate(streams, dict.fromkeys(WORK, 1.0))
+    simulate(streams, lambda instruction: 1.0)
 
 
 def _do(kind: Work, micro: int, part: int) -> Instruction:
@@ -211,11 +247,10 @@ def _with_messages(streams: Streams, stages: int) -> Streams:
             forward, part = work.kind == "forward", work.part
             source, target = (part - 1, part + 1) if forward else (part + 1, part - 1)
             of: Literal["forward", "backward"] = "forward" if forward else "backward"
-            apart = stages > 1
-            if work.kind != "weights" and apart and 0 <= source < parts:
+            if work.kind != "weights" and stages > 1 and 0 <= source < parts:
                 full.append(Instruction("receive", work.micro, part, of))
             full.append(work)
-            if work.kind != "weights" and apart and 0 <= target < parts:
+            if work.kind != "weights" and stages > 1 and 0 <= target < parts:
                 full.append(Instruction("send", work.micro, target, of))
         complete.append(full)
     return complete

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator
+from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
 from workshop.workloads.parallel.network.layers import Array, Parameter
 
 Exchange = Literal["per-tensor", "fused", "buckets"]
@@ -21,8 +21,10 @@ def add_up(
     parameters: Sequence[Parameter], comm: CountingCommunicator, exchange: Exchange = "fused", bucket: int = BUCKET
 ) -> None:
     """Replace each gradient by the sum over all ranks. Collective."""
+    if comm.size == 1:
+        return
     for group in groups(parameters, exchange, bucket):
-        total = comm.all_reduce(flatten([parameter.gradient for parameter in group]))
+        total = comm.all_reduce(np.concatenate([parameter.gradient.ravel() for parameter in group]))
         scatter(total, [parameter.gradient for parameter in group])
 
 
@@ -32,30 +34,29 @@ def groups(parameters: Sequence[Parameter], exchange: Exchange, bucket: int = BU
     if exchange == "per-tensor":
         return [[parameter] for parameter in parameters]
     if exchange == "fused":
-        return [list(parameters)]
+        return [list(parameters)] if parameters else []
     buckets, size = list[list[Parameter]](), bucket
     for parameter in reversed(parameters):
-        if size + parameter.gradient.nbytes > bucket:
+        if size + parameter.nbytes > bucket:
             buckets.append([])
             size = 0
         buckets[-1].append(parameter)
-        size += parameter.gradient.nbytes
+        size += parameter.nbytes
     return buckets
 
 
-def traffic(parameters: Sequence[Parameter], ranks: int, exchange: Exchange, bucket: int = BUCKET) -> tuple[int, int]:
-    """All-reduces of one step and their bytes."""
-    if ranks == 1:
-        return 0, 0
-    return len(groups(parameters, exchange, bucket)), sum(parameter.gradient.nbytes for parameter in parameters)
-
-
-def flatten(arrays: Sequence[Array]) -> Array:
-    return np.concatenate([array.ravel() for array in arrays])
+def traffic(
+    parameters: Sequence[Parameter], comm: CountingCommunicator, exchange: Exchange = "fused", bucket: int = BUCKET
+) -> Traffic:
+    """The all-reduces of one step: each gradient once, in as many calls as there are groups."""
+    total = Traffic()
+    for group in groups(parameters, exchange, bucket):
+        total += Traffic.of(comm, "all-reduce", sum(parameter.nbytes for parameter in group))
+    return total
 
 
 def scatter(flat: Array, arrays: Sequence[Array]) -> None:
-    """The reverse of `flatten`, in place."""
+    """Fill arrays, one after the other, from a flat one."""
     begin = 0
     for array in arrays:
         array[...] = flat[begin : begin + array.size].reshape(array.shape)

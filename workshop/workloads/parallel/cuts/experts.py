@@ -7,25 +7,37 @@ expert takes at most `capacity` tokens of each rank; others pass unchanged, and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator
-from workshop.workloads.parallel.network.layers import Array, Layer, Linear, Parameter, Saved, softmax
+from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.network.layers import (
+    INDEX,
+    Array,
+    Cost,
+    Layer,
+    Linear,
+    Parameter,
+    Residual,
+    Saved,
+    Sequential,
+    Shape,
+    softmax,
+)  # fmt: skip
 
 
-class Experts:
-    """Routes tokens [batch, length, width] to `experts` on all ranks; `own` are those of this rank."""
+class Experts(Layer):
+    """Routes tokens [batch, length, width] to `experts` on all ranks; `own` are those of this rank, all where a network
+    is built. `capacity`: the share of a rank's tokens that one expert takes, from 0 to 1."""
 
     def __init__(
-        self, router: Linear, own: Sequence[Layer], experts: int, capacity: int, comm: CountingCommunicator
+        self, router: Linear, own: Sequence[Layer], experts: int, capacity: float, comm: CountingCommunicator
     ) -> None:
-        if experts % comm.size:
-            raise BadInput(f"{experts} experts can't be divided among {comm.size} ranks; take a multiple.")
         self.router, self.own, self.experts, self.capacity, self.comm = router, own, experts, capacity, comm
-        self.dropped = 0  # tokens of the last forward computation
+        self.dropped = 0  # tokens so far
 
     @property
     def parameters(self) -> Sequence[Parameter]:
@@ -35,10 +47,10 @@ class Experts:
         tokens = inputs.reshape(-1, inputs.shape[-1])
         scores, router_saved = self.router.forward(tokens)
         gates = softmax(scores)
-        chosen = gates.argmax(axis=1)
-        places, kept = self._places(chosen)
-        self.dropped = len(tokens) - len(kept)
-        sent = np.zeros((self.experts, self.capacity, tokens.shape[1]), tokens.dtype)
+        chosen, places_of_each = gates.argmax(axis=1), self._places_of_each(len(tokens))
+        places, kept = self._places(chosen, places_of_each)
+        self.dropped += len(tokens) - len(kept)
+        sent = np.zeros((self.experts, places_of_each, tokens.shape[1]), tokens.dtype)
         sent[chosen[kept], places[kept]] = tokens[kept]
         arrived = self._to_experts(sent)
         results, expert_saved = [], []
@@ -71,22 +83,80 @@ class Experts:
         of_tokens[kept] += of_sent[chosen[kept], places[kept]]
         return of_tokens.reshape(gradient.shape)
 
-    def _places(self, chosen: Array) -> tuple[Array, Array]:
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        tokens, width = math.prod(inputs[:-1]), inputs[-1]
+        places, ranks = self._places_of_each(tokens), self.comm.size
+        router = self.router.cost((tokens, width), itemsize)
+        expert = Sequential([self.own[0]]).cost((ranks * places, width), itemsize)
+        sent = self.experts * places * width * itemsize
+        # Gates, the results of the experts, the chosen expert of each token, and two lists of places.
+        kept = tokens * self.experts * itemsize + sent + 3 * tokens * INDEX
+        traffic = Traffic.of(self.comm, "all-to-all", sent, 2)
+        own = len(self.own)
+        return Cost(
+            inputs,
+            router.kept + kept + own * expert.kept,
+            0,
+            router.operations + own * expert.operations,
+            traffic,
+            traffic,
+        )
+
+    def _places_of_each(self, tokens: int) -> int:
+        """The places that each expert has for a rank's tokens."""
+        return max(1, math.ceil(self.capacity * tokens))
+
+    def _places(self, chosen: Array, capacity: int) -> tuple[Array, Array]:
         """The place of each token among those of its expert, and the tokens that have one."""
         places = np.zeros(len(chosen), np.int64)
         for expert in range(self.experts):
             tokens = np.flatnonzero(chosen == expert)
             places[tokens] = np.arange(len(tokens))
-        return places, np.flatnonzero(places < self.capacity)
+        return places, np.flatnonzero(places < capacity)
 
     def _to_experts(self, blocks: Array) -> Array:
         """Blocks [experts, capacity, width] of this rank's tokens -> of own experts [own, ranks x capacity, width]."""
-        ranks, width = self.comm.size, blocks.shape[-1]
-        arrived = self.comm.all_to_all(blocks.reshape(ranks, -1, self.capacity, width))
+        ranks, (capacity, width) = self.comm.size, blocks.shape[-2:]
+        arrived = self.comm.all_to_all(blocks.reshape(ranks, -1, capacity, width))
         return arrived.transpose(1, 0, 2, 3).reshape(self.experts // ranks, -1, width)
 
     def _from_experts(self, blocks: Array) -> Array:
         """The way back of `_to_experts`."""
         ranks, width = self.comm.size, blocks.shape[-1]
-        ordered = blocks.reshape(-1, ranks, self.capacity, width).transpose(1, 0, 2, 3)
-        return self.comm.all_to_all(ordered).reshape(self.experts, self.capacity, width)
+        capacity = blocks.shape[1] // ranks
+        ordered = blocks.reshape(-1, ranks, capacity, width).transpose(1, 0, 2, 3)
+        return self.comm.all_to_all(ordered).reshape(self.experts, capacity, width)
+
+
+def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
+    """The layers with this rank's share of the experts. Ranks of the group have examples of their own, so that each has
+    a part of the gradients of everything else. Raises BadInput where the experts can't be divided."""
+    shared = [_own_experts(layer, comm) for layer in layers]
+    own = {id(parameter) for layer in _experts(shared) for each in layer.own for parameter in each.parameters}
+    for parameter in Sequential(shared).parameters:
+        parameter.partial = id(parameter) not in own
+    return shared
+
+
+def _own_experts(layer: Layer, comm: CountingCommunicator) -> Layer:
+    if isinstance(layer, Residual):
+        return Residual(*(_own_experts(inside, comm) for inside in layer.inside.layers))
+    if not isinstance(layer, Experts):
+        return layer
+    if layer.experts % comm.size:
+        raise BadInput(
+            f"{layer.experts} experts can't be divided among {comm.size} ranks; take a multiple of {comm.size}."
+        )
+    share = layer.experts // comm.size
+    own = layer.own[comm.rank * share : (comm.rank + 1) * share]
+    return Experts(layer.router, own, layer.experts, layer.capacity, comm)
+
+
+def _experts(layers: Sequence[Layer]) -> list[Experts]:
+    inside = [each for layer in layers for each in (layer.inside.layers if isinstance(layer, Residual) else [layer])]
+    return [layer for layer in inside if isinstance(layer, Experts)]
+
+
+def dropped(layers: Sequence[Layer]) -> int:
+    """The tokens that no expert of these layers had a place for."""
+    return sum(layer.dropped for layer in _experts(layers))

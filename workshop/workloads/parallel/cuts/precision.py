@@ -6,51 +6,72 @@ are scaled down before the update. Where a gradient is no number, the step is le
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from workshop.workloads.parallel.network.layers import Array, Parameter
-from workshop.workloads.parallel.optimizer import Optimizer
+from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Saved, Shape
 
 Precision = Literal["float64", "float32", "float16", "bfloat16"]
-SCALE = 2.0**15  # of the loss, at the beginning
+# NumPy has no bfloat16: its values are stored as float32.
+DTYPES: Mapping[str, DTypeLike] = {
+    "float64": np.float64,
+    "float32": np.float32,
+    "float16": np.float16,
+    "bfloat16": np.float32,
+}
+MIXED = ("float16", "bfloat16")
+SCALE = 2.0**15  # of the loss, at the beginning; bfloat16 has the range of float32 and needs none
 PATIENCE = 200  # steps without a fault before the scale is doubled
 
 
-class MixedUpdate:
-    """Master weights in float32 behind parameters in float16, and the scale of the loss."""
+class LossScale:
+    """The scale of the loss of float16; `skipped` counts the steps that were left out."""
 
-    def __init__(self, parameters: Sequence[Parameter], optimizer: Optimizer) -> None:
-        self.parameters, self.optimizer = parameters, optimizer
-        self.master = np.concatenate([parameter.value.astype(np.float32).ravel() for parameter in parameters])
-        self.scale = SCALE
-        self.skipped = 0
-        self._good = 0
+    def __init__(self, precision: str) -> None:
+        self.value = SCALE if precision == "float16" else 1.0
+        self.adapts = precision == "float16"
+        self.skipped = self._good = 0
 
-    def step(self) -> bool:
-        """Update the weights from scaled gradients; returns whether the step was taken."""
-        gradients = np.concatenate([parameter.gradient.astype(np.float32).ravel() for parameter in self.parameters])
-        if not np.isfinite(gradients).all():
-            self.scale, self._good = self.scale / 2, 0
+    def judge(self, finite: bool) -> bool:
+        """Whether the step is taken, from whether the gradients of all ranks are finite. All ranks say the same."""
+        if not self.adapts:
+            return True
+        if not finite:
+            self.value, self._good = self.value / 2, 0
             self.skipped += 1
             return False
-        self.optimizer.step(self.master, gradients / np.float32(self.scale))
-        begin = 0
-        for parameter in self.parameters:
-            end = begin + parameter.value.size
-            parameter.value[...] = self.master[begin:end].reshape(parameter.value.shape)
-            begin = end
         self._good += 1
         if self._good % PATIENCE == 0:
-            self.scale *= 2
+            self.value *= 2
         return True
 
 
+class Rounded(Layer):
+    """A layer whose outputs and gradients are rounded to bfloat16."""
+
+    def __init__(self, inner: Layer) -> None:
+        self.inner = inner
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        return self.inner.parameters
+
+    def forward(self, inputs: Array) -> tuple[Array, Saved]:
+        outputs, saved = self.inner.forward(inputs)
+        return as_bfloat16(outputs), saved
+
+    def backward(self, gradient: Array, saved: Saved) -> Array:
+        return as_bfloat16(self.inner.backward(gradient, saved))
+
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        return self.inner.cost(inputs, itemsize)
+
+
 def as_bfloat16(array: Array) -> Array:
-    """Round float32 to the nearest value of bfloat16, which has the exponent of float32 and 8 bits of precision. NumPy
-    has no bfloat16, so the result is stored as float32."""
+    """Round float32 to the nearest value of bfloat16, which has the exponent of float32 and 8 bits of precision."""
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
     rounded = (bits + 0x7FFF + ((bits >> 16) & 1)) & np.uint32(0xFFFF0000)  # ties to even
     return np.where(np.isfinite(array), rounded.view(np.float32), array)

@@ -3,16 +3,18 @@ al., Training deep nets with sublinear memory cost, arXiv:1604.06174)."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from workshop.workloads.parallel.network.layers import Array, Layer, Parameter, Saved, Sequential
+from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Residual, Saved, Shape, buffers
 
 
-class Recomputed:
-    """Layers whose activations are dropped after the forward computation, at the price of a second one."""
+class Recomputed(Layer):
+    """A layer whose activations are dropped after the forward computation, at the price of a second one."""
 
-    def __init__(self, layers: Sequence[Layer]) -> None:
-        self.inside = Sequential(layers)
+    def __init__(self, inside: Layer) -> None:
+        self.inside = inside
+        self.transient = 0  # bytes of the activations that were computed again
 
     @property
     def parameters(self) -> Sequence[Parameter]:
@@ -24,4 +26,21 @@ class Recomputed:
 
     def backward(self, gradient: Array, saved: Saved) -> Array:
         _, again = self.inside.forward(saved)
+        self.transient = self.transient or buffers(again)
         return self.inside.backward(gradient, again)
+
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        inside = self.inside.cost(inputs, itemsize)
+        return Cost(
+            inside.outputs,
+            math.prod(inputs) * itemsize,
+            inside.kept + inside.transient,
+            inside.operations,
+            inside.forward,
+            inside.forward + inside.backward,
+        )
+
+
+def recomputed(layers: Sequence[Layer]) -> list[Layer]:
+    """The layers with each residual part computed again: what they keep is their inputs."""
+    return [Recomputed(layer) if isinstance(layer, Residual) else layer for layer in layers]

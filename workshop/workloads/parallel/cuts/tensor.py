@@ -2,20 +2,22 @@
 
 The first matrix of a pair is cut by columns and the second by rows. So nothing is exchanged between the two: the ranks
 add up their outputs behind the pair, in the forward computation, and their inputs' gradients before it, in the backward
-computation. Attention is such a pair, cut by heads.
+computation. Attention is such a pair, cut by heads; two convolutions are one, cut by channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator
+from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
 from workshop.workloads.parallel.network.layers import (
     Array,
     Attention,
+    Convolution,
+    Cost,
     Gelu,
     Layer,
     Linear,
@@ -23,93 +25,105 @@ from workshop.workloads.parallel.network.layers import (
     Relu,
     Residual,
     Saved,
+    Shape,
 )  # fmt: skip
 
+Matrix = Linear | Convolution
 
-class ColumnLinear(Linear):
-    """The columns of a linear layer that this rank has: all inputs, a share of the outputs."""
 
-    def __init__(self, whole: Linear, comm: CountingCommunicator) -> None:
+class ColumnCut(Layer):
+    """The columns of a matrix that this rank has: all inputs, a share of the outputs."""
+
+    def __init__(self, whole: Matrix, comm: CountingCommunicator) -> None:
         assert whole.bias is not None
-        super().__init__(
-            share_of(whole.weight, comm, axis=1),
-            share_of(whole.bias, comm, axis=0),
-        )
-        self.comm = comm
-
-    def backward(self, gradient: Array, saved: Saved) -> Array:
-        return self.comm.all_reduce(super().backward(gradient, saved))
-
-
-class RowLinear(Linear):
-    """The rows of a linear layer that this rank has: a share of the inputs, all outputs. The bias is added once."""
-
-    def __init__(self, whole: Linear, comm: CountingCommunicator) -> None:
-        super().__init__(share_of(whole.weight, comm, axis=0), None)
-        self.shared_bias, self.comm = whole.bias, comm
+        self.inner, self.comm = part_of(whole, slice_of(whole.weight, comm, -1), slice_of(whole.bias, comm, 0)), comm
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        assert self.shared_bias is not None
-        return [self.weight, self.shared_bias]
+        return self.inner.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
-        assert self.shared_bias is not None
-        outputs, saved = super().forward(inputs)
-        return self.comm.all_reduce(outputs) + self.shared_bias.value, saved
+        return self.inner.forward(inputs)
 
     def backward(self, gradient: Array, saved: Saved) -> Array:
-        assert self.shared_bias is not None
-        self.shared_bias.gradient += gradient.reshape(-1, gradient.shape[-1]).sum(axis=0)
-        return super().backward(gradient, saved)
+        return self.comm.all_reduce(self.inner.backward(gradient, saved))
+
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        inner = self.inner.cost(inputs, itemsize)
+        return replace(inner, backward=traffic(inputs, itemsize, self.comm))
 
 
-def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
-    """The layers with this rank's share of each pair of matrices: attention, and two linear layers with an activation
+class RowCut(Layer):
+    """The rows of a matrix that this rank has: a share of the inputs, all outputs. The bias is added once."""
+
+    def __init__(self, whole: Matrix, comm: CountingCommunicator) -> None:
+        assert whole.bias is not None
+        self.inner, self.bias, self.comm = part_of(whole, slice_of(whole.weight, comm, -2), None), whole.bias, comm
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        return [*self.inner.parameters, self.bias]
+
+    def forward(self, inputs: Array) -> tuple[Array, Saved]:
+        outputs, saved = self.inner.forward(inputs)
+        return self.comm.all_reduce(outputs) + self.bias.value, saved
+
+    def backward(self, gradient: Array, saved: Saved) -> Array:
+        self.bias.add(lambda: gradient.reshape(-1, gradient.shape[-1]).sum(axis=0))
+        return self.inner.backward(gradient, saved)
+
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        inner = self.inner.cost(inputs, itemsize)
+        return replace(inner, forward=traffic(inner.outputs, itemsize, self.comm))
+
+
+Pair = tuple[Callable[[Matrix, CountingCommunicator], Layer], Callable[[Matrix, CountingCommunicator], Layer]]
+
+
+def cut(layers: Sequence[Layer], comm: CountingCommunicator, pair: Pair = (ColumnCut, RowCut)) -> list[Layer]:
+    """The layers with this rank's share of each pair of matrices: attention, and two matrices with an activation
     between them. Other layers are on all ranks. Raises BadInput where heads or widths can't be divided."""
+    column, row = pair
     shared: list[Layer] = []
     for layer in layers:
         match layer:
             case Residual():
-                shared.append(Residual(*cut(layer.inside.layers, comm)))
+                shared.append(Residual(*cut(layer.inside.layers, comm, pair)))
             case Attention(inner=Linear() as inner, outer=Linear() as outer):
                 if layer.heads % comm.size:
-                    raise BadInput(f"{layer.heads} heads can't be divided among {comm.size} ranks; take a multiple.")
-                shared.append(Attention(ColumnLinear(inner, comm), RowLinear(outer, comm), layer.heads // comm.size))
-            case Linear() if len(shared) >= 2 and isinstance(shared[-1], Gelu | Relu) and type(shared[-2]) is Linear:
-                before = shared[-2]
-                assert isinstance(before, Linear)
-                shared[-2:] = [ColumnLinear(before, comm), shared[-1], RowLinear(layer, comm)]
+                    raise BadInput(
+                        f"{layer.heads} heads can't be divided among {comm.size} ranks; take a number of heads that is "
+                        f"a multiple of {comm.size}."
+                    )
+                shared.append(Attention(column(inner, comm), row(outer, comm), layer.heads // comm.size))
+            case Linear() | Convolution() if (
+                len(shared) >= 2 and isinstance(shared[-1], Gelu | Relu) and type(shared[-2]) is type(layer)
+            ):
+                first = shared[-2]
+                assert isinstance(first, Linear | Convolution)
+                shared[-2:] = [column(first, comm), shared[-1], row(layer, comm)]
             case _:
                 shared.append(layer)
     return shared
 
 
-def traffic(layers: Sequence[Layer], positions: int, itemsize: int, ranks: int) -> tuple[int, int]:
-    """All-reduces of one forward and backward computation, and their bytes, for so many positions (examples times
-    length). Each pair adds up its outputs once and the gradient of its inputs once (Shoeybi et al., section 3)."""
-    flat = _flat(layers) if ranks > 1 else []
-    widths = [layer.weight.value.shape[1] for layer in flat if isinstance(layer, RowLinear)]
-    widths += [layer.weight.value.shape[0] for layer in flat if isinstance(layer, ColumnLinear)]
-    return len(widths), positions * sum(widths) * itemsize
+def traffic(shape: Shape, itemsize: int, comm: CountingCommunicator) -> Traffic:
+    """One all-reduce of an array of this shape (Shoeybi et al., section 3: one in the forward computation of each pair
+    and one in the backward computation)."""
+    return Traffic.of(comm, "all-reduce", math.prod(shape) * itemsize)
 
 
-def _flat(layers: Sequence[Layer]) -> list[Layer]:
-    """All layers, those inside of other layers included."""
-    flat: list[Layer] = []
-    for layer in layers:
-        match layer:
-            case Residual():
-                flat += _flat(layer.inside.layers)
-            case Attention():
-                flat += [layer.inner, layer.outer]
-            case _:
-                flat.append(layer)
-    return flat
+def part_of(whole: Matrix, weight: Parameter, bias: Parameter | None) -> Matrix:
+    """A layer of the same kind with a slice of its weights."""
+    return Linear(weight, bias) if isinstance(whole, Linear) else Convolution(weight, bias, whole.halo)
 
 
-def share_of(whole: Parameter, comm: CountingCommunicator, axis: int) -> Parameter:
+def slice_of(whole: Parameter, comm: CountingCommunicator, axis: int) -> Parameter:
     """This rank's slice of a parameter. Raises BadInput where it can't be divided."""
-    if whole.value.shape[axis] % comm.size:
-        raise BadInput(f"{whole} can't be divided among {comm.size} ranks along axis {axis}; take a multiple.")
-    return Parameter(whole.name, np.split(whole.value, comm.size, axis=axis)[comm.rank].copy())
+    if whole.shape[axis] % comm.size:
+        raise BadInput(
+            f"{whole.name} has {whole.shape[axis]} channels, which can't be divided among {comm.size} ranks; take a "
+            f"multiple of {comm.size}."
+        )
+    return whole.slice(comm.rank, comm.size, axis)
+

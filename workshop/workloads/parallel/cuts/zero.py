@@ -1,73 +1,105 @@
 """ZeRO: ranks that divide the data also divide what they would all hold alike (Rajbhandari et al., arXiv:1910.02054).
 
-Stage 1 divides the optimizer's state, stage 2 the gradients as well, stage 3 the weights, too. All weights of a rank
-are one flat array, padded so that every rank has an equal share.
+Stage 1 divides the optimizer's state (`Update` does so), stage 2 the gradients as well, and stage 3 the weights, too.
+Stages 2 and 3 work layer by layer: gradients are added up and divided as soon as a layer has them, and in stage 3 the
+weights of a layer are collected when it computes and dropped afterwards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator
-from workshop.workloads.parallel.cuts.data import flatten, scatter
-from workshop.workloads.parallel.network.layers import Array, Parameter
-from workshop.workloads.parallel.optimizer import Optimizer
+from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.cuts import data
+from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Saved, Shape
 
 
-class ShardedUpdate:
-    """The update of one rank: it adds up its share of the gradients, steps with it, and collects the new weights."""
+class ShardedLayer(Layer):
+    """A layer of which this rank holds a share of the gradients and, in stage 3, of the weights. Its one parameter is
+    the share. `group`: ranks that divide the layer itself, which add up partial gradients first."""
 
-    def __init__(
-        self, parameters: Sequence[Parameter], comm: CountingCommunicator, optimizer: Optimizer, stage: int
-    ) -> None:
-        self.parameters, self.comm, self.optimizer, self.stage = parameters, comm, optimizer, stage
-        self.count = sum(parameter.value.size for parameter in parameters)
-        self.padded = -(-self.count // comm.size) * comm.size
-        share = self.padded // comm.size
-        self.own = slice(comm.rank * share, (comm.rank + 1) * share)
-        self.weights = self._padded([parameter.value for parameter in parameters])[self.own].copy()
-        if stage == 3:
-            self.release()
+    def __init__(self, inner: Layer, comm: CountingCommunicator, group: CountingCommunicator, stage: int) -> None:
+        self.inner, self.comm, self.group, self.stage = inner, comm, group, stage
+        self.whole = list(inner.parameters)
+        count = sum(parameter.size for parameter in self.whole)
+        self.padded = -(-count // comm.size) * comm.size
+        if any(0 in parameter.value.strides for parameter in self.whole):  # of a plan
+            flat = np.broadcast_to(np.zeros((), self.whole[0].dtype), self.padded)
+        else:
+            flat = self._flat([parameter.value for parameter in self.whole])
+        self.share = Parameter(f"share of {self.whole[0].name}", flat).slice(comm.rank, comm.size, 0)
+        self.transient = 0  # bytes of whole weights and gradients of the layer, while it computes
+        self.drop()
+
+    @property
+    def parameters(self) -> Sequence[Parameter]:
+        return [self.share]
 
     def gather(self) -> None:
-        """Stage 3: collect all weights before they are needed. Collective."""
+        """Collect the layer's weights. Collective."""
+        whole, begin = self.comm.all_gather(self.share.value), 0
+        for parameter in self.whole:
+            parameter.value = whole[begin : begin + parameter.size].reshape(parameter.shape)
+            begin += parameter.size
+
+    def forward(self, inputs: Array) -> tuple[Array, Saved]:
         if self.stage == 3:
-            whole = self.comm.all_gather(self.weights)
-            for parameter, value in zip(self.parameters, self._parts(whole), strict=True):
-                parameter.value = value
+            self.gather()
+        answer = self.inner.forward(inputs)
+        self.drop()
+        return answer
 
-    def release(self) -> None:
-        """Stage 3: keep this rank's share only."""
+    def backward(self, gradient: Array, saved: Saved) -> Array:
         if self.stage == 3:
-            for parameter in self.parameters:
-                parameter.value = np.empty((0,), parameter.gradient.dtype)
+            self.gather()
+        of_inputs = self.inner.backward(gradient, saved)
+        data.add_up([parameter for parameter in self.whole if parameter.partial], self.group)
+        flat = self._flat([parameter.gradient for parameter in self.whole])
+        self.share.gradient += self.comm.reduce_scatter(flat)
+        self.transient = (flat.nbytes if self.comm.size > 1 else 0) * (2 if self.stage == 3 else 1)
+        for parameter in self.whole:
+            parameter.gradient = None
+        self.drop()
+        return of_inputs
 
-    def step(self) -> None:
-        """Add up the gradients, update this rank's share, and collect the weights, unless stage 3 does so when they are
-        needed. Collective."""
-        gradients = self._padded([parameter.gradient for parameter in self.parameters])
-        share = self.comm.all_reduce(gradients)[self.own] if self.stage == 1 else self.comm.reduce_scatter(gradients)
-        self.optimizer.step(self.weights, share)
-        if self.stage < 3:
-            scatter(self.comm.all_gather(self.weights), [parameter.value for parameter in self.parameters])
+    def cost(self, inputs: Shape, itemsize: int) -> Cost:
+        inner = self.inner.cost(inputs, itemsize)
+        size = self.padded * itemsize
+        gather = Traffic.of(self.comm, "all-gather", size) if self.stage == 3 else Traffic()
+        partial = data.traffic([parameter for parameter in self.whole if parameter.partial], self.group)
+        own = size * (2 if self.stage == 3 else 1) if self.comm.size > 1 else 0
+        return replace(
+            inner,
+            transient=inner.transient + own,
+            forward=inner.forward + gather,
+            backward=inner.backward + gather + partial + Traffic.of(self.comm, "reduce-scatter", size),
+        )
 
-    def traffic(self) -> dict[str, tuple[int, int]]:
-        """Calls and bytes of one step, by kind."""
-        if self.comm.size == 1:
-            return {}
-        size = self.padded * self.weights.itemsize
-        return {"all-reduce" if self.stage == 1 else "reduce-scatter": (1, size), "all-gather": (1, size)}
+    def drop(self) -> None:
+        """Stage 3: keep this rank's share of the weights only."""
+        if self.stage == 3 and self.comm.size > 1:
+            for parameter in self.whole:
+                parameter.value = np.empty(0, parameter.dtype)
 
-    def _padded(self, arrays: Sequence[Array]) -> Array:
-        flat = flatten(arrays)
-        return np.concatenate([flat, np.zeros(self.padded - self.count, flat.dtype)])
+    def after_update(self) -> Traffic:
+        """The traffic after an update: stage 2 collects the weights once."""
+        size = self.padded * self.share.dtype.itemsize
+        return Traffic.of(self.comm, "all-gather", size) if self.stage == 2 else Traffic()
 
-    def _parts(self, flat: Array) -> list[Array]:
-        parts, begin = [], 0
-        for parameter in self.parameters:
-            size = parameter.gradient.size
-            parts.append(flat[begin : begin + size].reshape(parameter.gradient.shape).copy())
-            begin += size
-        return parts
+    def _flat(self, arrays: Sequence[Array]) -> Array:
+        flat = np.zeros(self.padded, arrays[0].dtype)
+        begin = 0
+        for array in arrays:
+            flat[begin : begin + array.size] = array.ravel()
+            begin += array.size
+        return flat
+
+
+def sharded(
+    layers: Sequence[Layer], comm: CountingCommunicator, group: CountingCommunicator, stage: int
+) -> list[Layer]:
+    """The layers with their gradients, and in stage 3 their weights, divided among the ranks."""
+    return [ShardedLayer(layer, comm, group, stage) if layer.parameters else layer for layer in layers]

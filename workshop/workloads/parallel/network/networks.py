@@ -8,6 +8,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workshop.workloads.parallel.communicator import CountingCommunicator
+from workshop.workloads.parallel.cuts.experts import Experts
 from workshop.workloads.parallel.network.layers import (
     Attention,
     Convolution,
@@ -20,6 +22,8 @@ from workshop.workloads.parallel.network.layers import (
     MeanPixels,
     Relu,
     Residual,
+    Sequential,
+    TiedLinear,
 )  # fmt: skip
 
 WIDER = 4  # how many times as wide the inner layer of a feed-forward network is (Vaswani et al.)
@@ -34,6 +38,9 @@ class TransformerShape:
     width: int
     heads: int
     blocks: int
+    experts: int = 0  # in place of each feed-forward part; 0: none
+    capacity: float = 1.0  # the share of a rank's tokens that an expert takes
+    tied: bool = False  # whether the scores use the table of the embedding
 
 
 def transformer(shape: TransformerShape, draw: Draw) -> list[Layer]:
@@ -50,16 +57,22 @@ def transformer(shape: TransformerShape, draw: Draw) -> list[Layer]:
             shape.heads,
         )
         layers.append(Residual(norm(draw, f"{name}.attention.norm", width), attention))
-        layers.append(
-            Residual(
-                norm(draw, f"{name}.forward.norm", width),
-                linear(draw, f"{name}.forward.inner", width, WIDER * width),
-                Gelu(),
-                linear(draw, f"{name}.forward.outer", WIDER * width, width, shape.blocks),
-            )
-        )
-    layers += [norm(draw, "head.norm", width), linear(draw, "head.linear", width, shape.vocabulary)]
-    return layers
+        parts: list[Layer] = [
+            Sequential(_feed_forward(draw, f"{name}.expert{number}", shape)) for number in range(shape.experts)
+        ]
+        if shape.experts:
+            router = linear(draw, f"{name}.router", width, shape.experts)
+            parts = [Experts(router, parts, shape.experts, shape.capacity, CountingCommunicator())]
+        else:
+            parts = _feed_forward(draw, f"{name}.forward", shape)
+        layers.append(Residual(norm(draw, f"{name}.forward.norm", width), *parts))
+    head = TiedLinear(tokens) if shape.tied else linear(draw, "head.linear", width, shape.vocabulary)
+    return [*layers, norm(draw, "head.norm", width), head]
+
+
+def _feed_forward(draw: Draw, name: str, shape: TransformerShape) -> list[Layer]:
+    inner = linear(draw, f"{name}.inner", shape.width, WIDER * shape.width)
+    return [inner, Gelu(), linear(draw, f"{name}.outer", WIDER * shape.width, shape.width, shape.blocks)]
 
 
 def perceptron(widths: Sequence[int], draw: Draw) -> list[Layer]:

@@ -1,0 +1,1 @@
+VERDICT = None
