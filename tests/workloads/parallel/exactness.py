@@ -24,7 +24,11 @@ EXAMPLES = 16
 def build(network: str, cut: Cut, comm: MPI.Comm) -> CutTraining:
     draw = Draw(1)
     if network == "convolutional":
-        layers, shape, dtype = (lambda: networks.convolutional([1, 4, 8, 4], 3, draw)), (EXAMPLES, 8, 6, 1), np.dtype(float)
+        layers, shape, dtype = (
+            (lambda: networks.convolutional([1, 4, 8, 4], 3, draw)),
+            (EXAMPLES, 8, 6, 1),
+            np.dtype(float),
+        )
     elif network == "perceptron":
         layers, shape, dtype = (lambda: networks.perceptron([12, 16, 16, 3], draw)), (EXAMPLES, 12), np.dtype(float)
     else:

@@ -19,7 +19,8 @@ class ParallelParams(Params):
     """The network, how it is cut, and how it is trained."""
 
     network: Literal["transformer", "perceptron", "convolutional"] = Field(
-        "transformer", description="a transformer on the characters of Python's help, or a network on handwritten digits"
+        "transformer",
+        description="a transformer on the characters of Python's help, or a network on handwritten digits",
     )
     cut: str = Field(
         "",
@@ -39,8 +40,11 @@ class ParallelParams(Params):
     micro_batches: int = Field(
         0, ge=0, le=256, description=f"parts of each batch; 0: {PIPELINE_MICRO} in a pipeline, 1 otherwise"
     )
-    zero: Literal[0, 1, 2, 3] = Field(
-        0, description="ZeRO: ranks divide the optimizer's state, from 2 on the gradients, from 3 on the weights"
+    zero: int = Field(
+        0,
+        ge=0,
+        le=3,
+        description="ZeRO: ranks divide the optimizer's state, from 2 on the gradients, from 3 on the weights",
     )
     recompute: bool = Field(False, description="keep no activations of a block, and compute them again")
     precision: Literal["float64", "float32", "float16", "bfloat16"] = Field(
@@ -142,15 +146,23 @@ WORKLOAD = Workload(
     function="workshop.workloads.parallel.run:run",
     fits=_fits,
     curves=("loss",),
-    results=("weights_difference", "bytes_per_step", "expected_bytes", "idle", "expected_idle", "rate", "held_out_loss"),
+    results=(
+        "weights_difference",
+        "bytes_per_step",
+        "bytes_expected",
+        "idle",
+        "expected_idle",
+        "rate",
+        "held_out_loss",
+    ),
     metrics={
         "rate": "throughput [examples/s]",
         "idle": "idle share of the pipeline, measured",
         "expected_idle": "idle share of the pipeline, predicted",
         "weights_difference": "largest difference from one process, relative",
-        "bytes_per_step": "exchanged in a step, all ranks [bytes]",
-        "expected_bytes": "exchanged in a step, by formula [bytes]",
-        "bytes_difference": "difference of both [bytes]",
+        "bytes_per_step": "exchanged in a step, all ranks",
+        "bytes_expected": "exchanged in a step, by formula",
+        "bytes_difference": "difference of both",
         "calls_difference": "calls more or fewer than by formula",
         "held_out_loss": "loss on other examples",
         "first_loss": "loss of the first step",
@@ -164,8 +176,10 @@ WORKLOAD = Workload(
         "seconds.train": "time of the training",
         "seconds.verify": "time of the training in one process",
     },
-    notes={"loss": "The mean of -log of the probability of the right character or digit. Guessing gives log of the "
-    "number of characters."},
+    notes={
+        "loss": "The mean of -log of the probability of the right character or digit. Guessing gives log of the "
+        "number of characters."
+    },
     scaling=Scaling(rate="rate", unit="examples/s", total="batch", strong={"verify": False}),
     order=160,
     verdict="workshop.workloads.parallel.verdict:VERDICT",

@@ -49,6 +49,8 @@ def batch(params: ParallelParams, step: int, held_out: bool = False) -> tuple[Ar
         return codes[begins], codes[begins + 1]
     images, labels = digits(params.image if params.network == "convolutional" else 8)
     border = len(images) - len(images) // HELD_OUT
-    chosen = stream.integers(border, len(images), params.batch) if held_out else stream.integers(0, border, params.batch)
+    chosen = (
+        stream.integers(border, len(images), params.batch) if held_out else stream.integers(0, border, params.batch)
+    )
     inputs = images[chosen]
     return (inputs if params.network == "convolutional" else inputs.reshape(params.batch, -1)), labels[chosen]

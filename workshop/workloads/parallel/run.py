@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 from workshop.engine.context import RankContext
 from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
-from workshop.workloads.parallel.examples import batch
 from workshop.workloads.parallel.exactness import worst_difference
+from workshop.workloads.parallel.examples import batch
 from workshop.workloads.parallel.schedules import Span
 from workshop.workloads.parallel.training import CutTraining
 
@@ -86,7 +86,7 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
         "held_out_loss": held_out,
         "weights_difference": difference,
         "bytes_per_step": counted / steps,
-        "expected_bytes": by_formula / steps,
+        "bytes_expected": by_formula / steps,
         "bytes_difference": sum(abs(rank["bytes"][0] - rank["bytes"][1]) for rank in of_ranks),
         "calls_difference": sum(rank["calls"] for rank in of_ranks),
         **_bubble(training, spans),
@@ -110,7 +110,9 @@ def _threads(ctx: RankContext) -> AbstractContextManager[Any]:
 
 def _account(ctx: RankContext, training: CutTraining, seconds: float, step: int) -> None:
     """Tell the time of a step by phase: work, receives, and the exchange after it."""
-    work = sum(span.end - span.begin for span in training.stage.spans if span.instruction.kind not in ("send", "receive"))
+    work = sum(
+        span.end - span.begin for span in training.stage.spans if span.instruction.kind not in ("send", "receive")
+    )
     last = max((span.end for span in training.stage.spans), default=0.0)
     at = time.time()
     ctx.account("compute", work, step, at)

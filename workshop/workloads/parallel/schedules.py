@@ -167,7 +167,7 @@ def written(streams: Streams) -> str:
 
 def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
     """The same time for each kind of work on all stages."""
-    times: Mapping[Kind, float] = dict(seconds)
+    times = {str(kind): duration for kind, duration in seconds.items()}
     return lambda instruction: times[instruction.kind]
 
 

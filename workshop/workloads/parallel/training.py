@@ -23,7 +23,6 @@ from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.memory import MemoryLedger, most_kept
 from workshop.workloads.parallel.network.layers import (
     Array,
-    Embedding,
     Layer,
     Parameter,
     Sequential,
@@ -31,7 +30,7 @@ from workshop.workloads.parallel.network.layers import (
     TiedLinear,
 )  # fmt: skip
 from workshop.workloads.parallel.optimizer import Optimizer
-from workshop.workloads.parallel.schedules import SCHEDULES, Streams, Work, check
+from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check
 from workshop.workloads.parallel.update import Update
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Cut:
     recompute: bool = False
     precision: str = "float64"
     layers: Sequence[int] = ()
-    pace: Mapping[Work, float] = field(default_factory=dict)
+    pace: Mapping[Kind, float] = field(default_factory=dict)
     streams: Streams | None = None
     halo: bool = True
     sum_tied: bool = True
@@ -154,7 +153,9 @@ class CutTraining:
         """The shape of this rank's micro-batch. Raises BadInput where the inputs can't be divided."""
         micro = self.divides_examples * self.cut.micro_batches
         if shape[0] % micro:
-            raise BadInput(f"A batch of {shape[0]} can't be divided into {micro} micro-batches; take a multiple of {micro}.")
+            raise BadInput(
+                f"A batch of {shape[0]} can't be divided into {micro} micro-batches; take a multiple of {micro}."
+            )
         example = np.broadcast_to(np.zeros(()), (shape[0] // micro, *shape[1:]))
         return self._own_part(example, inputs=True).shape
 

@@ -26,7 +26,7 @@ from workshop.workloads.parallel.network.layers import (
     buffers,
     cross_entropy,
 )  # fmt: skip
-from workshop.workloads.parallel.schedules import Span, Stream, Work
+from workshop.workloads.parallel.schedules import Kind, Span, Stream
 
 TAGS = {"forward": 0, "backward": 1}
 Key = tuple[str, int, int]  # direction, micro-batch and part
@@ -51,7 +51,9 @@ def parts_of(
 def _balanced(operations: Sequence[int], parts: int) -> list[int]:
     """The ends of parts whose largest sum of operations is as small as possible; of several, the most equal ones."""
     sums = [0, *itertools.accumulate(operations)]
-    best = {(0, 0): (0, 0, ())}  # by parts and layers: the largest sum, the sum of squares, the ends
+    best: dict[tuple[int, int], tuple[int, int, tuple[int, ...]]] = {
+        (0, 0): (0, 0, ())
+    }  # by parts and layers: the largest sum, the sum of squares, the ends
     for part in range(1, parts + 1):
         for end in range(part, len(operations) - (parts - part) + 1):
             best[part, end] = min(
@@ -71,7 +73,7 @@ class PipelineStage:
     parts: Mapping[int, Sequential]
     count: int
     comm: CountingCommunicator
-    pace: Mapping[Work, float] = field(default_factory=dict)
+    pace: Mapping[Kind, float] = field(default_factory=dict)
     observe: bool = False  # count the activations of each step
     shapes: dict[int, tuple[Shape, np.dtype]] = field(default_factory=dict)  # of a part's inputs
     spans: list[Span] = field(default_factory=list)  # of the last step, in seconds since its beginning
@@ -150,8 +152,9 @@ class PipelineStage:
                 case "weights":
                     for work in pending.pop((micro, part)):
                         work()
-            if instruction.kind in self.pace:
-                time.sleep(max(0.0, begin + self.pace[instruction.kind] - (time.perf_counter() - self._began)))
+            pace = self.pace.get(instruction.kind, 0.0)
+            if pace:
+                time.sleep(max(0.0, begin + pace - (time.perf_counter() - self._began)))
             self.spans.append(Span(self.comm.rank, instruction, begin, time.perf_counter() - self._began))
         self.comm.finish()
         return self._loss

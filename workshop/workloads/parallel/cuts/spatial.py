@@ -20,6 +20,7 @@ from workshop.workloads.parallel.network.layers import (
     Cost,
     Layer,
     MeanPixels,
+    Parameter,
     Saved,
     Shape,
 )  # fmt: skip

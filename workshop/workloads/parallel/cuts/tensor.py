@@ -126,4 +126,3 @@ def slice_of(whole: Parameter, comm: CountingCommunicator, axis: int) -> Paramet
             f"multiple of {comm.size}."
         )
     return whole.slice(comm.rank, comm.size, axis)
-

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workshop.workloads.parallel.communicator import CountingCommunicator
-from workshop.workloads.parallel.cuts.experts import Experts
+from workshop.workloads.parallel.network.experts import Experts
 from workshop.workloads.parallel.network.layers import (
     Attention,
     Convolution,
