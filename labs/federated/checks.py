@@ -70,8 +70,8 @@ def fedavg(given):
         "all ranks call one broadcast."
     ),
     reason=(
-        "A sum of weighted updates and a sum of images give the weighted mean, without sending a single "
-        "update of an institution. All ranks call all three collectives."
+        "A sum of weighted updates and a sum of images give the weighted mean. The root needs no single update. "
+        "All ranks call all three collectives."
     ),
 )
 def aggregate(comm, given):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
 SENTENCE = 40  # characters from which a cell holds a sentence
+WIDE = 3  # columns above which a phone shows a table row by row
 MANY = 14  # rows of a table above which a page may let it scroll
 SWITCH = (
     '<div class="ws-switch" role="group" aria-label="Draw curves by">'
@@ -126,10 +127,16 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool =
     """A table, which scrolls where it doesn't fit; cells are as `cards.table` has them."""
 
     def row(cells: Sequence[Any], tag: str) -> str:
-        return f"<tr>{''.join(f'<{tag}{_look(cell)}>{_cell(cell, linked)}</{tag}>' for cell in cells)}</tr>"
+        names = headings if tag == "td" else [""] * len(cells)  # a phone shows a wide table as names and values
+        marked = zip(cells, [*names, *[""] * (len(cells) - len(names))], strict=False)
+        return (
+            "<tr>"
+            + "".join(f"<{tag}{_look(cell)}{_named(name)}>{_cell(cell, linked)}</{tag}>" for cell, name in marked)
+            + "</tr>"
+        )
 
     body = [row(cells, "td") for cells in rows]
-    many = " ws-many" if len(body) > MANY else ""
+    many = (" ws-many" if len(body) > MANY else "") + (" ws-rows" if len(headings) > WIDE else "")
     return (
         f'<div class="ws-scroll{many}"><table><thead>{row(headings, "th")}</thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"
@@ -139,6 +146,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool =
 def fold(title: str, inner: str) -> str:
     """HTML behind a fold."""
     return f"<details><summary>{escape(title)}</summary>{inner}</details>"
+
+
+def _named(name: str) -> str:
+    return f' data-name="{escape(name)}"' if name else ""
 
 
 def _look(cell: Any) -> str:
@@ -175,7 +186,7 @@ def _picture(picture: Mapping[str, str], url: str) -> str:
     # The picture says its label already.
     return (
         f'<figure><img src="{escape(url)}" alt="{label}"><figcaption aria-hidden="{"false" if note else "true"}">'
-        f"<b>{label}</b>{note and f' <span>{note}</span>'}</figcaption></figure>"
+        f"<b>{label.replace(' %', '&nbsp;%')}</b>{note and f' <span>{note}</span>'}</figcaption></figure>"
     )
 
 

@@ -179,7 +179,10 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
                 full_name = f"{name}.{part}" if part else name
                 usual = _label((part or name) if timed else f"{name} {part}".strip())
                 label, _, unit = (called or {}).get(full_name, usual).partition(" [")
-                labelled.append({"label": label, "value": f"{text} {unit.removesuffix(']')}".strip()})
+                unit = unit.removesuffix("]")
+                if unit == "B/s" and _is_number(single):
+                    text, unit = f"{words.size(single)}/s", ""
+                labelled.append({"label": label, "value": f"{text} {unit}".strip()})
     return labelled
 
 

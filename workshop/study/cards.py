@@ -15,6 +15,7 @@ from workshop.core.placement import Placement
 from workshop.extension import load
 from workshop.registry import workloads
 from workshop.report import cards as parts
+from workshop.report.actions import without_options
 from workshop.report.cards import Card, Part, line, link, table, words
 from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
@@ -56,7 +57,7 @@ def settings(study: StudyRecord) -> str:
 
 def verdict(report: Report) -> Card:
     """The card with verdict, why and next. For a study on which nobody works, next is to run it."""
-    texts, study = dict(report.verdict), report.study
+    texts, study = {name: without_options(text) for name, text in report.verdict.items()}, report.study
     if study.state in NEXT:
         texts["next"] = NEXT[study.state]
     return parts.verdict(texts, "Verdict" if study.finished_at else "So far")

@@ -71,9 +71,9 @@ def throughput(snapshot: Snapshot) -> list[Card]:
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
 _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "images_per_second_ranks_jitter": ("Jitter of its steps", lambda value: f"{number(value)} images/s"),
+    "images_per_second_ranks_jitter": ("Jitter", lambda value: f"{number(value)} images/s"),
     "shards": ("Images", say.thousands),
-    "held_out_accuracy_ranks": ("Accuracy, its held-out part", lambda value: _percent(value)),
+    "held_out_accuracy_ranks": ("Held-out accuracy", lambda value: _percent(value)),
     "last": ("Came last", lambda value: say.count(value, "time")),
     "late_by": ("then late by", say.seconds),
     "memory": ("Memory", size),

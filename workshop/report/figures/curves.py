@@ -157,7 +157,7 @@ def _last(series: Sequence[Series]) -> list[dict[str, object]]:
         return []
     place = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     font = {"size": 17, "color": theme.ACCENT}
-    return [{**place, "text": f"<b>{_newest(series[0])}</b>", "showarrow": False, "font": font}]
+    return [{**place, "text": f"last <b>{_newest(series[0])}</b>", "showarrow": False, "font": font}]
 
 
 def number(value: float) -> str:

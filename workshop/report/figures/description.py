@@ -12,7 +12,15 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 4  # lines that the sentence describes
 MOST_ROWS = 100  # of the table; of more points, an even selection is shown
-KINDS = {"bar": "Bar chart", "heatmap": "Heat map", "box": "Box plot"}  # by the type of the first trace
+KINDS = {
+    "bar": "Bar chart",
+    "heatmap": "Heat map",
+    "box": "Box plot",
+    "pie": "Pie chart",
+}  # by the type of the first trace
+
+
+VALUES = {"heatmap": "z", "pie": "values"}  # of other traces y
 
 
 def sentence(figure: go.Figure) -> str:
@@ -45,13 +53,14 @@ def table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
 def _traces(figure: go.Figure) -> Iterator[Any]:
     """The traces that have data."""
     for trace in figure.data:
-        if trace.visible is not False and (
-            _list(trace.z) if trace.type == "heatmap" else _list(getattr(trace, "y", None))
-        ):
+        if trace.visible is not False and _list(getattr(trace, VALUES.get(trace.type, "y"), None)):
             yield trace
 
 
 def _cells(trace: Any) -> Iterator[list[str]]:
+    if trace.type == "pie":
+        yield from ([_word(label), _word(value)] for label, value in zip(trace.labels, trace.values, strict=False))
+        return
     up = _list(trace.y)
     if trace.type == "heatmap":
         matrix = [_list(row) for row in _list(trace.z)]
@@ -71,6 +80,10 @@ def _range(trace: Any) -> str:
     """A series with its number of points and its range."""
     if trace.type == "heatmap":
         values = [value for row in _list(trace.z) for value in _list(row)]
+    elif trace.type == "pie":
+        return "; ".join(
+            f"{_word(label)} {_word(value)}" for label, value in zip(trace.labels, trace.values, strict=False)
+        )
     else:
         values = _list(trace.x if getattr(trace, "orientation", None) == "h" else trace.y)
     numbers = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]

@@ -129,7 +129,7 @@ def _units(
         for unit in report["units"]:
             ranks[report["host"], unit].append(report["rank"])
         for thread in report.get("threads") or []:
-            for unit in thread.get("units_seen") or []:
+            for unit in (thread.get("units_seen") or [])[-1:]:  # each thread once, so that a rank's threads add up
                 threads_seen[report["host"], unit][report["rank"]] += 1
     crowded = {(crowd.host, unit) for crowd in crowds for unit in crowd.units}
     planned: dict[tuple[str, int], list[int]] = defaultdict(list)

@@ -48,7 +48,7 @@ def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = (
             for group, values in counts.items()
         },
         ("intra-op",),
-        anchor="end",
+        anchor="start",  # the mark at the cores is at the end of a part
         more=_core_marks(names, [number for number in cores for _ in range(2)]) if complete else (),
         bargap=0.25,
         height=max(320, min(150 + 40 * len(names), 900)),

@@ -25,7 +25,8 @@ def allreduce(snapshot: Snapshot) -> list[Card]:
     link, memory = snapshot.metric("link_bandwidth", int | float), snapshot.metric("memory_bandwidth", int | float)
     about = "What each rank has to send in a second, at least"
     beside = "sends to another host" if link else "copies in memory"
-    about += f"; the dashed line is what it {beside}, measured by itself." if link or memory else "."
+    about += f"; the dashed line is what it {beside}, measured by itself" if link or memory else ""
+    about += "; messages that fit into a cache can be above it." if memory and not link else "."
     figures = (
         Card("latency", "Time of an all-reduce", (_about(LEVEL), figure(latency(curves))), half=True),
         Card("bandwidth", "Bus bandwidth", (_about(about), figure(bandwidth(curves, memory, link))), half=True),
