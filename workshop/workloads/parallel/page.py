@@ -9,6 +9,7 @@ import streamlit as st
 
 from workshop.core.errors import BadInput
 from workshop.pages import cards, frame, links
+from workshop.report.cards import Card
 from workshop.server import actions
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, plan
 
@@ -29,6 +30,7 @@ CUTS: Mapping[str, str] = {
 NETWORKS = ("transformer", "perceptron", "convolutional")
 SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
 MOST = 16  # ranks
+MEMORIES = (16, 40, 80, 192)  # GB of one device
 
 
 def page() -> None:
@@ -50,6 +52,13 @@ def page() -> None:
                 links.go("run", {"run": str(run.id)})
         except BadInput as error:
             st.error(frame.plain(str(error)), icon=":material/error:")
+    memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
+    cards.show(_large_networks(float(memory or MEMORIES[1])), "parallelism-large", full_width=True)
+
+
+@st.cache_resource(max_entries=len(MEMORIES), show_spinner="Planning large networks")
+def _large_networks(memory: float) -> Card:
+    return plan.large_networks(memory * 1e9)
 
 
 def _choose() -> tuple[int, dict[str, Any]]:

@@ -9,6 +9,7 @@ from workshop.core import words as say
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
 from workshop.workloads.parallel import ParallelParams, figures, settings, timeline
+from workshop.workloads.parallel.catalogue import NETWORKS
 from workshop.workloads.parallel.communicator import Traffic
 from workshop.workloads.parallel.cuts.zero import ShardedLayer
 from workshop.workloads.parallel.network.layers import Layer
@@ -21,6 +22,12 @@ RATE = 5e9  # multiplications per second of one core, for the lengths of a timel
 TIMELINE = (
     "If work takes a time in proportion to its multiplications and messages take none. Numbers are those of "
     "micro-batches."
+)
+
+LARGE = (
+    "Many weights: divide the optimizer's state, the weights or the layers. Large images: divide the space, since the "
+    "activations are what doesn't fit. With Adam in mixed precision; transformers compute their activations again, and "
+    "have one text for each rank. ResNet and U-Net keep the outputs of their convolutions."
 )
 
 
@@ -92,3 +99,18 @@ def _memory(plans: Sequence[CutTraining]) -> Card:
     most = max(sum(ledger.values()) for ledger in ledgers)
     alone = words(line(f"The rank that needs most needs {say.size(most)}.", tone="about"))
     return Card("plan-memory", "Memory of each rank", (alone, figure(figures.memory(ledgers))))
+
+
+def large_networks(memory: float) -> Card:
+    """A table of large networks and of the ways in which each fits into devices with so many bytes."""
+    rows: list[list[Cell]] = []
+    for network in NETWORKS:
+        ways = [
+            f"{fit.way}: {say.count(fit.ranks, 'device')}, {say.size(fit.ledger.total)} each"
+            for fit in network.fits(memory)
+        ]
+        rows.append(
+            [network.title, say.rate(network.parameters), "; ".join(ways) or "none of these ways", network.source]
+        )
+    parts = (words(line(LARGE, tone="about")), table(["Network", "Weights", "Fits with", "Source"], rows))
+    return Card("large", "Networks that fit on no laptop", parts)
