@@ -29,7 +29,7 @@ def test_a_transformer_keeps_what_is_planned(batch: int, length: int, heads: int
     network = Sequential(networks.transformer(shape, Draw(1, dtype)))
     _, saved = network.forward(np.zeros((batch, length), np.int64))
     cost = network.cost((batch, length), np.dtype(dtype).itemsize)
-    assert cost.kept == pytest.approx(buffers(saved), rel=0.05)
+    assert cost.activations == pytest.approx(buffers(saved), rel=0.05)
     assert cost.outputs == (batch, length, 9)
 
 
@@ -39,22 +39,22 @@ def test_a_convolutional_network_and_a_perceptron_keep_what_is_planned() -> None
         (networks.perceptron([6, 8, 4], Draw(1)), np.zeros((5, 6))),
     ):
         _, saved = Sequential(network).forward(inputs)
-        assert Sequential(network).cost(inputs.shape, 8).kept == pytest.approx(buffers(saved), rel=0.05)
+        assert Sequential(network).cost(inputs.shape, 8).activations == pytest.approx(buffers(saved), rel=0.05)
 
 
 def test_recomputing_keeps_the_inputs_alone() -> None:
     shape = TransformerShape(vocabulary=9, length=8, width=8, heads=2, blocks=2)
     layers = networks.transformer(shape, Draw(1))
-    again = Sequential(recomputed(layers))
+    activations = Sequential(recomputed(layers))
     inputs = np.zeros((4, 8), np.int64)
-    _, saved = again.forward(inputs)
-    cost = again.cost(inputs.shape, 8)
-    assert cost.kept == pytest.approx(buffers(saved), rel=0.05)
-    assert cost.kept < 0.3 * Sequential(layers).cost(inputs.shape, 8).kept
+    _, saved = activations.forward(inputs)
+    cost = activations.cost(inputs.shape, 8)
+    assert cost.activations == pytest.approx(buffers(saved), rel=0.05)
+    assert cost.activations < 0.3 * Sequential(layers).cost(inputs.shape, 8).activations
     assert cost.transient > 0
 
 
 def test_schedules_differ_in_what_a_stage_keeps() -> None:
-    kept = {stage: 1 for stage in range(4)}
-    assert memory.most_kept(SCHEDULES["gpipe"](4, 8)[0], kept) == 8
-    assert [memory.most_kept(SCHEDULES["1f1b"](4, 8)[stage], kept) for stage in range(4)] == [4, 3, 2, 1]
+    activations = {stage: 1 for stage in range(4)}
+    assert memory.most_kept(SCHEDULES["gpipe"](4, 8)[0], activations) == 8
+    assert [memory.most_kept(SCHEDULES["1f1b"](4, 8)[stage], activations) for stage in range(4)] == [4, 3, 2, 1]

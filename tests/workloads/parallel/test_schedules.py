@@ -44,7 +44,7 @@ def test_gradients_of_weights_fill_the_bubble(stages: int) -> None:
     assert bubbles["zero-bubble"] < 0.75 * bubbles["1f1b"]
 
 
-def kept(streams: Streams, stage: int) -> int:
+def activations(streams: Streams, stage: int) -> int:
     """The most micro-batches whose activations a stage keeps at once."""
     now = most = 0
     for instruction in streams[stage]:
@@ -54,8 +54,8 @@ def kept(streams: Streams, stage: int) -> int:
 
 
 def test_one_forward_one_backward_keeps_fewer_activations() -> None:
-    assert [kept(SCHEDULES["gpipe"](4, 8), stage) for stage in range(4)] == [8, 8, 8, 8]
-    assert [kept(SCHEDULES["1f1b"](4, 8), stage) for stage in range(4)] == [4, 3, 2, 1]
+    assert [activations(SCHEDULES["gpipe"](4, 8), stage) for stage in range(4)] == [8, 8, 8, 8]
+    assert [activations(SCHEDULES["1f1b"](4, 8), stage) for stage in range(4)] == [4, 3, 2, 1]
 
 
 def test_two_stages_that_wait_for_each_other_are_named() -> None:

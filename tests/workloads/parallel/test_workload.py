@@ -87,8 +87,8 @@ def test_examples_are_the_same_on_all_ranks_and_apart_from_those_of_the_evaluati
     assert codes.max() == len(characters) - 1
     inputs, targets = examples.batch(params(), 3)
     assert np.array_equal(inputs[:, 1:], targets[:, :-1])
-    again, _ = examples.batch(params(), 3)
-    assert np.array_equal(inputs, again)
+    activations, _ = examples.batch(params(), 3)
+    assert np.array_equal(inputs, activations)
     images, labels = examples.batch(params(network="convolutional", image=16), 0)
     assert images.shape == (8, 16, 16, 1) and labels.max() < 10
 

@@ -22,7 +22,7 @@ Kind = Literal["all-reduce", "reduce-scatter", "all-gather", "message", "all-to-
 
 
 @dataclass
-class Traffic:
+class Exchanges:
     """Calls and bytes by axis of the grid and by kind, and the bytes of the largest call."""
 
     calls: Counter[tuple[str, Kind]] = field(default_factory=Counter)
@@ -30,7 +30,7 @@ class Traffic:
     largest: int = 0
 
     @classmethod
-    def of(cls, comm: CountingCommunicator, kind: Kind, size: int, calls: int = 1) -> Traffic:
+    def for_calls(cls, comm: CountingCommunicator, kind: Kind, size: int, calls: int = 1) -> Exchanges:
         """So many calls of `size` bytes each; none in a group of one rank."""
         traffic = cls()
         if comm.size > 1:
@@ -43,11 +43,11 @@ class Traffic:
             self.bytes[axis, kind] += calls * size
             self.largest = max(self.largest, size)
 
-    def __add__(self, other: Traffic) -> Traffic:
-        return Traffic(self.calls + other.calls, self.bytes + other.bytes, max(self.largest, other.largest))
+    def __add__(self, other: Exchanges) -> Exchanges:
+        return Exchanges(self.calls + other.calls, self.bytes + other.bytes, max(self.largest, other.largest))
 
-    def __mul__(self, times: int) -> Traffic:
-        return Traffic(
+    def __mul__(self, times: int) -> Exchanges:
+        return Exchanges(
             Counter({kind: count * times for kind, count in self.calls.items()}),
             Counter({kind: count * times for kind, count in self.bytes.items()}),
             self.largest,
@@ -73,10 +73,10 @@ class CountingCommunicator:
         size: int = 1,
         comm: MPI.Comm | None = None,
         axis: str = "",
-        traffic: Traffic | None = None,
+        traffic: Exchanges | None = None,
     ) -> None:
         self.rank, self.size, self.axis = rank, size, axis
-        self.traffic = traffic or Traffic()  # of all axes of a rank, if they share it
+        self.traffic = traffic or Exchanges()  # of all axes of a rank, if they share it
         self._comm = comm
         self._sends: list[tuple[MPI.Request, Array]] = []  # with their buffers, until they are through
 
@@ -110,10 +110,10 @@ class CountingCommunicator:
         if self.size == 1:
             return share
         ordered = np.ascontiguousarray(np.moveaxis(share, axis, 0))
-        whole = np.empty((len(ordered) * self.size, *ordered.shape[1:]), share.dtype)
-        self.comm.Allgather(ordered, whole)
-        self._count("all-gather", whole.nbytes)
-        return np.moveaxis(whole, 0, axis)
+        full = np.empty((len(ordered) * self.size, *ordered.shape[1:]), share.dtype)
+        self.comm.Allgather(ordered, full)
+        self._count("all-gather", full.nbytes)
+        return np.moveaxis(full, 0, axis)
 
     def all_to_all(self, array: Array) -> Array:
         """Block i of the first axis goes to rank i; the result has the blocks that came, by rank."""

@@ -10,11 +10,11 @@ from workshop.workloads.parallel.training import CutTraining
 def worst_difference(training: CutTraining, alone: CutTraining) -> float:
     """The largest relative difference of a weight of this rank from that of one process, relative to the largest weight
     of its array. Collective over the ranks of `training`."""
-    whole, group = alone.own_weights(), training.comms["layer"]
+    full, group = alone.own_weights(), training.comms["layer"]
     worst = 0.0
-    for name, (own, axis) in training.own_weights().items():
-        expected = whole[name][0]
+    for name, (local, axis) in training.own_weights().items():
+        expected = full[name][0]
         if axis is not None:
             expected = np.split(expected, group.size, axis=axis)[group.rank]
-        worst = max(worst, float(np.abs(own - expected).max() / max(np.abs(expected).max(), 1e-30)))
+        worst = max(worst, float(np.abs(local - expected).max() / max(np.abs(expected).max(), 1e-30)))
     return worst

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from workshop.core import words
 from workshop.report.figures import marks, theme
-from workshop.workloads.parallel.schedules import WORK, Span
+from workshop.workloads.parallel.schedules import WORK, StageSpan
 
 LOOKS: Mapping[str, str] = {
     "forward": theme.RANKS[0],
@@ -27,7 +27,7 @@ USES: Mapping[str, str] = {
 NUMBERED = 200  # spans that can have the number of their micro-batch on them
 
 
-def timeline(spans: Sequence[Span], unit: str = "milliseconds", until: int | None = None) -> go.Figure:
+def timeline(spans: Sequence[StageSpan], unit: str = "milliseconds", until: int | None = None) -> go.Figure:
     """A row for each stage: its work with the number of the micro-batch, sends, and receives, in which it waits. Empty
     places are idle. `until`: show so many spans only, in the order of their beginning."""
     if not spans:
@@ -35,10 +35,10 @@ def timeline(spans: Sequence[Span], unit: str = "milliseconds", until: int | Non
     stages = 1 + max(span.stage for span in spans)
     begin, end = min(span.begin for span in spans), max(span.end for span in spans)
     scale = 1000 if unit == "milliseconds" else 1
-    shown = sorted(spans, key=lambda span: (span.begin, span.end))[:until]
+    visible = sorted(spans, key=lambda span: (span.begin, span.end))[:until]
     traces = []
     for kind, colour in LOOKS.items():
-        of_kind = [span for span in shown if span.instruction.kind == kind]
+        of_kind = [span for span in visible if span.instruction.kind == kind]
         if of_kind:
             numbers = (
                 [str(span.instruction.micro) for span in of_kind] if kind in WORK and len(spans) < NUMBERED else ()

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -83,7 +83,7 @@ class RankGrid:
     def communicators(self, comm: MPI.Comm | None, rank: int) -> Mapping[str, CountingCommunicator]:
         """For each axis a rank's group: ranks that differ from it along this axis only. All share one count of their
         traffic. Collective, except without `comm`, for a plan."""
-        place, groups, traffic = self.place(rank), {}, Traffic()
+        place, groups, traffic = self.place(rank), {}, Exchanges()
         for number, axis in enumerate(AXES):
             group = None
             if comm is not None:

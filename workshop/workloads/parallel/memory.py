@@ -27,11 +27,11 @@ class MemoryLedger:
         return asdict(self)
 
 
-def most_kept(stream: Stream, kept: Mapping[int, int]) -> int:
+def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
     """The most bytes of activations that a stage keeps at once. `kept`: of one micro-batch, by part."""
     now = most = 0
     for instruction in stream:
         if instruction.kind in ("forward", "backward"):
-            now += kept[instruction.part] * (1 if instruction.kind == "forward" else -1)
+            now += activations[instruction.part] * (1 if instruction.kind == "forward" else -1)
             most = max(most, now)
     return most

@@ -37,11 +37,11 @@ def page() -> None:
     """Draw the page."""
     identity = frame.heading("Parallelism", WORDS)
     session = frame.choose_session()
-    left, right = st.columns([1, 2], gap="medium")
-    with left, st.container(border=True):
+    form, plans = st.columns([1, 2], gap="medium")
+    with form, st.container(border=True):
         ranks, settings = _choose()
         start = st.button("Run it", type="primary", icon=":material/play_arrow:", disabled=session is None)
-    with right:
+    with plans:
         try:
             params = WORKLOAD.check(settings)
             assert isinstance(params, ParallelParams)
@@ -52,8 +52,9 @@ def page() -> None:
                 links.go("run", {"run": str(run.id)})
         except BadInput as error:
             st.error(frame.plain(str(error)), icon=":material/error:")
-    memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
-    cards.show(_large_networks(float(memory or MEMORIES[1])), "parallelism-large", full_width=True)
+    if st.toggle("Show networks that fit on no laptop"):
+        memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
+        cards.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
 
 
 @st.cache_resource(max_entries=len(MEMORIES), show_spinner="Planning large networks")

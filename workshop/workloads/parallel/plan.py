@@ -10,10 +10,10 @@ from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
 from workshop.workloads.parallel import ParallelParams, figures, settings, timeline
 from workshop.workloads.parallel.catalogue import NETWORKS
-from workshop.workloads.parallel.communicator import Traffic
+from workshop.workloads.parallel.communicator import Exchanges
 from workshop.workloads.parallel.cuts.zero import ShardedLayer
 from workshop.workloads.parallel.network.layers import Layer
-from workshop.workloads.parallel.schedules import Kind, Span
+from workshop.workloads.parallel.schedules import Kind, StageSpan
 from workshop.workloads.parallel.training import CutTraining
 
 Cell = str | Mapping[str, Any]
@@ -37,7 +37,7 @@ def cards(params: ParallelParams, ranks: int) -> list[Card]:
     return [_parts(plans), *_timeline(plans), _traffic(plans), _memory(plans)]
 
 
-def spans(plans: Sequence[CutTraining]) -> list[Span]:
+def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
     """The predicted spans of the first pipeline, in seconds."""
     first = [plans[int(rank)] for rank in plans[0].cut.grid.ranks[0, :, 0]]
     operations = {number: cost.operations for plan in first for number, cost in plan.stage.costs().items()}
@@ -66,10 +66,10 @@ def _parts(plans: Sequence[CutTraining]) -> Card:
 
 def _name(layer: Layer) -> str:
     """A layer by the name of its first weights, such as block0.attention."""
-    whole = layer.whole if isinstance(layer, ShardedLayer) else list(layer.parameters)
-    if not whole:
+    full = layer.full if isinstance(layer, ShardedLayer) else list(layer.parameters)
+    if not full:
         return type(layer).__name__.lower()
-    names = whole[0].name.split(".")
+    names = full[0].name.split(".")
     return ".".join(names[:2] if len(names) > 2 or names[0] == "head" else names[:1])
 
 
@@ -84,7 +84,7 @@ def _timeline(plans: Sequence[CutTraining]) -> list[Card]:
 
 
 def _traffic(plans: Sequence[CutTraining]) -> Card:
-    total = Traffic()
+    total = Exchanges()
     for plan in plans:
         total += plan.expected_traffic()
     rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in total.as_json().items()]

@@ -17,7 +17,7 @@ from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
 from workshop.workloads.parallel.exactness import worst_difference
 from workshop.workloads.parallel.examples import batch
-from workshop.workloads.parallel.schedules import Span
+from workshop.workloads.parallel.schedules import StageSpan
 from workshop.workloads.parallel.training import CutTraining
 
 KIB = 1024
@@ -132,7 +132,7 @@ def _verify(ctx: RankContext, params: ParallelParams, training: CutTraining, ste
     return float(ctx.comm.allreduce(worst_difference(training, single), op=MPI.MAX))
 
 
-def _bubble(training: CutTraining, spans: Mapping[int, list[Span]]) -> dict[str, float | None]:
+def _bubble(training: CutTraining, spans: Mapping[int, list[StageSpan]]) -> dict[str, float | None]:
     """The idle share of the first pipeline in the last step, and its prediction."""
     stages = training.cut.grid.pipeline
     if stages == 1:

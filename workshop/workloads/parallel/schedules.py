@@ -28,7 +28,7 @@ class Instruction:
     kind: Kind
     micro: int
     part: int
-    of: Literal["forward", "backward"] = "forward"
+    direction: Literal["forward", "backward"] = "forward"
 
     def __str__(self) -> str:
         return f"{self.kind} of micro-batch {self.micro} in part {self.part}"
@@ -39,7 +39,7 @@ Streams = Sequence[Stream]  # by stage
 
 
 @dataclass(frozen=True)
-class Span:
+class StageSpan:
     """When a stage did something, in units of the durations that were given."""
 
     stage: int
@@ -171,19 +171,19 @@ def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
     return lambda instruction: times[instruction.kind]
 
 
-def simulate(streams: Streams, seconds: Callable[[Instruction], float], message: float = 0.0) -> list[Span]:
+def simulate(streams: Streams, seconds: Callable[[Instruction], float], message: float = 0.0) -> list[StageSpan]:
     """When each stage does what, if work takes `seconds` and a message `message`. Raises BadInput where the schedule
     stands still, with the instructions that wait."""
     clocks, places = [0.0] * len(streams), [0] * len(streams)
     sent: dict[tuple[str, int, int], float] = {}  # when a message arrives
-    spans: list[Span] = []
+    spans: list[StageSpan] = []
     moved = True
     while moved:
         moved = False
         for stage, stream in enumerate(streams):
             while places[stage] < len(stream):
                 instruction = stream[places[stage]]
-                key = (instruction.of, instruction.micro, instruction.part)
+                key = (instruction.direction, instruction.micro, instruction.part)
                 begin = clocks[stage]
                 if instruction.kind == "receive":
                     if key not in sent:
@@ -193,7 +193,7 @@ def simulate(streams: Streams, seconds: Callable[[Instruction], float], message:
                     sent[key] = begin + message
                 else:
                     clocks[stage] = begin + seconds(instruction)
-                spans.append(Span(stage, instruction, begin, clocks[stage]))
+                spans.append(StageSpan(stage, instruction, begin, clocks[stage]))
                 places[stage] += 1
                 moved = True
     waiting = [
@@ -206,7 +206,7 @@ def simulate(streams: Streams, seconds: Callable[[Instruction], float], message:
     return spans
 
 
-def idle_share(spans: Sequence[Span], stages: int) -> float:
+def idle_share(spans: Sequence[StageSpan], stages: int) -> float:
     """The bubble: the share of all stages' time in which they do no work."""
     end = max((span.end for span in spans), default=0.0)
     work = sum(span.end - span.begin for span in spans if span.instruction.kind in WORK)
@@ -225,11 +225,11 @@ def check(streams: Streams, parts: int, micro_batches: int) -> None:
         if len(work) > len(expected) or set(work) - expected:
             raise BadInput(f"The schedule has a {kind} twice, or one that doesn't exist.")
     for stage, stream in enumerate(streams):
-        seen = set[tuple[str, int, int]]()
+        earlier = set[tuple[str, int, int]]()
         for instruction in stream:
-            if instruction.kind == "backward" and ("forward", instruction.micro, instruction.part) not in seen:
+            if instruction.kind == "backward" and ("forward", instruction.micro, instruction.part) not in earlier:
                 raise BadInput(f"Stage {stage} has the {instruction} before its forward.")
-            seen.add((instruction.kind, instruction.micro, instruction.part))
+            earlier.add((instruction.kind, instruction.micro, instruction.part))
     simulate(streams, lambda instruction: 1.0)
 
 
@@ -246,11 +246,11 @@ def _with_messages(streams: Streams, stages: int) -> Streams:
         for work in stream:
             forward, part = work.kind == "forward", work.part
             source, target = (part - 1, part + 1) if forward else (part + 1, part - 1)
-            of: Literal["forward", "backward"] = "forward" if forward else "backward"
+            direction: Literal["forward", "backward"] = "forward" if forward else "backward"
             if work.kind != "weights" and stages > 1 and 0 <= source < parts:
-                full.append(Instruction("receive", work.micro, part, of))
+                full.append(Instruction("receive", work.micro, part, direction))
             full.append(work)
             if work.kind != "weights" and stages > 1 and 0 <= target < parts:
-                full.append(Instruction("send", work.micro, target, of))
+                full.append(Instruction("send", work.micro, target, direction))
         complete.append(full)
     return complete

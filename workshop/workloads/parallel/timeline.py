@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.workloads.parallel.schedules import WORK, Instruction, Span, Streams, idle_share, simulate
+from workshop.workloads.parallel.schedules import WORK, Instruction, StageSpan, Streams, idle_share, simulate
 
 TRACE = "pipeline.json"
 SCALE = 1e6  # microseconds, as in Chrome's trace format
 
 
-def measured_seconds(spans: Sequence[Span]) -> Mapping[tuple[str, int], float]:
+def measured_seconds(spans: Sequence[StageSpan]) -> Mapping[tuple[str, int], float]:
     """The mean seconds of each kind of work in each part."""
     lengths: dict[tuple[str, int], list[float]] = {}
     for span in spans:
@@ -21,20 +21,20 @@ def measured_seconds(spans: Sequence[Span]) -> Mapping[tuple[str, int], float]:
     return {key: sum(each) / len(each) for key, each in lengths.items()}
 
 
-def predicted(streams: Streams, seconds: Mapping[tuple[str, int], float]) -> list[Span]:
+def predicted(streams: Streams, seconds: Mapping[tuple[str, int], float]) -> list[StageSpan]:
     """The spans of a step if each kind of work takes `seconds` in each part and messages take no time."""
     return simulate(streams, lambda instruction: seconds[instruction.kind, instruction.part])
 
 
-def idle(spans: Sequence[Span], stages: int) -> float:
+def idle(spans: Sequence[StageSpan], stages: int) -> float:
     """The idle share of all stages from the first work to the end of the last."""
     work = [span for span in spans if span.instruction.kind in WORK]
     begin = min((span.begin for span in work), default=0.0)
-    shifted = [Span(span.stage, span.instruction, span.begin - begin, span.end - begin) for span in work]
+    shifted = [StageSpan(span.stage, span.instruction, span.begin - begin, span.end - begin) for span in work]
     return idle_share(shifted, stages)
 
 
-def trace(spans: Mapping[int, Sequence[Span]]) -> bytes:
+def trace(spans: Mapping[int, Sequence[StageSpan]]) -> bytes:
     """Chrome's trace format, which Perfetto opens: a process for each rank."""
     events: list[dict[str, Any]] = []
     for rank, of_rank in sorted(spans.items()):
@@ -51,7 +51,7 @@ def trace(spans: Mapping[int, Sequence[Span]]) -> bytes:
                     "stage": span.stage,
                     "micro": span.instruction.micro,
                     "part": span.instruction.part,
-                    "of": span.instruction.of,
+                    "of": span.instruction.direction,
                 },
             }
             for span in of_rank
@@ -59,15 +59,15 @@ def trace(spans: Mapping[int, Sequence[Span]]) -> bytes:
     return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}).encode()
 
 
-def read(data: bytes) -> dict[int, list[Span]]:
+def read(data: bytes) -> dict[int, list[StageSpan]]:
     """The spans of each rank from a trace."""
-    spans: dict[int, list[Span]] = {}
+    spans: dict[int, list[StageSpan]] = {}
     for event in json.loads(data)["traceEvents"]:
         if event["ph"] == "X":
             about = event["args"]
             instruction = Instruction(event["name"], about["micro"], about["part"], about["of"])
             begin = event["ts"] / SCALE
             spans.setdefault(event["pid"], []).append(
-                Span(about["stage"], instruction, begin, begin + event["dur"] / SCALE)
+                StageSpan(about["stage"], instruction, begin, begin + event["dur"] / SCALE)
             )
     return spans

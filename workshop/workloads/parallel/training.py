@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
@@ -98,15 +98,15 @@ class CutTraining:
             cost = layer.cost(outputs, itemsize)
             operations.append(cost.operations)
             outputs = cost.outputs
-        whole = parts_of(layers, cut.parts, operations, cut.layers)
-        own = {number: part for number, part in enumerate(whole) if number % pipeline.size == pipeline.rank}
+        full = parts_of(layers, cut.parts, operations, cut.layers)
+        local = {number: part for number, part in enumerate(full) if number % pipeline.size == pipeline.rank}
         if cut.zero >= 2:
-            own = {n: sharded(part, self.comms["data"], self.comms["layer"], cut.zero) for n, part in own.items()}
-        self.stage = PipelineStage({n: Sequential(part) for n, part in own.items()}, cut.parts, pipeline, cut.pace)
+            local = {n: sharded(part, self.comms["data"], self.comms["layer"], cut.zero) for n, part in local.items()}
+        self.stage = PipelineStage({n: Sequential(part) for n, part in local.items()}, cut.parts, pipeline, cut.pace)
         self.parameters = list({id(parameter): parameter for parameter in self.stage.parameters}.values())
-        self.tied, self.tied_comm = self._tied(whole)
+        self.tied, self.tied_comm = self._tied(full)
         self.stage.learn_shapes(
-            share, dtype, lambda part, inputs: Sequential(whole[part]).cost(inputs, itemsize).outputs
+            share, dtype, lambda part, inputs: Sequential(full[part]).cost(inputs, itemsize).outputs
         )
         self.optimizer = optimizer()
         self.update: Update | None = None
@@ -173,8 +173,8 @@ class CutTraining:
         if kind == "spatial" and inputs:
             return spatial.own_stripe(examples, group)
         if kind == "sequence":
-            own = sequence.own_positions(examples, group)  # the embedding takes all tokens
-            return examples if inputs else own
+            local = sequence.own_positions(examples, group)  # the embedding takes all tokens
+            return examples if inputs else local
         return examples
 
     def step(self, inputs: Array, targets: Array) -> float:
@@ -203,7 +203,7 @@ class CutTraining:
         total = self.comm.allreduce(loss)
         return float(total / (1 if cut.grid.kind in ("sequence", "experts") else cut.grid.layer))
 
-    def expected_traffic(self) -> Traffic:
+    def expected_traffic(self) -> Exchanges:
         """The calls and bytes of one step of this rank by the formulas."""
         cut, micro = self.cut, self.cut.micro_batches
         total = self.stage.traffic(micro)
@@ -217,8 +217,8 @@ class CutTraining:
         if cut.zero == 1:
             comm, itemsize = self.comms["data"], self.parameters[0].dtype.itemsize
             size = -(-self._count() // comm.size) * comm.size * itemsize
-            total += Traffic.of(comm, "reduce-scatter", size)
-            return total + Traffic.of(comm, "all-gather", size, int(cut.gather))
+            total += Exchanges.for_calls(comm, "reduce-scatter", size)
+            return total + Exchanges.for_calls(comm, "all-gather", size, int(cut.gather))
         for layer in self._sharded() if cut.gather else []:
             total += layer.after_update()
         return total
@@ -227,24 +227,24 @@ class CutTraining:
         """The bytes of this rank by the formulas (Rajbhandari et al., section 3.1, and the cost of each layer)."""
         itemsize, count = self.parameters[0].dtype.itemsize, self._count()
         stream, costs = self.streams[self.comms["pipeline"].rank], self.stage.costs()
-        whole = sum(parameter.size for layer in self._sharded() for parameter in layer.whole)
+        full = sum(parameter.size for layer in self._sharded() for parameter in layer.full)
         state = -(-count // self.cut.grid.data) if self.cut.zero == 1 else count
         mixed = self.cut.precision in MIXED
         return MemoryLedger(
-            weights=(whole if self.cut.zero == 2 else count) * itemsize,
+            weights=(full if self.cut.zero == 2 else count) * itemsize,
             gradients=count * itemsize,
             optimizer=state * (4 if mixed else itemsize) * self.optimizer.states + (4 * state if mixed else 0),
-            activations=most_kept(stream, {number: cost.kept for number, cost in costs.items()}),
+            activations=most_kept(stream, {number: cost.activations for number, cost in costs.items()}),
             buffers=max(self.expected_traffic().largest, *(cost.transient for cost in costs.values())),
         )
 
     def counted_memory(self) -> MemoryLedger:
         """The bytes of the arrays that this rank has had, after a step with `stage.observe`."""
         assert self.update is not None, "a plan has no arrays"
-        whole = sum(parameter.value.nbytes for layer in self._sharded() for parameter in layer.whole)
+        full = sum(parameter.value.nbytes for layer in self._sharded() for parameter in layer.full)
         transient = max((_transient(layer) for part in self.stage.parts.values() for layer in part.layers), default=0)
         return MemoryLedger(
-            weights=whole if self.cut.zero == 2 else self.update.weights.nbytes,
+            weights=full if self.cut.zero == 2 else self.update.weights.nbytes,
             gradients=self.update.gradients.nbytes,
             optimizer=self.update.nbytes,
             activations=self.stage.activations,
@@ -257,7 +257,7 @@ class CutTraining:
         for layer in self._sharded():
             if self.cut.zero == 3:
                 layer.gather()
-            weights |= {parameter.name: (parameter.value, parameter.axis) for parameter in layer.whole}
+            weights |= {parameter.name: (parameter.value, parameter.axis) for parameter in layer.full}
             layer.drop()
         if self.cut.zero >= 2:
             return weights
@@ -265,7 +265,7 @@ class CutTraining:
 
     def evaluate(self, inputs: Array, targets: Array) -> float:
         """The mean loss on other examples, with the weights as they are. Collective."""
-        stream = [step for step in self.streams[self.comms["pipeline"].rank] if step.of == "forward"]
+        stream = [step for step in self.streams[self.comms["pipeline"].rank] if step.direction == "forward"]
         forward = [step for step in stream if step.kind not in ("backward", "weights")]
         assert self.comm is not None, "a plan evaluates nothing"
         counted, observed = self.traffic.calls.copy(), self.traffic.bytes.copy()
@@ -315,6 +315,6 @@ def _unwrapped(layer: Layer) -> Layer:
 
 
 def _transient(layer: Layer) -> int:
-    own: int = getattr(layer, "transient", 0)
+    local: int = getattr(layer, "transient", 0)
     inner = getattr(layer, "inner", None)
-    return own + (_transient(inner) if inner is not None else 0)
+    return local + (_transient(inner) if inner is not None else 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts.precision import MIXED, LossScale, as_bfloat16
 from workshop.workloads.parallel.network.layers import Parameter
 from workshop.workloads.parallel.optimizer import Optimizer
@@ -36,9 +36,9 @@ class Update:
             parameter.gradient = self.gradients[place].reshape(parameter.shape)
             begin = place.stop
         share = padded // self.comm.size
-        self.own = slice(self.comm.rank * share, (self.comm.rank + 1) * share)
+        self.local = slice(self.comm.rank * share, (self.comm.rank + 1) * share)
         mixed = precision in MIXED
-        self.master = self.weights[self.own].astype(np.float32) if mixed else self.weights[self.own]
+        self.master = self.weights[self.local].astype(np.float32) if mixed else self.weights[self.local]
         self.scale = LossScale(precision)
 
     @property
@@ -64,11 +64,11 @@ class Update:
         self.optimizer.step(self.master, gradients)
         if self.precision in MIXED:
             rounded = as_bfloat16(self.master) if self.precision == "bfloat16" else self.master
-            self.weights[self.own] = rounded
+            self.weights[self.local] = rounded
         if gather and self.comm.size > 1:
-            self.weights[...] = self.comm.all_gather(self.weights[self.own])
+            self.weights[...] = self.comm.all_gather(self.weights[self.local])
 
-    def traffic(self, gather: bool = True) -> Traffic:
+    def traffic(self, gather: bool = True) -> Exchanges:
         """The traffic of one step."""
-        total = Traffic.of(self.comm, "reduce-scatter", self.weights.nbytes)
-        return total + Traffic.of(self.comm, "all-gather", self.weights.nbytes, int(gather))
+        total = Exchanges.for_calls(self.comm, "reduce-scatter", self.weights.nbytes)
+        return total + Exchanges.for_calls(self.comm, "all-gather", self.weights.nbytes, int(gather))

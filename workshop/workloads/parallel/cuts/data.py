@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.network.layers import Array, Parameter
 
 Exchange = Literal["per-tensor", "fused", "buckets"]
@@ -47,11 +47,11 @@ def groups(parameters: Sequence[Parameter], exchange: Exchange, bucket: int = BU
 
 def traffic(
     parameters: Sequence[Parameter], comm: CountingCommunicator, exchange: Exchange = "fused", bucket: int = BUCKET
-) -> Traffic:
+) -> Exchanges:
     """The all-reduces of one step: each gradient once, in as many calls as there are groups."""
-    total = Traffic()
+    total = Exchanges()
     for group in groups(parameters, exchange, bucket):
-        total += Traffic.of(comm, "all-reduce", sum(parameter.nbytes for parameter in group))
+        total += Exchanges.for_calls(comm, "all-reduce", sum(parameter.nbytes for parameter in group))
     return total
 
 

@@ -15,9 +15,9 @@ def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
     """The layers with this rank's share of the experts. Ranks of the group have examples of their own, so that each has
     a part of the gradients of everything else. Raises BadInput where the experts can't be divided."""
     shared = [_own_experts(layer, comm) for layer in layers]
-    own = {id(parameter) for layer in _experts(shared) for each in layer.own for parameter in each.parameters}
+    local = {id(parameter) for layer in _experts(shared) for each in layer.local for parameter in each.parameters}
     for parameter in Sequential(shared).parameters:
-        parameter.partial = id(parameter) not in own
+        parameter.partial = id(parameter) not in local
     return shared
 
 
@@ -31,8 +31,8 @@ def _own_experts(layer: Layer, comm: CountingCommunicator) -> Layer:
             f"{layer.experts} experts can't be divided among {comm.size} ranks; take a multiple of {comm.size}."
         )
     share = layer.experts // comm.size
-    own = layer.own[comm.rank * share : (comm.rank + 1) * share]
-    return Experts(layer.router, own, layer.experts, layer.capacity, comm)
+    local = layer.local[comm.rank * share : (comm.rank + 1) * share]
+    return Experts(layer.router, local, layer.experts, layer.capacity, comm)
 
 
 def _experts(layers: Sequence[Layer]) -> list[Experts]:

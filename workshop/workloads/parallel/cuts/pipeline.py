@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.network.layers import (
     Array,
     Cost,
@@ -26,7 +26,7 @@ from workshop.workloads.parallel.network.layers import (
     buffers,
     cross_entropy,
 )  # fmt: skip
-from workshop.workloads.parallel.schedules import Kind, Span, Stream
+from workshop.workloads.parallel.schedules import Kind, StageSpan, Stream
 
 TAGS = {"forward": 0, "backward": 1}
 Key = tuple[str, int, int]  # direction, micro-batch and part
@@ -76,7 +76,7 @@ class PipelineStage:
     pace: Mapping[Kind, float] = field(default_factory=dict)
     observe: bool = False  # count the activations of each step
     shapes: dict[int, tuple[Shape, np.dtype]] = field(default_factory=dict)  # of a part's inputs
-    spans: list[Span] = field(default_factory=list)  # of the last step, in seconds since its beginning
+    spans: list[StageSpan] = field(default_factory=list)  # of the last step, in seconds since its beginning
     activations: int = 0  # most bytes of activations at once
 
     @property
@@ -97,14 +97,14 @@ class PipelineStage:
             for number, part in self.parts.items()
         }
 
-    def traffic(self, micro_batches: int) -> Traffic:
+    def traffic(self, micro_batches: int) -> Exchanges:
         """The messages of a step: the outputs of each part to the next part, and the gradients of its inputs to the
         part before it."""
-        total = Traffic()
+        total = Exchanges()
         for part in self.parts:
             for number in (*([part + 1] if part + 1 < self.count else []), *([part] if part > 0 else [])):
                 shape, dtype = self.shapes[number]
-                total += Traffic.of(self.comm, "message", math.prod(shape) * dtype.itemsize, micro_batches)
+                total += Exchanges.for_calls(self.comm, "message", math.prod(shape) * dtype.itemsize, micro_batches)
         return total
 
     def step(
@@ -121,10 +121,10 @@ class PipelineStage:
         split = any(instruction.kind == "weights" for instruction in stream)
         for instruction in stream:
             micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - self._began
-            key = (instruction.of, micro, part)
+            key = (instruction.direction, micro, part)
             match instruction.kind:
                 case "receive":
-                    forward = instruction.of == "forward"
+                    forward = instruction.direction == "forward"
                     source = (part - 1 if forward else part + 1) % self.comm.size
                     like = self.shapes[part] if forward else self.shapes[part + 1]
                     arrived[key] = self.comm.receive(like, source, self._tag(*key))
@@ -155,7 +155,7 @@ class PipelineStage:
             pace = self.pace.get(instruction.kind, 0.0)
             if pace:
                 time.sleep(max(0.0, begin + pace - (time.perf_counter() - self._began)))
-            self.spans.append(Span(self.comm.rank, instruction, begin, time.perf_counter() - self._began))
+            self.spans.append(StageSpan(self.comm.rank, instruction, begin, time.perf_counter() - self._began))
         self.comm.finish()
         return self._loss
 
@@ -163,5 +163,5 @@ class PipelineStage:
         """To another part: of this stage, or by the send that follows."""
         (arrived if key[2] % self.comm.size == self.comm.rank else leaving)[key] = array
 
-    def _tag(self, of: str, micro: int, part: int) -> int:
-        return (micro * self.count + part) * 2 + TAGS[of]
+    def _tag(self, direction: str, micro: int, part: int) -> int:
+        return (micro * self.count + part) * 2 + TAGS[direction]

@@ -25,16 +25,16 @@ class Recomputed(Layer):
         return outputs, inputs
 
     def backward(self, gradient: Array, saved: Saved) -> Array:
-        _, again = self.inside.forward(saved)
-        self.transient = self.transient or buffers(again)
-        return self.inside.backward(gradient, again)
+        _, activations = self.inside.forward(saved)
+        self.transient = self.transient or buffers(activations)
+        return self.inside.backward(gradient, activations)
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         inside = self.inside.cost(inputs, itemsize)
         return Cost(
             inside.outputs,
             math.prod(inputs) * itemsize,
-            inside.kept + inside.transient,
+            inside.activations + inside.transient,
             inside.operations,
             inside.forward,
             inside.forward + inside.backward,

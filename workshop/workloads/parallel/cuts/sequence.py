@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts import tensor
 from workshop.workloads.parallel.network.layers import Array, Cost, Embedding, Layer, Saved, Sequential, Shape
 
@@ -32,9 +32,9 @@ class GatherColumns(tensor.ColumnCut):
         return self.comm.reduce_scatter(self.inner.backward(gradient, saved), LENGTH)
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
-        whole = (inputs[0], inputs[1] * self.comm.size, inputs[2])
-        forward, backward = exchanges(whole, itemsize, self.comm)
-        return replace(self.inner.cost(whole, itemsize), forward=forward, backward=backward)
+        full = (inputs[0], inputs[1] * self.comm.size, inputs[2])
+        forward, backward = exchanges(full, itemsize, self.comm)
+        return replace(self.inner.cost(full, itemsize), forward=forward, backward=backward)
 
 
 class ScatterRows(tensor.RowCut):
@@ -66,9 +66,9 @@ class OwnPositions(Layer):
 
     def backward(self, gradient: Array, saved: Saved) -> Array:
         batch, length, width = gradient.shape
-        whole = np.zeros((batch, length * self.comm.size, width), gradient.dtype)
-        own_positions(whole, self.comm)[...] = gradient
-        return whole
+        full = np.zeros((batch, length * self.comm.size, width), gradient.dtype)
+        own_positions(full, self.comm)[...] = gradient
+        return full
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         return Cost((inputs[0], inputs[1] // self.comm.size, inputs[2]))
@@ -92,7 +92,7 @@ def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:
     return shared
 
 
-def exchanges(shape: Shape, itemsize: int, comm: CountingCommunicator) -> tuple[Traffic, Traffic]:
+def exchanges(shape: Shape, itemsize: int, comm: CountingCommunicator) -> tuple[Exchanges, Exchanges]:
     """An all-gather of an array of this shape, and a reduce-scatter."""
     size = math.prod(shape) * itemsize
-    return Traffic.of(comm, "all-gather", size), Traffic.of(comm, "reduce-scatter", size)
+    return Exchanges.for_calls(comm, "all-gather", size), Exchanges.for_calls(comm, "reduce-scatter", size)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.network.layers import (
     Array,
     Convolution,
@@ -33,8 +33,8 @@ class StripeConvolution(Layer):
     """A convolution of a stripe, whose border rows come from the neighbours. Without `halo` they are zeros, as if each
     stripe were an image of its own: a fault to study."""
 
-    def __init__(self, whole: Convolution, comm: CountingCommunicator, halo: bool = True) -> None:
-        self.inner, self.comm, self.halo = Convolution(whole.weight, whole.bias, halo=True), comm, halo
+    def __init__(self, full: Convolution, comm: CountingCommunicator, halo: bool = True) -> None:
+        self.inner, self.comm, self.halo = Convolution(full.weight, full.bias, halo=True), comm, halo
         for parameter in self.parameters:
             parameter.partial = True  # the sum over the pixels of a stripe
 
@@ -60,7 +60,7 @@ class StripeConvolution(Layer):
         cost = self.inner.cost((batch, height + 2 * HALO, width, channels), itemsize)
         comm = self.comm
         neighbours = (comm.rank > 0) + (comm.rank + 1 < comm.size) if self.halo else 0
-        traffic = Traffic.of(comm, "message", HALO * batch * width * channels * itemsize, neighbours)
+        traffic = Exchanges.for_calls(comm, "message", HALO * batch * width * channels * itemsize, neighbours)
         return replace(cost, forward=traffic, backward=traffic)
 
     def _exchange(self, top: Array, bottom: Array) -> tuple[Array, Array]:
@@ -95,7 +95,7 @@ class StripeMean(Layer):
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         outputs = (inputs[0], inputs[3])
-        return Cost(outputs, forward=Traffic.of(self.comm, "all-reduce", math.prod(outputs) * itemsize))
+        return Cost(outputs, forward=Exchanges.for_calls(self.comm, "all-reduce", math.prod(outputs) * itemsize))
 
 
 def own_stripe(images: Array, comm: CountingCommunicator) -> Array:

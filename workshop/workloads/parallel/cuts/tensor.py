@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.network.layers import (
     Array,
     Attention,
@@ -34,9 +34,9 @@ Matrix = Linear | Convolution
 class ColumnCut(Layer):
     """The columns of a matrix that this rank has: all inputs, a share of the outputs."""
 
-    def __init__(self, whole: Matrix, comm: CountingCommunicator) -> None:
-        assert whole.bias is not None
-        self.inner, self.comm = part_of(whole, slice_of(whole.weight, comm, -1), slice_of(whole.bias, comm, 0)), comm
+    def __init__(self, full: Matrix, comm: CountingCommunicator) -> None:
+        assert full.bias is not None
+        self.inner, self.comm = part_of(full, slice_of(full.weight, comm, -1), slice_of(full.bias, comm, 0)), comm
 
     @property
     def parameters(self) -> Sequence[Parameter]:
@@ -56,9 +56,9 @@ class ColumnCut(Layer):
 class RowCut(Layer):
     """The rows of a matrix that this rank has: a share of the inputs, all outputs. The bias is added once."""
 
-    def __init__(self, whole: Matrix, comm: CountingCommunicator) -> None:
-        assert whole.bias is not None
-        self.inner, self.bias, self.comm = part_of(whole, slice_of(whole.weight, comm, -2), None), whole.bias, comm
+    def __init__(self, full: Matrix, comm: CountingCommunicator) -> None:
+        assert full.bias is not None
+        self.inner, self.bias, self.comm = part_of(full, slice_of(full.weight, comm, -2), None), full.bias, comm
 
     @property
     def parameters(self) -> Sequence[Parameter]:
@@ -107,22 +107,22 @@ def cut(layers: Sequence[Layer], comm: CountingCommunicator, pair: Pair = (Colum
     return shared
 
 
-def traffic(shape: Shape, itemsize: int, comm: CountingCommunicator) -> Traffic:
+def traffic(shape: Shape, itemsize: int, comm: CountingCommunicator) -> Exchanges:
     """One all-reduce of an array of this shape (Shoeybi et al., section 3: one in the forward computation of each pair
     and one in the backward computation)."""
-    return Traffic.of(comm, "all-reduce", math.prod(shape) * itemsize)
+    return Exchanges.for_calls(comm, "all-reduce", math.prod(shape) * itemsize)
 
 
-def part_of(whole: Matrix, weight: Parameter, bias: Parameter | None) -> Matrix:
+def part_of(full: Matrix, weight: Parameter, bias: Parameter | None) -> Matrix:
     """A layer of the same kind with a slice of its weights."""
-    return Linear(weight, bias) if isinstance(whole, Linear) else Convolution(weight, bias, whole.halo)
+    return Linear(weight, bias) if isinstance(full, Linear) else Convolution(weight, bias, full.halo)
 
 
-def slice_of(whole: Parameter, comm: CountingCommunicator, axis: int) -> Parameter:
+def slice_of(full: Parameter, comm: CountingCommunicator, axis: int) -> Parameter:
     """This rank's slice of a parameter. Raises BadInput where it can't be divided."""
-    if whole.shape[axis] % comm.size:
+    if full.shape[axis] % comm.size:
         raise BadInput(
-            f"{whole.name} has {whole.shape[axis]} channels, which can't be divided among {comm.size} ranks; take a "
+            f"{full.name} has {full.shape[axis]} channels, which can't be divided among {comm.size} ranks; take a "
             f"multiple of {comm.size}."
         )
-    return whole.slice(comm.rank, comm.size, axis)
+    return full.slice(comm.rank, comm.size, axis)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts import data
 from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Saved, Shape
 
@@ -23,14 +23,14 @@ class ShardedLayer(Layer):
 
     def __init__(self, inner: Layer, comm: CountingCommunicator, group: CountingCommunicator, stage: int) -> None:
         self.inner, self.comm, self.group, self.stage = inner, comm, group, stage
-        self.whole = list(inner.parameters)
-        count = sum(parameter.size for parameter in self.whole)
+        self.full = list(inner.parameters)
+        count = sum(parameter.size for parameter in self.full)
         self.padded = -(-count // comm.size) * comm.size
-        if any(0 in parameter.value.strides for parameter in self.whole):  # of a plan
-            flat = np.broadcast_to(np.zeros((), self.whole[0].dtype), self.padded)
+        if any(0 in parameter.value.strides for parameter in self.full):  # of a plan
+            flat = np.broadcast_to(np.zeros((), self.full[0].dtype), self.padded)
         else:
-            flat = self._flat([parameter.value for parameter in self.whole])
-        self.share = Parameter(f"share of {self.whole[0].name}", flat).slice(comm.rank, comm.size, 0)
+            flat = self._flat([parameter.value for parameter in self.full])
+        self.share = Parameter(f"share of {self.full[0].name}", flat).slice(comm.rank, comm.size, 0)
         self.transient = 0  # bytes of whole weights and gradients of the layer, while it computes
         self.drop()
 
@@ -40,9 +40,9 @@ class ShardedLayer(Layer):
 
     def gather(self) -> None:
         """Collect the layer's weights. Collective."""
-        whole, begin = self.comm.all_gather(self.share.value), 0
-        for parameter in self.whole:
-            parameter.value = whole[begin : begin + parameter.size].reshape(parameter.shape)
+        full, begin = self.comm.all_gather(self.share.value), 0
+        for parameter in self.full:
+            parameter.value = full[begin : begin + parameter.size].reshape(parameter.shape)
             begin += parameter.size
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
@@ -56,11 +56,11 @@ class ShardedLayer(Layer):
         if self.stage == 3:
             self.gather()
         of_inputs = self.inner.backward(gradient, saved)
-        data.add_up([parameter for parameter in self.whole if parameter.partial], self.group)
-        flat = self._flat([parameter.gradient for parameter in self.whole])
+        data.add_up([parameter for parameter in self.full if parameter.partial], self.group)
+        flat = self._flat([parameter.gradient for parameter in self.full])
         self.share.gradient += self.comm.reduce_scatter(flat)
         self.transient = (flat.nbytes if self.comm.size > 1 else 0) * (2 if self.stage == 3 else 1)
-        for parameter in self.whole:
+        for parameter in self.full:
             parameter.gradient = None
         self.drop()
         return of_inputs
@@ -68,26 +68,26 @@ class ShardedLayer(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         inner = self.inner.cost(inputs, itemsize)
         size = self.padded * itemsize
-        gather = Traffic.of(self.comm, "all-gather", size) if self.stage == 3 else Traffic()
-        partial = data.traffic([parameter for parameter in self.whole if parameter.partial], self.group)
-        own = size * (2 if self.stage == 3 else 1) if self.comm.size > 1 else 0
+        gather = Exchanges.for_calls(self.comm, "all-gather", size) if self.stage == 3 else Exchanges()
+        partial = data.traffic([parameter for parameter in self.full if parameter.partial], self.group)
+        local = size * (2 if self.stage == 3 else 1) if self.comm.size > 1 else 0
         return replace(
             inner,
-            transient=inner.transient + own,
+            transient=inner.transient + local,
             forward=inner.forward + gather,
-            backward=inner.backward + gather + partial + Traffic.of(self.comm, "reduce-scatter", size),
+            backward=inner.backward + gather + partial + Exchanges.for_calls(self.comm, "reduce-scatter", size),
         )
 
     def drop(self) -> None:
         """Stage 3: keep this rank's share of the weights only."""
         if self.stage == 3 and self.comm.size > 1:
-            for parameter in self.whole:
+            for parameter in self.full:
                 parameter.value = np.empty(0, parameter.dtype)
 
-    def after_update(self) -> Traffic:
+    def after_update(self) -> Exchanges:
         """The traffic after an update: stage 2 collects the weights once."""
         size = self.padded * self.share.dtype.itemsize
-        return Traffic.of(self.comm, "all-gather", size) if self.stage == 2 else Traffic()
+        return Exchanges.for_calls(self.comm, "all-gather", size) if self.stage == 2 else Exchanges()
 
     def _flat(self, arrays: Sequence[Array]) -> Array:
         flat = np.zeros(self.padded, arrays[0].dtype)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator, Traffic
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.network.layers import (
     INDEX,
     Array,
@@ -32,70 +32,70 @@ class Experts(Layer):
     is built. `capacity`: the share of a rank's tokens that one expert takes, from 0 to 1."""
 
     def __init__(
-        self, router: Linear, own: Sequence[Layer], experts: int, capacity: float, comm: CountingCommunicator
+        self, router: Linear, local: Sequence[Layer], experts: int, capacity: float, comm: CountingCommunicator
     ) -> None:
-        self.router, self.own, self.experts, self.capacity, self.comm = router, own, experts, capacity, comm
+        self.router, self.local, self.experts, self.capacity, self.comm = router, local, experts, capacity, comm
         self.dropped = 0  # tokens so far
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        return [*self.router.parameters, *(parameter for layer in self.own for parameter in layer.parameters)]
+        return [*self.router.parameters, *(parameter for layer in self.local for parameter in layer.parameters)]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         tokens = inputs.reshape(-1, inputs.shape[-1])
         scores, router_saved = self.router.forward(tokens)
         gates = softmax(scores)
         chosen, places_of_each = gates.argmax(axis=1), self._places_of_each(len(tokens))
-        places, kept = self._places(chosen, places_of_each)
-        self.dropped += len(tokens) - len(kept)
+        places, routed = self._places(chosen, places_of_each)
+        self.dropped += len(tokens) - len(routed)
         sent = np.zeros((self.experts, places_of_each, tokens.shape[1]), tokens.dtype)
-        sent[chosen[kept], places[kept]] = tokens[kept]
+        sent[chosen[routed], places[routed]] = tokens[routed]
         arrived = self._to_experts(sent)
         results, expert_saved = [], []
-        for layer, block in zip(self.own, arrived, strict=True):
+        for layer, block in zip(self.local, arrived, strict=True):
             result, saved = layer.forward(block)
             results.append(result)
             expert_saved.append(saved)
         returned = self._from_experts(np.stack(results))
         outputs = np.zeros_like(tokens)
-        weight = gates[kept, chosen[kept]][:, None]
-        outputs[kept] = weight * returned[chosen[kept], places[kept]]
-        return outputs.reshape(inputs.shape), (router_saved, gates, chosen, places, kept, returned, expert_saved)
+        weight = gates[routed, chosen[routed]][:, None]
+        outputs[routed] = weight * returned[chosen[routed], places[routed]]
+        return outputs.reshape(inputs.shape), (router_saved, gates, chosen, places, routed, returned, expert_saved)
 
     def backward(self, gradient: Array, saved: Saved) -> Array:
-        router_saved, gates, chosen, places, kept, returned, expert_saved = saved
+        router_saved, gates, chosen, places, routed, returned, expert_saved = saved
         flat = gradient.reshape(-1, gradient.shape[-1])
-        back = returned[chosen[kept], places[kept]]
+        back = returned[chosen[routed], places[routed]]
         of_returned = np.zeros_like(returned)
-        of_returned[chosen[kept], places[kept]] = gates[kept, chosen[kept]][:, None] * flat[kept]
+        of_returned[chosen[routed], places[routed]] = gates[routed, chosen[routed]][:, None] * flat[routed]
         arrived = self._to_experts(of_returned)
         blocks = [
             layer.backward(block, layer_saved)
-            for layer, block, layer_saved in zip(self.own, arrived, expert_saved, strict=True)
+            for layer, block, layer_saved in zip(self.local, arrived, expert_saved, strict=True)
         ]
         of_sent = self._from_experts(np.stack(blocks))
         of_gates = np.zeros_like(gates)
-        of_gates[kept, chosen[kept]] = (flat[kept] * back).sum(axis=1)
+        of_gates[routed, chosen[routed]] = (flat[routed] * back).sum(axis=1)
         of_scores = gates * (of_gates - (of_gates * gates).sum(axis=1, keepdims=True))
         of_tokens = self.router.backward(of_scores, router_saved)
-        of_tokens[kept] += of_sent[chosen[kept], places[kept]]
+        of_tokens[routed] += of_sent[chosen[routed], places[routed]]
         return of_tokens.reshape(gradient.shape)
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         tokens, width = math.prod(inputs[:-1]), inputs[-1]
         places, ranks = self._places_of_each(tokens), self.comm.size
         router = self.router.cost((tokens, width), itemsize)
-        expert = Sequential([self.own[0]]).cost((ranks * places, width), itemsize)
+        expert = Sequential([self.local[0]]).cost((ranks * places, width), itemsize)
         sent = self.experts * places * width * itemsize
         # Gates, the results of the experts, the chosen expert of each token, and two lists of places.
-        kept = tokens * self.experts * itemsize + sent + 3 * tokens * INDEX
-        traffic = Traffic.of(self.comm, "all-to-all", sent, 2)
-        own = len(self.own)
+        routed = tokens * self.experts * itemsize + sent + 3 * tokens * INDEX
+        traffic = Exchanges.for_calls(self.comm, "all-to-all", sent, 2)
+        local = len(self.local)
         return Cost(
             inputs,
-            router.kept + kept + own * expert.kept,
+            router.activations + routed + local * expert.activations,
             0,
-            router.operations + own * expert.operations,
+            router.operations + local * expert.operations,
             traffic,
             traffic,
         )

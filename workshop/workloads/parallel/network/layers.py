@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workshop.workloads.parallel.communicator import Traffic
+from workshop.workloads.parallel.communicator import Exchanges
 
 Array = NDArray[Any]
 Saved = Any  # the arrays of a forward computation that the backward computation needs
@@ -92,11 +92,11 @@ class Cost:
     computation), and its traffic."""
 
     outputs: Shape
-    kept: int = 0
+    activations: int = 0
     transient: int = 0
     operations: int = 0
-    forward: Traffic = field(default_factory=Traffic)
-    backward: Traffic = field(default_factory=Traffic)
+    forward: Exchanges = field(default_factory=Exchanges)
+    backward: Exchanges = field(default_factory=Exchanges)
 
 
 class Layer:
@@ -327,10 +327,10 @@ class Attention(Layer):
         inner = self.inner.cost(inputs, itemsize)
         batch, length, mixed = inner.outputs
         outer = self.outer.cost((batch, length, mixed // 3), itemsize)
-        kept = (batch * length * mixed + batch * self.heads * length**2) * itemsize
+        activations = (batch * length * mixed + batch * self.heads * length**2) * itemsize
         return Cost(
             outer.outputs,
-            inner.kept + outer.kept + kept,
+            inner.activations + outer.activations + activations,
             max(inner.transient, outer.transient),
             inner.operations + outer.operations + 2 * batch * length**2 * (mixed // 3),
             inner.forward + outer.forward,
@@ -377,8 +377,8 @@ class Convolution(Layer):
         batch, height, width, channels = inputs
         rows = height if self.halo else height + 2
         outputs = (batch, rows - 2, width, self.weight.shape[3])
-        kept = batch * rows * (width + 2) * channels * itemsize
-        return Cost(outputs, kept, operations=math.prod(outputs) * 9 * channels)
+        activations = batch * rows * (width + 2) * channels * itemsize
+        return Cost(outputs, activations, operations=math.prod(outputs) * 9 * channels)
 
 
 def _neighbours(padded: Array) -> Array:
@@ -431,7 +431,7 @@ class Sequential(Layer):
             each = layer.cost(total.outputs, itemsize)
             total = Cost(
                 each.outputs,
-                total.kept + each.kept,
+                total.activations + each.activations,
                 max(total.transient, each.transient),
                 total.operations + each.operations,
                 total.forward + each.forward,
