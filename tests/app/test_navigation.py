@@ -23,7 +23,19 @@ from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
 BROKEN = navigation.broken  # as it is; `open_page` has it raise
-OURS = ["welcome", "labs", "session", "placement", "run", "studies", "tuning", "federated", "quizzes", "history"]
+OURS = [
+    "welcome",
+    "labs",
+    "session",
+    "placement",
+    "run",
+    "studies",
+    "tuning",
+    "federated",
+    "parallelism",
+    "quizzes",
+    "history",
+]
 INSTRUCTORS = [*OURS[:-1], "progress", "history"]
 
 
@@ -76,7 +88,19 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
     declared = page.session_state[links.DECLARED]
     assert [one.url_path for one in declared.values()] == ["", *OURS[1:]], "the first page is at the root"
     assert [one.title for one in declared.values()] == [
-        *("Welcome", "Labs", "Session", "Placement", "Run", "Studies", "Tuning", "Federated", "Quizzes", "History")
+        *(
+            "Welcome",
+            "Labs",
+            "Session",
+            "Placement",
+            "Run",
+            "Studies",
+            "Tuning",
+            "Federated",
+            "Parallelism",
+            "Quizzes",
+            "History",
+        )
     ]
     assert declared["placement"].icon == ":material/grid_view:"
     assert names(open_page("welcome", "instructor")) == INSTRUCTORS
@@ -94,7 +118,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:8], "hello", *OURS[8:]]
+    assert names(page) == [*OURS[:9], "hello", *OURS[9:]]
     (link,) = page.get("page_link")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 

@@ -1,0 +1,68 @@
+"""Cuts on real ranks: the weights are those of one process, and the bytes those of the formulas."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support import limit
+from workshop.mpi import openmpi
+
+HERE = Path(__file__).parent
+CUTS: list[dict[str, Any]] = [
+    {"grid": ""},
+    {"grid": "", "exchange": "per-tensor"},
+    {"grid": "", "exchange": "buckets", "bucket": 4000, "micro_batches": 2},
+    *({"grid": "", "zero": stage} for stage in (1, 2, 3)),
+    {"grid": "tensor:2"},
+    {"grid": "sequence:2"},
+    {"grid": "tensor:2", "network": "perceptron"},
+    {"grid": "channel:2", "network": "convolutional"},
+    {"grid": "spatial:2", "network": "convolutional"},
+    {"grid": "experts:2", "network": "experts"},
+    {"grid": "", "recompute": True},
+    *(
+        {"grid": "pipeline:2", "micro_batches": 4, "schedule": name}
+        for name in ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
+    ),
+    {"grid": "pipeline:2", "micro_batches": 2, "network": "tied"},
+]
+HYBRIDS: list[dict[str, Any]] = [
+    {"grid": "pipeline:2,tensor:2", "micro_batches": 4, "schedule": "interleaved"},
+    {"grid": "data:2,tensor:2", "zero": 3},
+    {"grid": "data:2,sequence:2", "zero": 2},
+    {"grid": "data:2,spatial:2", "zero": 3, "network": "convolutional"},
+    {"grid": "pipeline:2,spatial:2", "micro_batches": 2, "network": "convolutional"},
+    {"grid": "data:2,experts:2", "network": "experts", "zero": 1},
+    {"grid": "data:2,pipeline:2", "network": "tied", "micro_batches": 4, "zero": 1},
+    {"grid": "data:2,pipeline:2", "micro_batches": 2, "zero": 3, "recompute": True},
+    {"grid": "tensor:4"},
+    {"grid": "pipeline:4", "micro_batches": 8, "schedule": "zero-bubble", "network": "tied"},
+]
+
+
+def run(ranks: int, program: str, *arguments: str) -> list[list[dict[str, Any]]]:
+    command = [openmpi.launcher(), "-n", str(ranks), "--oversubscribe", sys.executable, str(HERE / program), *arguments]
+    environment = openmpi.environment() | {"OMP_NUM_THREADS": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+    ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=limit(120))
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    return [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("[")]
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(("ranks", "cuts"), [(2, CUTS), (4, HYBRIDS)], ids=["two", "four"])
+def test_every_cut_ends_with_the_weights_of_one_process(ranks: int, cuts: list[dict[str, Any]]) -> None:
+    answers = run(ranks, "exactness.py", json.dumps(cuts))
+    assert len(answers) == len(cuts)
+    for cut, of_ranks in zip(cuts, answers, strict=True):
+        for answer in of_ranks:
+            assert answer["worst"] < 1e-9, cut
+            assert answer["same traffic"], (cut, answer["counted"], answer["expected"])
+            for use, planned in answer["planned"].items():
+                assert planned == pytest.approx(answer["held"][use], rel=0.05), (cut, use)

@@ -1,0 +1,211 @@
+"""Every way to divide a training among ranks, on a small network in NumPy. This file only describes the workload."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
+
+ADVANCED: dict[str, Any] = {"advanced": True}
+TEXT: dict[str, Any] = {"when": {"network": "transformer"}}
+PIPELINE_MICRO = 4  # micro-batches of a pipeline unless somebody says otherwise
+FAULTS = ("none", "no-halo", "untied", "no-gather")
+
+
+class ParallelParams(Params):
+    """The network, how it is cut, and how it is trained."""
+
+    network: Literal["transformer", "perceptron", "convolutional"] = Field(
+        "transformer",
+        description="a transformer on the characters of Python's help, or a network on handwritten digits",
+    )
+    cut: str = Field(
+        "",
+        max_length=100,
+        description="the grid of ranks, such as pipeline:2,tensor:2, of data, pipeline, and one of tensor, sequence, "
+        "channel, spatial, experts; ranks that it doesn't name divide the data",
+    )
+    schedule: Literal["naive", "gpipe", "1f1b", "interleaved", "zero-bubble", "own"] = Field(
+        "1f1b", description="the order of work in a pipeline; own: the one in instructions"
+    )
+    instructions: str = Field(
+        "",
+        max_length=20_000,
+        description="a schedule of one's own: for each stage its work, such as F0 F1 B0 B1, with / between stages",
+        json_schema_extra={"when": {"schedule": "own"}},
+    )
+    micro_batches: int = Field(
+        0, ge=0, le=256, description=f"parts of each batch; 0: {PIPELINE_MICRO} in a pipeline, 1 otherwise"
+    )
+    zero: int = Field(
+        0,
+        ge=0,
+        le=3,
+        description="ZeRO: ranks divide the optimizer's state, from 2 on the gradients, from 3 on the weights",
+    )
+    recompute: bool = Field(False, description="keep no activations of a block, and compute them again")
+    precision: Literal["float64", "float32", "float16", "bfloat16"] = Field(
+        "float64", description="numbers to compute with; 16 bits are slow on a processor"
+    )
+    exchange: Literal["per-tensor", "fused", "buckets"] = Field(
+        "fused", description="gradients in one message for each array, in one for all, or in buckets"
+    )
+    bucket: int = Field(
+        256 << 10,
+        ge=1,
+        le=1 << 30,
+        description="size of a bucket",
+        json_schema_extra={"when": {"exchange": "buckets"}, "unit": "bytes", **ADVANCED},
+    )
+    layers: str = Field(
+        "",
+        max_length=200,
+        description="layers of each part of the pipeline, such as 7,3; empty: about as many in each",
+        json_schema_extra=ADVANCED,
+    )
+    steps: int = Field(60, ge=1, le=10_000, description="updates")
+    batch: int = Field(32, ge=1, le=4096, description="examples of an update, over all ranks")
+    rate: float = Field(0.003, gt=0, le=1, allow_inf_nan=False, description="learning rate of Adam")
+    width: int = Field(96, ge=1, le=1024, description="width of the network; for images, channels and hidden layers")
+    blocks: int = Field(4, ge=1, le=32, description="blocks of the transformer, or hidden layers")
+    heads: int = Field(4, ge=1, le=64, description="heads of attention", json_schema_extra=TEXT)
+    length: int = Field(64, ge=2, le=512, description="characters of an example", json_schema_extra=TEXT)
+    experts: int = Field(
+        0, ge=0, le=64, description="experts in each block; 0: none", json_schema_extra={**TEXT, **ADVANCED}
+    )
+    capacity: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="share of a rank's characters that an expert takes; others are dropped",
+        json_schema_extra={**TEXT, **ADVANCED},
+    )
+    tied: bool = Field(
+        False, description="scores of characters by the table of the embedding", json_schema_extra={**TEXT, **ADVANCED}
+    )
+    image: int = Field(
+        16,
+        ge=8,
+        le=256,
+        multiple_of=8,
+        description="rows and columns of an image",
+        json_schema_extra={"when": {"network": "convolutional"}},
+    )
+    pace: float = Field(
+        0,
+        ge=0,
+        le=2,
+        allow_inf_nan=False,
+        description="least time of a stage's forward computation, twice as long backward; for more stages than cores",
+        json_schema_extra={"unit": "s", **ADVANCED},
+    )
+    verify: bool = Field(True, description="train once more in one process, and compare the weights")
+    fault: Literal["none", "no-halo", "untied", "no-gather"] = Field(
+        "none",
+        description="a mistake to study: stripes without their halo, tied weights whose gradients aren't added up, or "
+        "ZeRO that doesn't collect the weights",
+        json_schema_extra=ADVANCED,
+    )
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of weights and examples", json_schema_extra=ADVANCED)
+
+    @field_validator("layers")
+    @classmethod
+    def _are_counts(cls, layers: str) -> str:
+        if layers and not all(word.strip().isdigit() for word in layers.split(",")):
+            raise ValueError(f"layers is {layers!r}; it should be numbers with commas between, such as 7,3")
+        return layers
+
+    @model_validator(mode="after")
+    def _fit(self) -> ParallelParams:
+        if self.network == "transformer" and self.width % self.heads:
+            raise ValueError(f"a width of {self.width} can't be divided into {self.heads} heads; take a multiple")
+        if self.schedule == "own" and not self.instructions.strip():
+            raise ValueError("the schedule own needs instructions, such as F0 F1 B0 B1 / F0 B0 F1 B1")
+        if self.fault == "untied" and not self.tied:
+            raise ValueError("the fault untied needs tied weights; set tied")
+        if self.fault == "no-gather" and self.zero not in (1, 2):
+            raise ValueError("the fault no-gather needs ZeRO 1 or 2; set zero")
+        return self
+
+
+def _fits(params: ParallelParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Raise BadInput for whatever can't be cut so, or whose schedule would stand still."""
+    from workshop.workloads.parallel.settings import check
+
+    check(params, ranks)
+
+
+WORKLOAD = Workload(
+    name="parallel",
+    title="Parallelism",
+    summary="Trains one network cut in any way among ranks: data, tensors, layers, images, experts.",
+    params=ParallelParams,
+    function="workshop.workloads.parallel.run:run",
+    fits=_fits,
+    curves=("loss",),
+    results=(
+        "weights_difference",
+        "bytes_per_step",
+        "bytes_expected",
+        "idle",
+        "expected_idle",
+        "rate",
+        "held_out_loss",
+    ),
+    metrics={
+        "rate": "throughput [examples/s]",
+        "idle": "idle share of the pipeline, measured",
+        "expected_idle": "idle share of the pipeline, predicted",
+        "weights_difference": "largest difference from one process, relative",
+        "bytes_per_step": "exchanged in a step, all ranks",
+        "bytes_expected": "exchanged in a step, by formula",
+        "bytes_difference": "difference of both",
+        "calls_difference": "calls more or fewer than by formula",
+        "held_out_loss": "loss on other examples",
+        "first_loss": "loss of the first step",
+        "last_loss": "loss of the last step",
+        "parameters": "weights of the network",
+        "dropped": "characters that no expert took",
+        "skipped": "steps left out for gradients that were no numbers",
+        "grid": "grid of ranks",
+        "paced": "stages were paced",
+        "stopped": "stopped early",
+        "seconds.train": "time of the training",
+        "seconds.verify": "time of the training in one process",
+    },
+    notes={
+        "loss": "The mean of -log of the probability of the right character or digit. Guessing gives log of the "
+        "number of characters."
+    },
+    scaling=Scaling(rate="rate", unit="examples/s", total="batch", strong={"verify": False}),
+    order=160,
+    verdict="workshop.workloads.parallel.verdict:VERDICT",
+    panels="workshop.workloads.parallel.panels:PANELS",
+    threads=lambda params: None,
+    presets=(
+        Preset("Divide the data", "The weights are those of one process, and the bytes are those of the formula."),
+        Preset(
+            "A pipeline of two stages",
+            "The timeline shows where each stage waits: the bubble.",
+            {"cut": "pipeline:2", "schedule": "gpipe"},
+            {"ranks": 2},
+        ),
+        Preset("Share each matrix", "Each rank has half of the weights, and many small messages.", {"cut": "tensor:2"}),
+        Preset(
+            "Four stages, paced",
+            "Stages wait without holding a core, so two cores show a pipeline of four.",
+            {"cut": "pipeline:4", "micro_batches": 8, "pace": 0.02, "steps": 6, "network": "transformer"},
+            {"ranks": 4, "oversubscribe": True},
+        ),
+    ),
+    opens="time",
+)
+
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    pages=(Page("parallelism", "Parallelism", "view_timeline", "workshop.workloads.parallel.page:page", order=460),),
+    commands=(Command("bench", "parallel", "workshop.workloads.parallel.bench_command:parallel", order=450),),
+)

@@ -1,0 +1,146 @@
+"""A communicator that counts its calls and bytes by kind.
+
+Bytes are those of the array that a rank gives or gets: the whole array for an all-reduce, the whole input of a
+reduce-scatter, the whole output of an all-gather, and the bytes sent for messages and all-to-all. How an MPI moves them
+(ring, tree) is another question.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from mpi4py import MPI  # whose import initialises MPI, and plans need no MPI
+
+Array = NDArray[Any]
+Kind = Literal["all-reduce", "reduce-scatter", "all-gather", "message", "all-to-all"]
+
+
+@dataclass
+class Exchanges:
+    """Calls and bytes by axis of the grid and by kind, and the bytes of the largest call."""
+
+    calls: Counter[tuple[str, Kind]] = field(default_factory=Counter)
+    bytes: Counter[tuple[str, Kind]] = field(default_factory=Counter)
+    largest: int = 0
+
+    @classmethod
+    def for_calls(cls, comm: CountingCommunicator, kind: Kind, size: int, calls: int = 1) -> Exchanges:
+        """So many calls of `size` bytes each; none in a group of one rank."""
+        traffic = cls()
+        if comm.size > 1:
+            traffic.count(comm.axis, kind, size, calls)
+        return traffic
+
+    def count(self, axis: str, kind: Kind, size: int, calls: int = 1) -> None:
+        if calls:
+            self.calls[axis, kind] += calls
+            self.bytes[axis, kind] += calls * size
+            self.largest = max(self.largest, size)
+
+    def __add__(self, other: Exchanges) -> Exchanges:
+        return Exchanges(self.calls + other.calls, self.bytes + other.bytes, max(self.largest, other.largest))
+
+    def __mul__(self, times: int) -> Exchanges:
+        return Exchanges(
+            Counter({kind: count * times for kind, count in self.calls.items()}),
+            Counter({kind: count * times for kind, count in self.bytes.items()}),
+            self.largest,
+        )
+
+    @property
+    def total(self) -> int:
+        """The bytes of all calls."""
+        return sum(self.bytes.values())
+
+    def as_json(self) -> dict[str, list[int]]:
+        """Calls and bytes by axis and kind, such as "data all-reduce"."""
+        return {" ".join(key): [count, self.bytes[key]] for key, count in sorted(self.calls.items())}
+
+
+class CountingCommunicator:
+    """The collectives and messages that cuts need, on arrays. Every method but `send` and `receive` is collective. It
+    can be made without an MPI communicator, for a plan of a rank that doesn't run."""
+
+    def __init__(
+        self,
+        rank: int = 0,
+        size: int = 1,
+        comm: MPI.Comm | None = None,
+        axis: str = "",
+        traffic: Exchanges | None = None,
+    ) -> None:
+        self.rank, self.size, self.axis = rank, size, axis
+        self.traffic = traffic or Exchanges()  # of all axes of a rank, if they share it
+        self._comm = comm
+        self._sends: list[tuple[MPI.Request, Array]] = []  # with their buffers, until they are through
+
+    @property
+    def comm(self) -> MPI.Comm:
+        """The MPI communicator, for what isn't counted."""
+        assert self._comm is not None, "a plan exchanges nothing"
+        return self._comm
+
+    def all_reduce(self, array: Array) -> Array:
+        """The sum of all ranks' arrays; with one rank the array itself."""
+        if self.size == 1:
+            return array
+        total = np.empty_like(array, order="C")
+        self.comm.Allreduce(np.ascontiguousarray(array), total)
+        self._count("all-reduce", array.nbytes)
+        return total
+
+    def reduce_scatter(self, array: Array, axis: int = 0) -> Array:
+        """This rank's share, along an axis, of the sum of all ranks' arrays. The axis is a multiple of the ranks."""
+        if self.size == 1:
+            return array
+        ordered = np.ascontiguousarray(np.moveaxis(array, axis, 0))
+        share = np.empty((len(ordered) // self.size, *ordered.shape[1:]), array.dtype)
+        self.comm.Reduce_scatter_block(ordered, share)
+        self._count("reduce-scatter", array.nbytes)
+        return np.moveaxis(share, 0, axis)
+
+    def all_gather(self, share: Array, axis: int = 0) -> Array:
+        """All ranks' arrays behind each other along an axis."""
+        if self.size == 1:
+            return share
+        ordered = np.ascontiguousarray(np.moveaxis(share, axis, 0))
+        full = np.empty((len(ordered) * self.size, *ordered.shape[1:]), share.dtype)
+        self.comm.Allgather(ordered, full)
+        self._count("all-gather", full.nbytes)
+        return np.moveaxis(full, 0, axis)
+
+    def all_to_all(self, array: Array) -> Array:
+        """Block i of the first axis goes to rank i; the result has the blocks that came, by rank."""
+        if self.size == 1:
+            return array
+        received = np.empty_like(array, order="C")
+        self.comm.Alltoall(np.ascontiguousarray(array), received)
+        self._count("all-to-all", array.nbytes)
+        return received
+
+    def send(self, array: Array, to: int, tag: int) -> None:
+        """Send without waiting; `finish` waits until everything has been sent."""
+        buffer = np.array(array, order="C")
+        self._sends = [(request, pending) for request, pending in self._sends if not request.Test()]
+        self._sends.append((self.comm.Isend(buffer, dest=to, tag=tag), buffer))
+        self._count("message", array.nbytes)
+
+    def receive(self, like: tuple[tuple[int, ...], Any], source: int, tag: int) -> Array:
+        """An array of this shape and type."""
+        array = np.empty(*like)
+        self.comm.Recv(array, source=source, tag=tag)
+        return array
+
+    def finish(self) -> None:
+        for request, _ in self._sends:
+            request.Wait()
+        self._sends.clear()
+
+    def _count(self, kind: Kind, size: int) -> None:
+        self.traffic.count(self.axis, kind, size)

@@ -1,0 +1,167 @@
+"""Pipeline parallel: every stage has some of the layers, and micro-batches pass through the stages.
+
+A stage follows its stream of instructions and knows nothing of the schedule behind it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from workshop.core.errors import BadInput
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
+from workshop.workloads.parallel.network.layers import (
+    Array,
+    Cost,
+    Layer,
+    Parameter,
+    Saved,
+    Sequential,
+    Shape,
+    buffers,
+    cross_entropy,
+)  # fmt: skip
+from workshop.workloads.parallel.schedules import Kind, StageSpan, Stream
+
+TAGS = {"forward": 0, "backward": 1}
+Key = tuple[str, int, int]  # direction, micro-batch and part
+
+
+def parts_of(
+    layers: Sequence[Layer], parts: int, operations: Sequence[int], counts: Sequence[int] = ()
+) -> list[Sequence[Layer]]:
+    """The layers in so many parts: of `counts`, or so that the part with the most `operations` has as few as possible.
+    Raises BadInput where it can't be done."""
+    if len(layers) < parts:
+        raise BadInput(f"{len(layers)} layers can't be divided into {parts} parts; take fewer stages or more layers.")
+    if counts and (len(counts) != parts or sum(counts) != len(layers) or min(counts) < 1):
+        raise BadInput(
+            f"Parts of {', '.join(map(str, counts))} layers don't fit: the network has {len(layers)} layers and the "
+            f"pipeline {parts} parts of at least one layer."
+        )
+    ends = list(itertools.accumulate(counts)) if counts else _balanced(operations, parts)
+    return [layers[begin:end] for begin, end in itertools.pairwise([0, *ends])]
+
+
+def _balanced(operations: Sequence[int], parts: int) -> list[int]:
+    """The ends of parts whose largest sum of operations is as small as possible; of several, the most equal ones."""
+    sums = [0, *itertools.accumulate(operations)]
+    best: dict[tuple[int, int], tuple[int, int, tuple[int, ...]]] = {
+        (0, 0): (0, 0, ())
+    }  # by parts and layers: the largest sum, the sum of squares, the ends
+    for part in range(1, parts + 1):
+        for end in range(part, len(operations) - (parts - part) + 1):
+            best[part, end] = min(
+                (max(most, size := sums[end] - sums[begin]), squares + size**2, (*ends, end))
+                for begin in range(part - 1, end)
+                if (part - 1, begin) in best
+                for most, squares, ends in [best[part - 1, begin]]
+            )
+    return list(best[parts, len(operations)][2])
+
+
+@dataclass
+class PipelineStage:
+    """One stage: its `parts` of the network by number, of `count` in all. `pace`: the least seconds of each kind of
+    work; a stage that has done its work sooner waits without holding a core."""
+
+    parts: Mapping[int, Sequential]
+    count: int
+    comm: CountingCommunicator
+    pace: Mapping[Kind, float] = field(default_factory=dict)
+    observe: bool = False  # count the activations of each step
+    shapes: dict[int, tuple[Shape, np.dtype]] = field(default_factory=dict)  # of a part's inputs
+    spans: list[StageSpan] = field(default_factory=list)  # of the last step, in seconds since its beginning
+    activations: int = 0  # most bytes of activations at once
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return [parameter for part in self.parts.values() for parameter in part.parameters]
+
+    def learn_shapes(self, example: Shape, dtype: np.dtype, of_parts: Callable[[int, Shape], Shape]) -> None:
+        """Set the shapes of the arrays that pass between parts. `of_parts(part, inputs)`: the shape of its outputs."""
+        numbers = next(iter(self.parts.values())).parameters[0].dtype if self.parameters else np.dtype(float)
+        self.shapes[0] = example, dtype
+        for number in range(self.count):
+            self.shapes[number + 1] = of_parts(number, self.shapes[number][0]), numbers
+
+    def costs(self) -> Mapping[int, Cost]:
+        """The cost of each of this stage's parts for one micro-batch."""
+        return {
+            number: part.cost(self.shapes[number][0], self.shapes[number + 1][1].itemsize)
+            for number, part in self.parts.items()
+        }
+
+    def traffic(self, micro_batches: int) -> Exchanges:
+        """The messages of a step: the outputs of each part to the next part, and the gradients of its inputs to the
+        part before it."""
+        total = Exchanges()
+        for part in self.parts:
+            for number in (*([part + 1] if part + 1 < self.count else []), *([part] if part > 0 else [])):
+                shape, dtype = self.shapes[number]
+                total += Exchanges.for_calls(self.comm, "message", math.prod(shape) * dtype.itemsize, micro_batches)
+        return total
+
+    def step(
+        self, stream: Stream, inputs: Sequence[Array], targets: Sequence[Array], examples: int, scale: float = 1.0
+    ) -> float:
+        """Follow the stream for micro-batches of `inputs` and `targets`. Returns the loss of the last part, 0 on other
+        stages; gradients, times `scale`, are added to the parameters. `examples`: targets of all micro-batches and
+        ranks."""
+        self._began, self._loss, self.spans = time.perf_counter(), 0.0, []
+        arrived: dict[Key, Array] = {}
+        leaving: dict[Key, Array] = {}
+        under_way: dict[tuple[int, int], Saved] = {}
+        pending: dict[tuple[int, int], list[Callable[[], None]]] = {}
+        split = any(instruction.kind == "weights" for instruction in stream)
+        for instruction in stream:
+            micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - self._began
+            key = (instruction.direction, micro, part)
+            match instruction.kind:
+                case "receive":
+                    forward = instruction.direction == "forward"
+                    source = (part - 1 if forward else part + 1) % self.comm.size
+                    like = self.shapes[part] if forward else self.shapes[part + 1]
+                    arrived[key] = self.comm.receive(like, source, self._tag(*key))
+                case "send":
+                    self.comm.send(leaving.pop(key), part % self.comm.size, self._tag(*key))
+                case "forward":
+                    entering = inputs[micro] if part == 0 else arrived.pop(key)
+                    outputs, under_way[micro, part] = self.parts[part].forward(entering)
+                    if part == self.count - 1:
+                        loss, gradient = cross_entropy(outputs, targets[micro], examples)
+                        self._loss += loss
+                        arrived["backward", micro, part] = gradient * gradient.dtype.type(scale)
+                    else:
+                        self._pass_on(("forward", micro, part + 1), outputs, arrived, leaving)
+                    if self.observe:
+                        self.activations = max(self.activations, buffers(list(under_way.values())))
+                case "backward":
+                    gradient = arrived.pop(("backward", micro, part))
+                    later = pending.setdefault((micro, part), []) if split else None
+                    for parameter in self.parts[part].parameters:
+                        parameter.pending = later
+                    of_inputs = self.parts[part].backward(gradient, under_way.pop((micro, part)))
+                    if part > 0:
+                        self._pass_on(("backward", micro, part - 1), of_inputs, arrived, leaving)
+                case "weights":
+                    for work in pending.pop((micro, part)):
+                        work()
+            pace = self.pace.get(instruction.kind, 0.0)
+            if pace:
+                time.sleep(max(0.0, begin + pace - (time.perf_counter() - self._began)))
+            self.spans.append(StageSpan(self.comm.rank, instruction, begin, time.perf_counter() - self._began))
+        self.comm.finish()
+        return self._loss
+
+    def _pass_on(self, key: Key, array: Array, arrived: dict[Key, Array], leaving: dict[Key, Array]) -> None:
+        """To another part: of this stage, or by the send that follows."""
+        (arrived if key[2] % self.comm.size == self.comm.rank else leaving)[key] = array
+
+    def _tag(self, direction: str, micro: int, part: int) -> int:
+        return (micro * self.count + part) * 2 + TAGS[direction]

@@ -1,0 +1,37 @@
+"""The memory of a rank by use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from workshop.workloads.parallel.schedules import Stream
+
+
+@dataclass(frozen=True)
+class MemoryLedger:
+    """Bytes of one rank. `buffers`: the largest array that an exchange takes, or that a layer needs only while it
+    computes."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    buffers: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
+def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
+    """The most bytes of activations that a stage keeps at once. `kept`: of one micro-batch, by part."""
+    now = most = 0
+    for instruction in stream:
+        if instruction.kind in ("forward", "backward"):
+            now += activations[instruction.part] * (1 if instruction.kind == "forward" else -1)
+            most = max(most, now)
+    return most

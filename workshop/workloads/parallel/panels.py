@@ -1,0 +1,99 @@
+"""Panels of a run of the workload: the timeline, the bytes, the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.core import words as say
+from workshop.extension import Panel
+from workshop.report.cards import Card, Part, figure, line, link, links, table, words
+from workshop.report.machine_picture import rank_cell
+from workshop.report.snapshot import Snapshot
+from workshop.workloads.parallel import figures, timeline
+
+BUBBLE = (
+    "The last step. In empty places a stage does nothing; in a receive it waits until the other stage has sent. "
+    "Numbers are those of micro-batches."
+)
+PACED = "The stages were paced: each waited, without holding a core, until the set time had passed."
+FORMULA = "Calls and bytes of one step by the formulas of each cut; the ranks counted the same."
+LEDGER = (
+    "Planned by formulas, and counted from the arrays that the rank had in the first step. The process also holds "
+    "Python, MPI and libraries."
+)
+
+
+def timelines(snapshot: Snapshot) -> list[Card]:
+    """The measured timeline of the first pipeline; nothing without stages."""
+    stages = snapshot.metric("stages", int)
+    if not stages or stages < 2 or timeline.TRACE not in snapshot.artifacts:
+        return []
+    spans = timeline.read(snapshot.read(timeline.TRACE))
+    layer = len(spans) // stages // max(_data(snapshot, spans, stages), 1) or 1
+    first = [span for rank in sorted(spans)[: stages * layer : layer] for span in spans[rank]]
+    idle, expected = snapshot.metric("idle", float), snapshot.metric("expected_idle", float)
+    parts: list[Part] = [words(line(BUBBLE, tone="about"))]
+    if idle is not None and expected is not None:
+        parts.append(words(line(f"Idle for {say.percent(idle)} of the time; predicted {say.percent(expected)}.")))
+    if snapshot.metric("paced", bool):
+        parts.append(words(line(PACED, tone="note")))
+    parts.append(figure(figures.timeline(first)))
+    target = link(snapshot.url(timeline.TRACE, download=True), "Download for Perfetto", "all ranks, step by step")
+    return [Card("pipeline", "The pipeline", (*parts, links(target)))]
+
+
+def _data(snapshot: Snapshot, spans: Mapping[int, Any], stages: int) -> int:
+    """The size of the grid along the data, from its description: data 2 x pipeline 2."""
+    sizes = dict(word.split() for word in str(snapshot.metric("grid", str)).split(" x ") if len(word.split()) == 2)
+    return int(sizes.get("data", 1))
+
+
+def traffic(snapshot: Snapshot) -> list[Card]:
+    """Calls and bytes of a step by kind, of all ranks."""
+    ranks = snapshot.metric("traffic", list)
+    if not ranks:
+        return []
+    totals: dict[str, tuple[int, int]] = {}
+    for rank in ranks:
+        for kind, (calls, size) in rank.items():
+            before = totals.get(kind, (0, 0))
+            totals[kind] = before[0] + calls, before[1] + size
+    rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in sorted(totals.items())]
+    difference = snapshot.metric("bytes_difference", int | float)
+    agreement = (
+        FORMULA if difference == 0 else f"The ranks counted {say.size(difference or 0)} more or fewer in all steps."
+    )
+    if not rows:
+        return [Card("traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),), half=True)]
+    parts = (words(line(agreement, tone="about")), table(["Along", "Kind", "Calls", "Bytes"], rows))
+    return [Card("traffic", "What a step exchanges", parts, half=True)]
+
+
+def memory(snapshot: Snapshot) -> list[Card]:
+    """Each rank's memory by use, planned and counted."""
+    counted, planned = snapshot.metric("memory_counted", list), snapshot.metric("memory_planned", list)
+    if not counted or not planned:
+        return []
+    peaks: Sequence[float] = snapshot.metric("memory_peak", list) or []
+    rows: list[list[str | Mapping[str, Any]]] = [
+        [rank_cell(rank), say.size(sum(plan.values())), say.size(sum(count.values())), say.size(peak)]
+        for rank, (plan, count, peak) in enumerate(zip(planned, counted, peaks, strict=False))
+    ]
+    parts = (
+        words(line(LEDGER, tone="about")),
+        figure(figures.memory(counted)),
+        table(["Rank", "Planned", "Counted", "The process's peak"], rows),
+    )
+    return [Card("memory-ledger", "Memory of each rank", parts)]
+
+
+def _version(snapshot: Snapshot) -> Any:
+    return snapshot.version(timeline.TRACE), snapshot.run.metrics
+
+
+PANELS = (
+    Panel("pipeline", timelines, _version, section="time", comparison=timelines),
+    Panel("traffic", traffic, _version, comparison=traffic),
+    Panel("memory-ledger", memory, _version, comparison=memory),
+)

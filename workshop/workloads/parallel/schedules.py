@@ -1,0 +1,256 @@
+"""Schedules of a pipeline as data: a stream of instructions for each stage.
+
+The same streams drive the ranks, the prediction and the figure. A message is sent without waiting, and a receive waits
+until it has come: so a schedule can stand still only where stages wait for each other's messages.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from workshop.core.errors import BadInput
+
+Work = Literal["forward", "backward", "weights"]
+Kind = Literal["forward", "backward", "weights", "send", "receive"]
+WORK: tuple[Work, ...] = ("forward", "backward", "weights")
+LETTERS: Mapping[str, Work] = {"F": "forward", "B": "backward", "W": "weights"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """What a stage does next. `part` is the number of its part of the network, counted over all stages: with one part
+    for each stage it is the stage. A message belongs to the forward or the backward computation (`of`) of the part that
+    receives it. With `weights`, `backward` gives the gradient of the inputs only, and `weights` that of the weights."""
+
+    kind: Kind
+    micro: int
+    part: int
+    direction: Literal["forward", "backward"] = "forward"
+
+    def __str__(self) -> str:
+        return f"{self.kind} of micro-batch {self.micro} in part {self.part}"
+
+
+Stream = Sequence[Instruction]
+Streams = Sequence[Stream]  # by stage
+
+
+@dataclass(frozen=True)
+class StageSpan:
+    """When a stage did something, in units of the durations that were given."""
+
+    stage: int
+    instruction: Instruction
+    begin: float
+    end: float
+
+
+def naive(stages: int, micro_batches: int) -> Streams:
+    """One micro-batch at a time, there and back."""
+    return _with_messages(
+        [
+            [work for micro in range(micro_batches) for work in (_do("forward", micro, s), _do("backward", micro, s))]
+            for s in range(stages)
+        ],
+        stages,
+    )
+
+
+def gpipe(stages: int, micro_batches: int) -> Streams:
+    """All forward computations, then all backward ones (Huang et al., GPipe, arXiv:1811.06965, section 2.3)."""
+    micros = range(micro_batches)
+    return _with_messages(
+        [[_do(kind, micro, s) for kind in ("forward", "backward") for micro in micros] for s in range(stages)], stages
+    )
+
+
+def one_forward_one_backward(stages: int, micro_batches: int) -> Streams:
+    """Each stage begins the backward computation of a micro-batch as soon as it can, so it keeps the activations of
+    `stages - stage` micro-batches at most (Narayanan et al., PipeDream-Flush, arXiv:2006.09503, section 2.2)."""
+    streams = []
+    for stage in range(stages):
+        first = min(stages - stage - 1, micro_batches)
+        stream = [_do("forward", micro, stage) for micro in range(first)]
+        for micro in range(micro_batches):
+            if first + micro < micro_batches:
+                stream.append(_do("forward", first + micro, stage))
+            stream.append(_do("backward", micro, stage))
+        streams.append(stream)
+    return _with_messages(streams, stages)
+
+
+def interleaved(stages: int, micro_batches: int, parts: int = 2) -> Streams:
+    """Each stage has several parts of the network, which lie `stages` apart, so that the pipeline fills sooner
+    (Narayanan et al., Megatron-LM, arXiv:2104.04473, section 2.2). Raises BadInput where the micro-batches are no
+    multiple of the stages."""
+    if micro_batches % stages:
+        raise BadInput(
+            f"An interleaved schedule of {stages} stages takes a multiple of {stages} micro-batches, not "
+            f"{micro_batches}."
+        )
+    total = micro_batches * parts
+
+    def place(number: int, stage: int, forward: bool) -> tuple[int, int]:
+        """The micro-batch and the part of the stage's n-th forward or backward computation."""
+        group, inside = divmod(number, stages * parts)
+        part, offset = divmod(inside, stages)
+        return group * stages + offset, stage + stages * (part if forward else parts - 1 - part)
+
+    streams = []
+    for stage in range(stages):
+        first = min((stages - stage - 1) * 2 + (parts - 1) * stages, total)
+        forwards = [_do("forward", *place(number, stage, True)) for number in range(total)]
+        backwards = [_do("backward", *place(number, stage, False)) for number in range(total)]
+        stream = forwards[:first]
+        for number, backward in enumerate(backwards):
+            stream += [*forwards[first + number : first + number + 1], backward]
+        streams.append(stream)
+    return _with_messages(streams, stages)
+
+
+def zero_bubble(stages: int, micro_batches: int) -> Streams:
+    """1F1B whose gradients of the weights wait until a stage has nothing else to do (Qi et al., Zero bubble pipeline
+    parallelism, arXiv:2401.10241, ZB-H1 in section 3)."""
+    streams = []
+    for stage in range(stages):
+        stream, pending = list[Instruction](), list[Instruction]()
+        for instruction in one_forward_one_backward(stages, micro_batches)[stage]:
+            if instruction.kind not in WORK:
+                continue
+            stream.append(instruction)
+            if instruction.kind == "backward":
+                pending.append(_do("weights", instruction.micro, stage))
+                if len(pending) > stage:  # the first stages have the least time to spare
+                    stream.append(pending.pop(0))
+        streams.append([*stream, *pending])
+    return _with_messages(streams, stages)
+
+
+SCHEDULES: Mapping[str, Callable[[int, int], Streams]] = {
+    "naive": naive,
+    "gpipe": gpipe,
+    "1f1b": one_forward_one_backward,
+    "interleaved": interleaved,
+    "zero-bubble": zero_bubble,
+}
+
+
+def parse(text: str, stages: int) -> Streams:
+    """A schedule from words such as `F0 F1 B0 B1 / F0 B0 F1 B1`: forward and backward computations of micro-batches,
+    for each stage. Messages are added. W0 is the gradient of the weights where a backward computation gives that of the
+    inputs only. Raises BadInput for anything else."""
+    texts = [part.split() for part in re.split(r"[/\n]", text.strip())]
+    if len(texts) != stages:
+        raise BadInput(f"The instructions are for {len(texts)} stages, and the pipeline has {stages}.")
+    streams = []
+    for stage, items in enumerate(texts):
+        stream = []
+        for item in items:
+            match = re.fullmatch(r"([FBW])(\d{1,4})", item)
+            if match is None:
+                raise BadInput(f"Stage {stage} has the instruction {item!r}; it should be like F0, B0 or W0.")
+            stream.append(_do(LETTERS[match[1]], int(match[2]), stage))
+        streams.append(stream)
+    return _with_messages(streams, stages)
+
+
+def written(streams: Streams) -> str:
+    """The work of a schedule with one part for each stage, as `parse` reads it."""
+    letters = {kind: letter for letter, kind in LETTERS.items()}
+    return " / ".join(
+        " ".join(f"{letters[step.kind]}{step.micro}" for step in stream if step.kind in letters) for stream in streams
+    )
+
+
+def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
+    """The same time for each kind of work on all stages."""
+    times = {str(kind): duration for kind, duration in seconds.items()}
+    return lambda instruction: times[instruction.kind]
+
+
+def simulate(streams: Streams, seconds: Callable[[Instruction], float], message: float = 0.0) -> list[StageSpan]:
+    """When each stage does what, if work takes `seconds` and a message `message`. Raises BadInput where the schedule
+    stands still, with the instructions that wait."""
+    clocks, places = [0.0] * len(streams), [0] * len(streams)
+    sent: dict[tuple[str, int, int], float] = {}  # when a message arrives
+    spans: list[StageSpan] = []
+    moved = True
+    while moved:
+        moved = False
+        for stage, stream in enumerate(streams):
+            while places[stage] < len(stream):
+                instruction = stream[places[stage]]
+                key = (instruction.direction, instruction.micro, instruction.part)
+                begin = clocks[stage]
+                if instruction.kind == "receive":
+                    if key not in sent:
+                        break
+                    clocks[stage] = max(begin, sent.pop(key))
+                elif instruction.kind == "send":
+                    sent[key] = begin + message
+                else:
+                    clocks[stage] = begin + seconds(instruction)
+                spans.append(StageSpan(stage, instruction, begin, clocks[stage]))
+                places[stage] += 1
+                moved = True
+    waiting = [
+        f"stage {stage} waits at the {stream[place]}"
+        for stage, (stream, place) in enumerate(zip(streams, places, strict=True))
+        if place < len(stream)
+    ]
+    if waiting:
+        raise BadInput(f"The schedule stands still: {', and '.join(waiting[:2])}.")
+    return spans
+
+
+def idle_share(spans: Sequence[StageSpan], stages: int) -> float:
+    """The bubble: the share of all stages' time in which they do no work."""
+    end = max((span.end for span in spans), default=0.0)
+    work = sum(span.end - span.begin for span in spans if span.instruction.kind in WORK)
+    return 1 - work / (end * stages) if end else 0.0
+
+
+def check(streams: Streams, parts: int, micro_batches: int) -> None:
+    """Raises BadInput where work of a part is missing, comes twice or too early, or the schedule stands still."""
+    split = any(step.kind == "weights" for stream in streams for step in stream)
+    for kind in WORK if split else WORK[:2]:
+        work = [(step.micro, step.part) for stream in streams for step in stream if step.kind == kind]
+        expected = {(micro, part) for micro in range(micro_batches) for part in range(parts)}
+        if missing := expected - set(work):
+            micro, part = min(missing)
+            raise BadInput(f"The schedule has no {kind} of micro-batch {micro} in part {part}.")
+        if len(work) > len(expected) or set(work) - expected:
+            raise BadInput(f"The schedule has a {kind} twice, or one that doesn't exist.")
+    for stage, stream in enumerate(streams):
+        earlier = set[tuple[str, int, int]]()
+        for instruction in stream:
+            if instruction.kind == "backward" and ("forward", instruction.micro, instruction.part) not in earlier:
+                raise BadInput(f"Stage {stage} has the {instruction} before its forward.")
+            earlier.add((instruction.kind, instruction.micro, instruction.part))
+    simulate(streams, lambda instruction: 1.0)
+
+
+def _do(kind: Work, micro: int, part: int) -> Instruction:
+    return Instruction(kind, micro, part)
+
+
+def _with_messages(streams: Streams, stages: int) -> Streams:
+    """The streams with the messages between parts: a receive before the work that needs it, a send after the work."""
+    parts = 1 + max(instruction.part for stream in streams for instruction in stream)
+    complete = []
+    for stream in streams:
+        full: list[Instruction] = []
+        for work in stream:
+            forward, part = work.kind == "forward", work.part
+            source, target = (part - 1, part + 1) if forward else (part + 1, part - 1)
+            direction: Literal["forward", "backward"] = "forward" if forward else "backward"
+            if work.kind != "weights" and stages > 1 and 0 <= source < parts:
+                full.append(Instruction("receive", work.micro, part, direction))
+            full.append(work)
+            if work.kind != "weights" and stages > 1 and 0 <= target < parts:
+                full.append(Instruction("send", work.micro, target, direction))
+        complete.append(full)
+    return complete

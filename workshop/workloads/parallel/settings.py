@@ -1,0 +1,110 @@
+"""From params to a training: its network, its cut, and the plan of each rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workshop.core.errors import BadInput
+from workshop.workloads.parallel import PIPELINE_MICRO, ParallelParams, examples
+from workshop.workloads.parallel.cuts.precision import DTYPES
+from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.network import networks
+from workshop.workloads.parallel.network.layers import Draw, Layer, Shape
+from workshop.workloads.parallel.network.networks import TransformerShape
+from workshop.workloads.parallel.optimizer import Adam
+from workshop.workloads.parallel.schedules import parse
+from workshop.workloads.parallel.training import Cut, CutTraining
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+ALONE = Cut(RankGrid())
+
+
+def cut_of(params: ParallelParams, ranks: int) -> Cut:
+    """The cut. Raises BadInput where it can't be made for so many ranks."""
+    grid = RankGrid.parse(params.cut, ranks)
+    if grid.kind == "experts" and grid.layer > 1 and not params.experts:
+        raise BadInput(f"The cut {params.cut!r} divides experts, and the network has none; set experts.")
+    micro = params.micro_batches or (PIPELINE_MICRO if grid.pipeline > 1 else 1)
+    parts = 2 if params.schedule == "interleaved" else 1  # of each stage
+    each = params.pace / parts
+    split = params.schedule == "zero-bubble"
+    return Cut(
+        grid,
+        schedule=params.schedule,
+        micro_batches=micro,
+        exchange=params.exchange,
+        bucket=params.bucket,
+        zero=params.zero,
+        recompute=params.recompute,
+        precision=params.precision,
+        layers=[int(word) for word in params.layers.split(",")] if params.layers else (),
+        pace={"forward": each, "backward": each if split else 2 * each, "weights": each} if each else {},
+        streams=parse(params.instructions, grid.pipeline) if params.schedule == "own" else None,
+        halo=params.fault != "no-halo",
+        sum_tied=params.fault != "untied",
+        gather=params.fault != "no-gather",
+    )
+
+
+def network_of(params: ParallelParams, plan: bool = False) -> Callable[[], Sequence[Layer]]:
+    """A function that builds the network; for a `plan`, without memory."""
+    draw = Draw(params.seed, DTYPES[params.precision], plan)
+    if params.network == "perceptron":
+        widths = [64, *[params.width] * params.blocks, examples.CLASSES]
+        return lambda: networks.perceptron(widths, draw)
+    if params.network == "convolutional":
+        channels = [1, *[params.width] * params.blocks]
+        return lambda: networks.convolutional(channels, examples.CLASSES, draw)
+    shape = TransformerShape(
+        len(examples.text()[1]),
+        params.length,
+        params.width,
+        params.heads,
+        params.blocks,
+        params.experts,
+        params.capacity,
+        params.tied,
+    )
+    return lambda: networks.transformer(shape, draw)
+
+
+def inputs_of(params: ParallelParams) -> tuple[Shape, np.dtype]:
+    """The shape and type of a batch."""
+    numbers = np.dtype(DTYPES[params.precision])
+    match params.network:
+        case "transformer":
+            return (params.batch, params.length), np.dtype(np.int64)
+        case "perceptron":
+            return (params.batch, 64), numbers
+    return (params.batch, params.image, params.image, 1), numbers
+
+
+def training(params: ParallelParams, cut: Cut, comm: MPI.Comm | None, rank: int = 0) -> CutTraining:
+    """A rank's part of the training; without `comm`, its plan. Raises BadInput."""
+    shape, dtype = inputs_of(params)
+    network = network_of(params, plan=comm is None)
+    return CutTraining(comm, cut, network, lambda: Adam(params.rate), shape, dtype, rank)
+
+
+def plans(params: ParallelParams, ranks: int) -> list[CutTraining]:
+    """The plan of each rank. Raises BadInput."""
+    cut = cut_of(params, ranks)
+    return [training(params, cut, None, rank) for rank in range(ranks)]
+
+
+def check(params: ParallelParams, ranks: int) -> None:
+    """Raise BadInput where the training can't be cut so. The first and the last rank of each stage stand for all."""
+    cut = cut_of(params, ranks)
+    for rank in {0, ranks - 1, *(int(rank) for rank in cut.grid.ranks[0, :, 0])}:
+        training(params, cut, None, rank)
+
+
+def alone(params: ParallelParams) -> Cut:
+    """The same training in one process."""
+    return replace(ALONE, precision=params.precision)

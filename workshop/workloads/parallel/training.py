@@ -1,0 +1,320 @@
+"""A training that is cut along a grid of ranks: which part of the network a rank has, and one step of it.
+
+The same object without MPI is the plan of a rank: its traffic and its memory by formulas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workshop.core.errors import BadInput
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
+from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
+from workshop.workloads.parallel.cuts.data import Exchange
+from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
+from workshop.workloads.parallel.cuts.precision import DTYPES, MIXED, Rounded
+from workshop.workloads.parallel.cuts.recompute import recomputed
+from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
+from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.memory import MemoryLedger, most_kept
+from workshop.workloads.parallel.network.layers import (
+    Array,
+    Layer,
+    Parameter,
+    Sequential,
+    Shape,
+    TiedLinear,
+)  # fmt: skip
+from workshop.workloads.parallel.optimizer import Optimizer
+from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check
+from workshop.workloads.parallel.update import Update
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How a training is cut. `zero`: 0 to 3; `micro_batches`: of each rank's share of the data; `layers`: of each part
+    of the pipeline, empty for about equal numbers; `streams`: a schedule written by hand. The last three are faults to
+    study when they are False."""
+
+    grid: RankGrid
+    schedule: str = "1f1b"
+    micro_batches: int = 1
+    exchange: Exchange = "fused"
+    bucket: int = data.BUCKET
+    zero: int = 0
+    recompute: bool = False
+    precision: str = "float64"
+    layers: Sequence[int] = ()
+    pace: Mapping[Kind, float] = field(default_factory=dict)
+    streams: Streams | None = None
+    halo: bool = True
+    sum_tied: bool = True
+    gather: bool = True
+
+    @property
+    def parts(self) -> int:
+        """The parts of the network."""
+        return self.grid.pipeline * (2 if self.schedule == "interleaved" else 1)
+
+    def instructions(self) -> Streams:
+        """The stream of each stage. Raises BadInput where the schedule can't work."""
+        streams = self.streams or SCHEDULES[self.schedule](self.grid.pipeline, self.micro_batches)
+        check(streams, self.parts, self.micro_batches)
+        return streams
+
+
+class CutTraining:
+    """A rank's part of a training. Its methods are collective; a plan (without `comm`) has formulas only. `shape` and
+    `dtype`: of the inputs of all ranks' examples of one step. Raises BadInput where the cut can't be made."""
+
+    def __init__(
+        self,
+        comm: MPI.Comm | None,
+        cut: Cut,
+        network: Callable[[], Sequence[Layer]],
+        optimizer: Callable[[], Optimizer],
+        shape: Shape,
+        dtype: np.dtype,
+        rank: int = 0,
+    ) -> None:
+        self.cut, grid = cut, cut.grid
+        _refuse(cut)
+        self.rank = rank if comm is None else comm.Get_rank()
+        self.place = grid.place(self.rank)
+        self.comm, self.comms = comm, grid.communicators(comm, self.rank)
+        self.traffic = self.comms["data"].traffic  # of all axes, counted
+        pipeline = self.comms["pipeline"]
+        self.streams = cut.instructions()
+        share, itemsize = self.own_shape(shape), np.dtype(DTYPES[cut.precision]).itemsize
+        layers, operations, outputs = self._cut_layers(network()), [], share
+        for layer in layers:
+            cost = layer.cost(outputs, itemsize)
+            operations.append(cost.operations)
+            outputs = cost.outputs
+        full = parts_of(layers, cut.parts, operations, cut.layers)
+        local = {number: part for number, part in enumerate(full) if number % pipeline.size == pipeline.rank}
+        if cut.zero >= 2:
+            local = {n: sharded(part, self.comms["data"], self.comms["layer"], cut.zero) for n, part in local.items()}
+        self.stage = PipelineStage({n: Sequential(part) for n, part in local.items()}, cut.parts, pipeline, cut.pace)
+        self.parameters = list({id(parameter): parameter for parameter in self.stage.parameters}.values())
+        self.tied, self.tied_comm = self._tied(full)
+        self.stage.learn_shapes(
+            share, dtype, lambda part, inputs: Sequential(full[part]).cost(inputs, itemsize).outputs
+        )
+        self.optimizer = optimizer()
+        self.update: Update | None = None
+        if comm is not None:
+            along = self.comms["data"] if cut.zero == 1 else None
+            self.update = Update(self.parameters, self.optimizer, cut.precision, along)
+
+    def _cut_layers(self, layers: Sequence[Layer]) -> Sequence[Layer]:
+        grid, group = self.cut.grid, self.comms["layer"]
+        if grid.layer > 1:
+            match grid.kind:
+                case "sequence":
+                    layers = sequence.cut(layers, group)
+                case "spatial":
+                    layers = spatial.cut(layers, group, self.cut.halo)
+                case "experts":
+                    layers = experts.cut(layers, group)
+                case _:
+                    layers = tensor.cut(layers, group)
+            _check_something_was_cut(layers, grid)
+        if self.cut.recompute:
+            layers = recomputed(layers)
+        return [Rounded(layer) for layer in layers] if self.cut.precision == "bfloat16" else layers
+
+    def _tied(self, parts: Sequence[Sequence[Layer]]) -> tuple[Parameter | None, CountingCommunicator]:
+        """The table that the first and the last stage both have, and the group of these two."""
+        pipeline, last = self.comms["pipeline"], _unwrapped(parts[-1][-1])
+        if pipeline.size == 1 or not isinstance(last, TiedLinear):
+            return None, CountingCommunicator()
+        ends = {0: 0, pipeline.size - 1: 1}
+        group = None
+        if self.comm is not None:
+            group = pipeline.comm.Split(0 if pipeline.rank in ends else 1, pipeline.rank)
+        if pipeline.rank not in ends:
+            return None, CountingCommunicator()
+        return last.tokens, CountingCommunicator(ends[pipeline.rank], 2, group, "pipeline", self.traffic)
+
+    @property
+    def divides_examples(self) -> int:
+        """How many shares of the examples there are."""
+        return self.cut.grid.data * (self.cut.grid.layer if self.cut.grid.kind == "experts" else 1)
+
+    def own_shape(self, shape: Shape) -> Shape:
+        """The shape of this rank's micro-batch. Raises BadInput where the inputs can't be divided."""
+        micro = self.divides_examples * self.cut.micro_batches
+        if shape[0] % micro:
+            raise BadInput(
+                f"A batch of {shape[0]} can't be divided into {micro} micro-batches; take a multiple of {micro}."
+            )
+        example = np.broadcast_to(np.zeros(()), (shape[0] // micro, *shape[1:]))
+        return self._own_part(example, inputs=True).shape
+
+    def own_examples(self, examples: Array, inputs: bool) -> list[Array]:
+        """This rank's micro-batches of a batch that all ranks hold alike."""
+        number = self.place[0]
+        if self.cut.grid.kind == "experts":
+            number = number * self.cut.grid.layer + self.place[2]
+        share = np.split(examples, self.divides_examples)[number]
+        return [self._own_part(micro, inputs) for micro in np.split(share, self.cut.micro_batches)]
+
+    def _own_part(self, examples: Array, inputs: bool) -> Array:
+        """Of images a stripe; of the targets of a text those of a rank's positions."""
+        kind, group = self.cut.grid.kind, self.comms["layer"]
+        if kind == "spatial" and inputs:
+            return spatial.own_stripe(examples, group)
+        if kind == "sequence":
+            local = sequence.own_positions(examples, group)  # the embedding takes all tokens
+            return examples if inputs else local
+        return examples
+
+    def step(self, inputs: Array, targets: Array) -> float:
+        """One update with a batch that all ranks hold alike. Returns the mean loss, on all ranks."""
+        assert self.update is not None and self.comm is not None, "a plan takes no steps"
+        cut, update, partial = self.cut, self.update, self._partial()
+        update.clear()
+        loss = self.stage.step(
+            self.streams[self.comms["pipeline"].rank],
+            self.own_examples(inputs, inputs=True),
+            self.own_examples(targets, inputs=False),
+            targets.size,
+            update.scale.value,
+        )
+        data.add_up(partial, self.comms["layer"])
+        if self.tied is not None and cut.sum_tied:
+            data.add_up([self.tied], self.tied_comm)
+        if cut.zero == 0:
+            data.add_up(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
+        # The loss and this flag are not counted: they are a few bytes, and no cut needs them.
+        finite = self.comm.allreduce(update.finite()) == self.comm.Get_size() if update.scale.adapts else True
+        update.step(finite, cut.gather)
+        if cut.zero == 2 and cut.gather:
+            for layer in self._sharded():
+                layer.gather()
+        total = self.comm.allreduce(loss)
+        return float(total / (1 if cut.grid.kind in ("sequence", "experts") else cut.grid.layer))
+
+    def expected_traffic(self) -> Exchanges:
+        """The calls and bytes of one step of this rank by the formulas."""
+        cut, micro = self.cut, self.cut.micro_batches
+        total = self.stage.traffic(micro)
+        for cost in self.stage.costs().values():
+            total += (cost.forward + cost.backward) * micro
+        total += data.traffic(self._partial(), self.comms["layer"])
+        if self.tied is not None and cut.sum_tied:
+            total += data.traffic([self.tied], self.tied_comm)
+        if cut.zero == 0:
+            return total + data.traffic(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
+        if cut.zero == 1:
+            comm, itemsize = self.comms["data"], self.parameters[0].dtype.itemsize
+            size = -(-self._count() // comm.size) * comm.size * itemsize
+            total += Exchanges.for_calls(comm, "reduce-scatter", size)
+            return total + Exchanges.for_calls(comm, "all-gather", size, int(cut.gather))
+        for layer in self._sharded() if cut.gather else []:
+            total += layer.after_update()
+        return total
+
+    def planned_memory(self) -> MemoryLedger:
+        """The bytes of this rank by the formulas (Rajbhandari et al., section 3.1, and the cost of each layer)."""
+        itemsize, count = self.parameters[0].dtype.itemsize, self._count()
+        stream, costs = self.streams[self.comms["pipeline"].rank], self.stage.costs()
+        full = sum(parameter.size for layer in self._sharded() for parameter in layer.full)
+        state = -(-count // self.cut.grid.data) if self.cut.zero == 1 else count
+        mixed = self.cut.precision in MIXED
+        return MemoryLedger(
+            weights=(full if self.cut.zero == 2 else count) * itemsize,
+            gradients=count * itemsize,
+            optimizer=state * (4 if mixed else itemsize) * self.optimizer.states + (4 * state if mixed else 0),
+            activations=most_kept(stream, {number: cost.activations for number, cost in costs.items()}),
+            buffers=max(self.expected_traffic().largest, *(cost.transient for cost in costs.values())),
+        )
+
+    def counted_memory(self) -> MemoryLedger:
+        """The bytes of the arrays that this rank has had, after a step with `stage.observe`."""
+        assert self.update is not None, "a plan has no arrays"
+        full = sum(parameter.value.nbytes for layer in self._sharded() for parameter in layer.full)
+        transient = max((_transient(layer) for part in self.stage.parts.values() for layer in part.layers), default=0)
+        return MemoryLedger(
+            weights=full if self.cut.zero == 2 else self.update.weights.nbytes,
+            gradients=self.update.gradients.nbytes,
+            optimizer=self.update.nbytes,
+            activations=self.stage.activations,
+            buffers=max(self.traffic.largest, transient),
+        )
+
+    def own_weights(self) -> Mapping[str, tuple[Array, int | None]]:
+        """This rank's weights by name, and the axis along which each is cut. Collective."""
+        weights: dict[str, tuple[Array, int | None]] = {}
+        for layer in self._sharded():
+            if self.cut.zero == 3:
+                layer.gather()
+            weights |= {parameter.name: (parameter.value, parameter.axis) for parameter in layer.full}
+            layer.drop()
+        if self.cut.zero >= 2:
+            return weights
+        return {parameter.name: (parameter.value, parameter.axis) for parameter in self.parameters}
+
+    def evaluate(self, inputs: Array, targets: Array) -> float:
+        """The mean loss on other examples, with the weights as they are. Collective."""
+        stream = [step for step in self.streams[self.comms["pipeline"].rank] if step.direction == "forward"]
+        forward = [step for step in stream if step.kind not in ("backward", "weights")]
+        assert self.comm is not None, "a plan evaluates nothing"
+        counted, observed = self.traffic.calls.copy(), self.traffic.bytes.copy()
+        loss = self.stage.step(
+            forward,
+            self.own_examples(inputs, inputs=True),
+            self.own_examples(targets, inputs=False),
+            targets.size,
+        )
+        self.traffic.calls, self.traffic.bytes = counted, observed  # of the training only
+        total = self.comm.allreduce(loss)
+        return float(total / (1 if self.cut.grid.kind in ("sequence", "experts") else self.cut.grid.layer))
+
+    def _partial(self) -> list[Parameter]:
+        return [parameter for parameter in self.parameters if parameter.partial]
+
+    def _count(self) -> int:
+        return sum(parameter.size for parameter in self.parameters)
+
+    def _sharded(self) -> list[ShardedLayer]:
+        layers = [layer for part in self.stage.parts.values() for layer in part.layers]
+        return [layer for layer in layers if isinstance(layer, ShardedLayer)]
+
+
+def _refuse(cut: Cut) -> None:
+    """Raises BadInput for combinations that this library doesn't have."""
+    if cut.zero and cut.grid.data == 1:
+        raise BadInput(
+            f"ZeRO divides what ranks hold alike that divide the data, and in the grid {cut.grid} no ranks do; take "
+            "data:2 or more."
+        )
+    if cut.zero >= 2 and cut.schedule == "zero-bubble":
+        raise BadInput("ZeRO 2 and 3 need a layer's gradients at once, and zero-bubble puts them off; take ZeRO 1.")
+
+
+def _check_something_was_cut(layers: Sequence[Layer], grid: RankGrid) -> None:
+    """Raises BadInput where no layer of the network can be divided in this way."""
+    divided = any(parameter.axis is not None or parameter.partial for parameter in Sequential(layers).parameters)
+    if not divided:
+        networks = {"experts": "a transformer with experts", "spatial": "the convolutional network"}
+        network = networks.get(grid.kind, "the transformer")
+        raise BadInput(f"No layer of this network can be cut by {grid.kind}; take {network}, or another cut.")
+
+
+def _unwrapped(layer: Layer) -> Layer:
+    return layer.inner if isinstance(layer, Rounded) else layer
+
+
+def _transient(layer: Layer) -> int:
+    local: int = getattr(layer, "transient", 0)
+    inner = getattr(layer, "inner", None)
+    return local + (_transient(inner) if inner is not None else 0)

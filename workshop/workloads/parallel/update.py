@@ -1,0 +1,74 @@
+"""The update of a rank's weights: one flat array, so that one call moves and changes all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
+from workshop.workloads.parallel.cuts.precision import MIXED, LossScale, as_bfloat16
+from workshop.workloads.parallel.network.layers import Parameter
+from workshop.workloads.parallel.optimizer import Optimizer
+
+
+class Update:
+    """The weights and gradients of `parameters` as flat arrays, and the optimizer that changes them. `comm`: ranks that
+    divide the optimizer's state (ZeRO 1: Rajbhandari et al., arXiv:1910.02054, section 5.1); None: each rank has all of
+    it. In mixed precision it has the weights a second time, as float32."""
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        optimizer: Optimizer,
+        precision: str = "float64",
+        comm: CountingCommunicator | None = None,
+    ) -> None:
+        self.comm, self.optimizer, self.precision = comm or CountingCommunicator(), optimizer, precision
+        self.count = sum(parameter.size for parameter in parameters)
+        padded = -(-self.count // self.comm.size) * self.comm.size
+        self.weights, self.gradients = (np.zeros(padded, parameters[0].dtype) for _ in range(2))
+        begin = 0
+        for parameter in parameters:
+            place = slice(begin, begin + parameter.size)
+            self.weights[place] = parameter.value.ravel()
+            parameter.value = self.weights[place].reshape(parameter.shape)
+            parameter.gradient = self.gradients[place].reshape(parameter.shape)
+            begin = place.stop
+        share = padded // self.comm.size
+        self.local = slice(self.comm.rank * share, (self.comm.rank + 1) * share)
+        mixed = precision in MIXED
+        self.master = self.weights[self.local].astype(np.float32) if mixed else self.weights[self.local]
+        self.scale = LossScale(precision)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the optimizer's state and, in mixed precision, of the second weights."""
+        return self.optimizer.nbytes + (self.master.nbytes if self.precision in MIXED else 0)
+
+    def clear(self) -> None:
+        self.gradients[...] = 0
+
+    def finite(self) -> bool:
+        """Whether all gradients are numbers, where that matters."""
+        return not self.scale.adapts or bool(np.isfinite(self.gradients).all())
+
+    def step(self, finite: bool = True, gather: bool = True) -> None:
+        """Change the weights. Without `gather`, a rank keeps the old values of the weights that others have changed: a
+        fault to study. Collective."""
+        gradients = self.comm.reduce_scatter(self.gradients)
+        if not self.scale.judge(finite):
+            return
+        if self.precision in MIXED:
+            gradients = gradients.astype(np.float32) / np.float32(self.scale.value)
+        self.optimizer.step(self.master, gradients)
+        if self.precision in MIXED:
+            rounded = as_bfloat16(self.master) if self.precision == "bfloat16" else self.master
+            self.weights[self.local] = rounded
+        if gather and self.comm.size > 1:
+            self.weights[...] = self.comm.all_gather(self.weights[self.local])
+
+    def traffic(self, gather: bool = True) -> Exchanges:
+        """The traffic of one step."""
+        total = Exchanges.for_calls(self.comm, "reduce-scatter", self.weights.nbytes)
+        return total + Exchanges.for_calls(self.comm, "all-gather", self.weights.nbytes, int(gather))

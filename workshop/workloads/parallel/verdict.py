@@ -1,0 +1,135 @@
+"""The verdict on a cut: the same weights as one process, the bytes that it cost, the memory that it saved, and the
+stage that waited."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workshop.core import words
+from workshop.extension import Observations, Verdict
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts, Finding
+
+# Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
+# weight without a gradient moves by its rounding error; in 32 bits that is visible.
+TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 0.1, "float16": 1.0, "bfloat16": 1.0}
+FAULTS: Mapping[str, tuple[str, str, str]] = {
+    "no-halo": (
+        "Each rank trained on stripes as if they were images of their own",
+        "A convolution at the border of a stripe needs a row of its neighbour, and these rows were not exchanged.",
+        "Exchange the halo (--fault none), and compare the difference from one process.",
+    ),
+    "untied": (
+        "The first and the last stage have different tables",
+        "Both stages use the same table of characters, and each updated its copy with its own gradient only.",
+        "Add up both gradients (--fault none): one small all-reduce between these two stages.",
+    ),
+    "no-gather": (
+        "Each rank evaluated weights of which most are old",
+        "ZeRO lets each rank update a share of the weights, and the new shares were not collected.",
+        "Collect the weights after each update (--fault none).",
+    ),
+}
+MANY_IDLE = 0.25  # share of a pipeline's time from which the bubble is the first thing to say
+UNEQUAL = 1.3  # times as much work in the slowest stage as in the mean
+
+
+def outcome(facts: Facts) -> Finding | None:
+    """What the cut achieved; None without its metrics."""
+    metrics, params = facts.metrics, facts.run.params
+    if "bytes_per_step" not in metrics:
+        return None
+    fault = FAULTS.get(str(params.get("fault")))
+    if fault:
+        title, why, following = fault
+        return Finding(f"{title}.", f"{why} {_exactness(metrics, params)}", following)
+    idle = metrics.get("idle")
+    why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
+    if idle is not None and idle >= MANY_IDLE:
+        return _bubble(facts, idle, why)
+    verdict = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
+    if metrics["bytes_difference"] == metrics["calls_difference"] == 0:
+        verdict += ", with exactly the bytes of the formula"
+    return Finding(f"{verdict}.", why, _following(facts))
+
+
+def _exactness(metrics: Mapping[str, Any], params: Mapping[str, Any]) -> str:
+    difference, precision = metrics.get("weights_difference"), str(params.get("precision", "float64"))
+    if difference is None:
+        return "The weights were not compared with those of one process."
+    if not difference:
+        return "The weights are those of one process, bit for bit."
+    size = f"{difference:.0e}".replace("e-0", "e-")
+    if difference <= TOLERANCES[precision]:
+        reason = "rounding in another order" if precision == "float64" else f"rounding in {precision}, which adds up"
+        return f"The weights differ from those of one process by {size} at most, relative: {reason}."
+    return f"The weights differ from those of one process by {size}, relative, which rounding doesn't explain."
+
+
+def _traffic(metrics: Mapping[str, Any]) -> str:
+    ranks = metrics.get("traffic") or []
+    calls = sum(count for rank in ranks for count, _ in rank.values())
+    if not calls:
+        return "Nothing was exchanged."
+    return f"A step takes {words.count(calls, 'call')} of all ranks and {words.size(metrics['bytes_per_step'])}."
+
+
+def _memory(metrics: Mapping[str, Any]) -> str:
+    """The rank that needs most, and what it needs it for."""
+    ledgers: Sequence[Mapping[str, int]] = metrics.get("memory_counted") or []
+    if not ledgers:
+        return ""
+    rank = max(range(len(ledgers)), key=lambda number: sum(ledgers[number].values()))
+    use = max(ledgers[rank], key=lambda name: ledgers[rank][name])
+    total = sum(ledgers[rank].values())
+    return (
+        f"Rank {rank} needs the most memory, {words.size(total)}, of which {words.percent(ledgers[rank][use] / total)} "
+        f"are {use}."
+    )
+
+
+def _bubble(facts: Facts, idle: float, why: str) -> Finding:
+    metrics, params = facts.metrics, facts.run.params
+    work = [float(seconds) for seconds in metrics.get("rank_seconds") or []]
+    slowest = max(range(len(work)), key=work.__getitem__) if work else 0
+    predicted = f"The schedule predicts {words.percent(metrics['expected_idle'])} for these times of work."
+    if work and work[slowest] > UNEQUAL * sum(work) / len(work):
+        return Finding(
+            f"The stages idle for {words.percent(idle)} of the time: rank {slowest} has the most work.",
+            f"Rank {slowest} works for {words.seconds(work[slowest])} on each micro-batch, the mean is "
+            f"{words.seconds(sum(work) / len(work))}. {predicted} {why}",
+            "Give each stage about the same work: leave the layers of each part to the workshop (--layers '').",
+        )
+    micro = int(params.get("micro_batches") or 4)
+    return Finding(
+        f"The stages idle for {words.percent(idle)} of the time: the pipeline fills and empties.",
+        f"{predicted} {why}",
+        f"Divide the batch into more parts (--micro-batches {2 * micro}), or take another schedule: which one is best?",
+    )
+
+
+def _following(facts: Facts) -> str:
+    if facts.ranks == 1:
+        return f"Divide it: try {words.ranks(2)}, and predict how many bytes a step exchanges."
+    params = facts.run.params
+    if not params.get("zero") and "data" in str(facts.metrics.get("grid")):
+        return "Divide what all ranks hold alike (--zero 3), and predict the memory and the bytes."
+    return "Take another cut of the same ranks, and predict which of bytes, memory and idle time gets worse."
+
+
+def _observe(facts: Facts, totals: Totals) -> Observations:
+    metrics = facts.metrics
+    remarks = []
+    if metrics.get("dropped"):
+        remarks.append(f"No expert had a place for {words.count(metrics['dropped'], 'character')}: raise the capacity.")
+    if metrics.get("skipped"):
+        remarks.append(
+            f"{words.count(metrics['skipped'], 'step')} had gradients that were no numbers, and were left out."
+        )
+    if metrics.get("paced"):
+        remarks.append("The stages were paced: they waited without holding a core, so seconds say nothing of speed.")
+    return Observations(remarks=remarks)
+
+
+VERDICT = Verdict(outcome, first=True, observe=_observe)
