@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from workshop.core import words as say
+from workshop.report.actions import without_options
 from workshop.report.cards import Card, Part, figure, line, words
 from workshop.report.figures.bars import settings
 from workshop.report.figures.waterfall import WaterfallStep as Stage
@@ -53,7 +54,7 @@ def step_cards(report: GuidedReport, key: str, figures: Figures, titled: bool = 
             words(
                 line(verdict_texts["verdict"], tone="heading"),
                 line(verdict_texts["why"], "Why"),
-                line(verdict_texts["next"], "Next"),
+                line(without_options(verdict_texts["next"]), "Next"),
             ),
         )
     published = f"{step_report.step.published} {guide.others} {guide.source}."
