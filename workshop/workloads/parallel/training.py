@@ -168,7 +168,7 @@ class CutTraining:
         return [self._own_part(micro, inputs) for micro in np.split(share, self.cut.micro_batches)]
 
     def _own_part(self, examples: Array, inputs: bool) -> Array:
-        """Of images a stripe; of the targets of a text those of a rank's positions."""
+        """This rank's stripe of images, or the targets of its positions; all of the examples for other cuts."""
         kind, group = self.cut.grid.kind, self.comms["layer"]
         if kind == "spatial" and inputs:
             return spatial.own_stripe(examples, group)

@@ -36,7 +36,7 @@ UNEQUAL = 1.3  # times as much work in the slowest stage as in the mean
 
 
 def outcome(facts: Facts) -> Finding | None:
-    """What the cut achieved; None without its metrics."""
+    """The outcome of a cut; None without its metrics."""
     metrics, params = facts.metrics, facts.run.params
     if "bytes_per_step" not in metrics:
         return None

@@ -36,7 +36,7 @@ class LossScale:
         self.skipped = self._good = 0
 
     def judge(self, finite: bool) -> bool:
-        """Whether the step is taken, from whether the gradients of all ranks are finite. All ranks say the same."""
+        """Decide whether to take the step. `finite`: whether all ranks have gradients that are numbers."""
         if not self.adapts:
             return True
         if not finite:

@@ -110,7 +110,7 @@ def own_stripe(images: Array, comm: CountingCommunicator) -> Array:
 
 
 def cut(layers: Sequence[Layer], comm: CountingCommunicator, halo: bool = True) -> list[Layer]:
-    """The layers for a stripe: convolutions exchange their halo, and the mean is that of all stripes."""
+    """The layers for a stripe: convolutions exchange their halo, and the mean is over all stripes."""
     cut_layers: list[Layer] = []
     for layer in layers:
         match layer:
