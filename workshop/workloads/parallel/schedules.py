@@ -23,7 +23,8 @@ LETTERS: Mapping[str, Work] = {"F": "forward", "B": "backward", "W": "weights"}
 class Instruction:
     """An instruction of a stage. `part` is the number of its part of the network, counted over all stages: with one
     part for each stage it is the stage. A message belongs to the forward or the backward computation (`direction`) of
-    the part that receives it. With `weights`, `backward` gives the gradient of the inputs only, and `weights` that of the weights."""
+    the part that receives it. With `weights`, `backward` gives the gradient of the inputs only, and `weights` that of
+    the weights."""
 
     kind: Kind
     micro: int
