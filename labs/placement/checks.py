@@ -69,7 +69,7 @@ def _placement(fields: Any) -> Placement:
     try:
         return Placement.parse(fields)
     except BadInput as error:
-        raise Hint(f"That is no placement: {error}") from error
+        raise Hint(f"That is no placement: {str(error).rstrip('.')}.") from error
 
 
 def _ranks(placement: Placement, machine: str) -> tuple[list[Mapping[str, Any]], Mapping[str, Any] | None]:
@@ -187,13 +187,15 @@ def _compare(got: Any, right: set[int] | None, line: str) -> None:
         raise Hint(f"Cores are numbers; this set has texts: {sorted(map(str, got))}.")
     if got == right:
         return
+    if not got:
+        raise Hint(f"No core was read from «{line}»: a core may stand alone, and it may be in a range.")
     packages = {int(part.partition("]")[0]) for part in line.split("package[")[1:]}
     low, high = min(right), max(right)
     if got == packages:
         raise Hint(f"{sorted(got)} is the number of the package, not of cores: «{line}»")
     if got == right | packages:
         raise Hint(f"{sorted(got)} has the package's number among the cores: «{line}»")
-    if got == right - {high} or (len(right) > 1 and got and got < right and high not in got and low in got):
+    if got == right - {high} or (len(right) > 1 and got < right and high not in got and low in got):
         raise Hint(f"The last core of a range, or what comes behind it, is missing ({sorted(got)}): «{line}»")
     if got == {low, high}:
         raise Hint(f"A range has all cores from its first to its last, not these two alone ({sorted(got)}): «{line}»")
