@@ -102,7 +102,7 @@ def test_what_is_refused(given_: dict[str, object], ranks: list[int], more: dict
 
 def test_a_workload_that_tells_no_rate() -> None:
     silent = Workload("silent", "", "", Params, "")
-    with pytest.raises(BadInput, match=r"silent doesn't tell how fast it is.*kmeans, mnist"):
+    with pytest.raises(BadInput, match=r"silent doesn't tell how fast it is.*kmeans, parallel, mnist"):
         plan(silent, {}, [1, 2], Placement())
 
 

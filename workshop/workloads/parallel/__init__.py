@@ -11,7 +11,6 @@ from workshop.extension import Command, Extension, Page, Params, Preset, Scaling
 
 ADVANCED: dict[str, Any] = {"advanced": True}
 TEXT: dict[str, Any] = {"when": {"network": "transformer"}}
-PIPELINE_MICRO = 4  # micro-batches of a pipeline unless somebody says otherwise
 FAULTS = ("none", "no-halo", "untied", "no-gather")
 
 
@@ -37,9 +36,7 @@ class ParallelParams(Params):
         description="a schedule of one's own: for each stage its work, such as F0 F1 B0 B1, with / between stages",
         json_schema_extra={"when": {"schedule": "own"}},
     )
-    micro_batches: int = Field(
-        0, ge=0, le=256, description=f"parts of each batch; 0: {PIPELINE_MICRO} in a pipeline, 1 otherwise"
-    )
+    micro_batches: int = Field(0, ge=0, le=256, description="parts of each batch; 0: 4 in a pipeline, 1 otherwise")
     zero: int = Field(
         0,
         ge=0,

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workshop.workloads.parallel import ParallelParams
 from workshop.workloads.parallel.network.layers import Array
+
+if TYPE_CHECKING:
+    from workshop.workloads.parallel import ParallelParams
 
 HELD_OUT = 8  # the last of so many parts of the examples are for evaluation
 CLASSES = 10

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel import PIPELINE_MICRO, ParallelParams, examples
+from workshop.workloads.parallel import examples
 from workshop.workloads.parallel.cuts.precision import DTYPES
 from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.network import networks
@@ -22,7 +22,10 @@ from workshop.workloads.parallel.training import Cut, CutTraining
 if TYPE_CHECKING:
     from mpi4py import MPI
 
+    from workshop.workloads.parallel import ParallelParams
+
 ALONE = Cut(RankGrid())
+PIPELINE_MICRO = 4  # micro-batches of a pipeline unless somebody says otherwise
 
 
 def cut_of(params: ParallelParams, ranks: int) -> Cut:
