@@ -160,3 +160,10 @@ def test_every_type_of_question_is_known() -> None:
         "single",
         "text",
     ]
+
+
+def test_chosen_questions_of_a_deck_with_a_short_quiz_can_be_stored_and_read() -> None:
+    whole = deck(TEXT, TEXT, TEXT, short=["q0", "q1"])
+    for ids in (["q2"], ["q1", "q0"]):
+        chosen = Deck.model_validate(whole.selection(ids).model_dump(mode="json"))
+        assert [question.id for question in chosen.questions] == ids

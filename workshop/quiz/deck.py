@@ -62,7 +62,7 @@ class Deck(DeckPart):
 
     def brief(self) -> Deck:
         """The deck with the questions that its lab asks; the whole deck where it names none."""
-        return self.selection(self.short).model_copy(update={"short": ()}) if self.short else self
+        return self.selection(self.short) if self.short else self
 
     def question(self, id: str) -> Any:
         """Raises KeyError."""
@@ -72,7 +72,8 @@ class Deck(DeckPart):
         """The deck with only these questions, in this order. Raises BadInput where there is none."""
         if not ids:
             raise BadInput("A round needs a question; choose at least one.")
-        return self.model_copy(update={"questions": tuple(self.question(id) for id in ids)})
+        # The short quiz is of the whole deck; with questions that are missing, the deck couldn't be read again.
+        return self.model_copy(update={"questions": tuple(self.question(id) for id in ids), "short": ()})
 
     def points_of(self, question: Question) -> float:
         """The points of a right answer."""
