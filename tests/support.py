@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from typing import TypeVar
@@ -51,3 +52,8 @@ def until(condition: Callable[[], T], seconds: float, what: str) -> T:
             raise AssertionError(f"waited {longest:.0f} s for {what}")
         time.sleep(0.05)
     return value
+
+
+def plain_cells(html: str) -> str:
+    """HTML of tables without the names that a phone shows beside the cells."""
+    return re.sub(' data-name="[^"]*"', "", html)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,16 +127,14 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool =
     """A table, which scrolls where it doesn't fit; cells are as `cards.table` has them."""
 
     def row(cells: Sequence[Any], tag: str) -> str:
-        names = headings if tag == "td" else [""] * len(cells)  # a phone shows a wide table as names and values
-        marked = zip(cells, [*names, *[""] * (len(cells) - len(names))], strict=False)
-        return (
-            "<tr>"
-            + "".join(f"<{tag}{_look(cell)}{_named(name)}>{_cell(cell, linked)}</{tag}>" for cell, name in marked)
-            + "</tr>"
-        )
+        names = headings if wide and tag == "td" else ()
+        marked = zip_longest(cells, names[: len(cells)], fillvalue="")
+        row_html = "".join(f"<{tag}{_look(cell)}{_named(name)}>{_cell(cell, linked)}</{tag}>" for cell, name in marked)
+        return f"<tr>{row_html}</tr>"
 
+    wide = len(headings) > WIDE  # a phone shows such a table as names and values
     body = [row(cells, "td") for cells in rows]
-    many = (" ws-many" if len(body) > MANY else "") + (" ws-rows" if len(headings) > WIDE else "")
+    many = (" ws-many" if len(body) > MANY else "") + (" ws-rows" if wide else "")
     return (
         f'<div class="ws-scroll{many}"><table><thead>{row(headings, "th")}</thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"

@@ -17,7 +17,7 @@ from workshop.workloads.parallel.schedules import SCHEDULES, fixed, simulate
 LEDGER = {"weights": 100, "gradients": 100, "optimizer": 200, "activations": 900, "buffers": 10}
 METRICS: dict[str, Any] = {
     "grid": "pipeline 2",
-    "stages": 2,
+    "pipeline": [0, 1],
     "rate": 120.0,
     "weights_difference": 2e-11,
     "bytes_per_step": 1500.0,
@@ -57,7 +57,7 @@ def test_a_run_shows_its_pipeline_its_bytes_and_its_memory(store: Store, session
 
 
 def test_a_run_without_stages_shows_no_pipeline(store: Store, session: SessionRecord) -> None:
-    cards = shown(store, ended(store, session, {}, stages=1, idle=None, expected_idle=None, grid="data 2"))
+    cards = shown(store, ended(store, session, {}, pipeline=[0], idle=None, expected_idle=None, grid="data 2"))
     assert "pipeline" not in cards and "traffic" in cards
 
 

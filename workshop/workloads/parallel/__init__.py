@@ -181,7 +181,6 @@ WORKLOAD = Workload(
     order=160,
     verdict="workshop.workloads.parallel.verdict:VERDICT",
     panels="workshop.workloads.parallel.panels:PANELS",
-    threads=lambda params: None,
     presets=(
         Preset("Divide the data", "The weights are those of one process, and the bytes are those of the formula."),
         Preset(

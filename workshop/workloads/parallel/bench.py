@@ -56,7 +56,8 @@ def run(repeats: int = 3, progress: bench.Progress = lambda done, total: None) -
     """
     where = bench.machine(("numpy", "mpi4py"))
     rows, differences, unequal, ranks_near, ranks_all = [], [], 0, 0, 0
-    total = len(CUTS) + len(BUBBLES)
+    before = len(CUTS) + len(BUBBLES)
+    total = before + len(SPEEDS) * (repeats + 1)  # a round warms up
     for done, (name, (ranks, values)) in enumerate(CUTS.items()):
         progress(done, total)
         metrics = _trained(name, ranks, {**EXACT, **values})
@@ -81,7 +82,8 @@ def run(repeats: int = 3, progress: bench.Progress = lambda done, total: None) -
         near += abs(metrics["idle"] - metrics["expected_idle"]) <= 0.03
         row = bench.row(f"{schedule}, {stages} stages, {micro} micro-batches", [metrics["idle"]], "idle share")
         rows.append(row | {"predicted": metrics["expected_idle"], "ranks": stages})
-    speeds = bench.interleaved({name: _speed(name, ranks, cut) for name, ranks, cut in SPEEDS}, repeats)
+    contenders = {name: _speed(name, ranks, cut) for name, ranks, cut in SPEEDS}
+    speeds = bench.interleaved(contenders, repeats, lambda done, _: progress(before + done, total))
     rows += [bench.row(f"speed {name}", speeds[name], "examples/s", ranks=ranks) for name, ranks, _ in SPEEDS]
     lines = {f"{name}_speedup": bench.ratio(name, speeds[name], speeds["one"]) for name in ("data", "tensor")}
     ratios = {

@@ -7,7 +7,9 @@ reduce-scatter, the whole output of an all-gather, and the bytes sent for messag
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,11 +25,13 @@ Kind = Literal["all-reduce", "reduce-scatter", "all-gather", "message", "all-to-
 
 @dataclass
 class Exchanges:
-    """Calls and bytes by axis of the grid and by kind, and the bytes of the largest call."""
+    """Calls and bytes by axis of the grid and by kind, the bytes of the largest call, and the measured seconds of all
+    collectives."""
 
     calls: Counter[tuple[str, Kind]] = field(default_factory=Counter)
     bytes: Counter[tuple[str, Kind]] = field(default_factory=Counter)
     largest: int = 0
+    seconds: float = 0.0
 
     @classmethod
     def for_calls(cls, comm: CountingCommunicator, kind: Kind, size: int, calls: int = 1) -> Exchanges:
@@ -90,38 +94,37 @@ class CountingCommunicator:
         """The sum of all ranks' arrays; with one rank the array itself."""
         if self.size == 1:
             return array
-        total = np.empty_like(array, order="C")
-        self.comm.Allreduce(np.ascontiguousarray(array), total)
-        self._count("all-reduce", array.nbytes)
-        return total
+        return self._call("all-reduce", self.comm.Allreduce, array, np.empty_like(array, order="C"), array.nbytes)
 
     def reduce_scatter(self, array: Array, axis: int = 0) -> Array:
         """This rank's share, along an axis, of the sum of all ranks' arrays. The axis is a multiple of the ranks."""
         if self.size == 1:
             return array
-        ordered = np.ascontiguousarray(np.moveaxis(array, axis, 0))
+        ordered = np.moveaxis(array, axis, 0)
         share = np.empty((len(ordered) // self.size, *ordered.shape[1:]), array.dtype)
-        self.comm.Reduce_scatter_block(ordered, share)
-        self._count("reduce-scatter", array.nbytes)
-        return np.moveaxis(share, 0, axis)
+        call = self.comm.Reduce_scatter_block
+        return np.moveaxis(self._call("reduce-scatter", call, ordered, share, array.nbytes), 0, axis)
 
     def all_gather(self, share: Array, axis: int = 0) -> Array:
         """All ranks' arrays behind each other along an axis."""
         if self.size == 1:
             return share
-        ordered = np.ascontiguousarray(np.moveaxis(share, axis, 0))
+        ordered = np.moveaxis(share, axis, 0)
         full = np.empty((len(ordered) * self.size, *ordered.shape[1:]), share.dtype)
-        self.comm.Allgather(ordered, full)
-        self._count("all-gather", full.nbytes)
-        return np.moveaxis(full, 0, axis)
+        return np.moveaxis(self._call("all-gather", self.comm.Allgather, ordered, full, full.nbytes), 0, axis)
 
     def all_to_all(self, array: Array) -> Array:
         """Block i of the first axis goes to rank i; the result has the blocks that came, by rank."""
         if self.size == 1:
             return array
-        received = np.empty_like(array, order="C")
-        self.comm.Alltoall(np.ascontiguousarray(array), received)
-        self._count("all-to-all", array.nbytes)
+        return self._call("all-to-all", self.comm.Alltoall, array, np.empty_like(array, order="C"), array.nbytes)
+
+    def _call(self, kind: Kind, call: Callable[[Array, Array], None], sent: Array, received: Array, size: int) -> Array:
+        """Call a collective, and count it with its time."""
+        began = time.perf_counter()
+        call(np.ascontiguousarray(sent), received)
+        self.traffic.seconds += time.perf_counter() - began
+        self.traffic.count(self.axis, kind, size)
         return received
 
     def send(self, array: Array, to: int, tag: int) -> None:
@@ -129,7 +132,7 @@ class CountingCommunicator:
         buffer = np.array(array, order="C")
         self._sends = [(request, pending) for request, pending in self._sends if not request.Test()]
         self._sends.append((self.comm.Isend(buffer, dest=to, tag=tag), buffer))
-        self._count("message", array.nbytes)
+        self.traffic.count(self.axis, "message", array.nbytes)
 
     def receive(self, like: tuple[tuple[int, ...], Any], source: int, tag: int) -> Array:
         """An array of this shape and type."""
@@ -141,6 +144,3 @@ class CountingCommunicator:
         for request, _ in self._sends:
             request.Wait()
         self._sends.clear()
-
-    def _count(self, kind: Kind, size: int) -> None:
-        self.traffic.count(self.axis, kind, size)

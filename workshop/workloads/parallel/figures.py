@@ -27,18 +27,17 @@ USES: Mapping[str, str] = {
 NUMBERED = 200  # spans that can have the number of their micro-batch on them
 
 
-def timeline(spans: Sequence[StageSpan], unit: str = "milliseconds", until: int | None = None) -> go.Figure:
+def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     """A row for each stage: its work with the number of the micro-batch, sends, and receives, in which it waits. Empty
-    places are idle. `until`: show so many spans only, in the order of their beginning."""
+    places are idle."""
     if not spans:
         return theme.nothing_yet("There is no pipeline in this cut")
     stages = 1 + max(span.stage for span in spans)
     begin, end = min(span.begin for span in spans), max(span.end for span in spans)
-    scale = 1000 if unit == "milliseconds" else 1
-    visible = sorted(spans, key=lambda span: (span.begin, span.end))[:until]
+    scale = 1000  # milliseconds
     traces = []
     for kind, colour in LOOKS.items():
-        of_kind = [span for span in visible if span.instruction.kind == kind]
+        of_kind = [span for span in spans if span.instruction.kind == kind]
         if of_kind:
             numbers = (
                 [str(span.instruction.micro) for span in of_kind] if kind in WORK and len(spans) < NUMBERED else ()
@@ -61,28 +60,28 @@ def timeline(spans: Sequence[StageSpan], unit: str = "milliseconds", until: int 
         barmode="overlay",
         bargap=0.25,
         showlegend=True,
-        xaxis=marks.values_axis(unit, 0, range=[0, scale * (end - begin) * 1.01], showgrid=False),
+        xaxis=marks.values_axis("milliseconds", 0, range=[0, scale * (end - begin) * 1.01], showgrid=False),
         yaxis=marks.names_axis([f"stage {stage}" for stage in range(stages)], range=[stages - 0.5, -0.5]),
     )
 
 
-def memory(ledgers: Sequence[Mapping[str, int]], unit: float = 1e6, name: str = "MB") -> go.Figure:
+def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
     """Stacked bars of each rank's memory by use."""
     if not ledgers:
         return theme.nothing_yet("No memory is known yet")
     names = [f"rank {rank}" for rank in range(len(ledgers))]
-    parts = {use: [ledger.get(use, 0) / unit for ledger in ledgers] for use in USES}
-    most = max(sum(ledger.values()) for ledger in ledgers) / unit
+    parts = {use: [ledger.get(use, 0) / 1e6 for ledger in ledgers] for use in USES}
+    most = max(sum(ledger.values()) for ledger in ledgers) / 1e6
     texts = {use: [f"{value:.3g}" if value > 0.06 * most else "" for value in values] for use, values in parts.items()}
     return marks.stacked(
         names,
         parts,
         {use: {"color": colour, "line": {"width": 0}} for use, colour in USES.items()},
-        {use: f"%{{y}}<br>{use}: %{{x:.4g}} {name}<extra></extra>" for use in USES},
+        {use: f"%{{y}}<br>{use}: %{{x:.4g}} MB<extra></extra>" for use in USES},
         texts,
         ("weights",),
         height=min(150 + 44 * len(names), 900),
-        xaxis={"title": {"text": name}, "rangemode": "tozero"},
+        xaxis={"title": {"text": "MB"}, "rangemode": "tozero"},
     )
 
 

@@ -63,6 +63,21 @@ class RankGrid:
         return " x ".join(f"{name} {size}" for name, size in sizes.items() if size > 1) or "one rank"
 
     @property
+    def divides_targets(self) -> bool:
+        """Whether ranks that divide layers have targets of their own, and so a part of the loss each."""
+        return self.kind in ("sequence", "experts")
+
+    @property
+    def example_shares(self) -> int:
+        """How many shares of the examples there are."""
+        return self.data * (self.layer if self.kind == "experts" else 1)
+
+    @property
+    def first_pipeline(self) -> list[int]:
+        """The ranks of one pipeline, by stage."""
+        return [int(rank) for rank in self.ranks[0, :, 0]]
+
+    @property
     def shape(self) -> tuple[int, int, int]:
         return self.data, self.pipeline, self.layer
 

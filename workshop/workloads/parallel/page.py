@@ -62,11 +62,15 @@ def _large_networks(memory: float) -> Card:
     return plan.large_networks(memory * 1e9)
 
 
+def _described(cut: str) -> str:
+    return f"{CUTS[cut]} ({cut})" if CUTS.get(cut) and cut else CUTS.get(cut, cut)
+
+
 def _choose() -> tuple[int, dict[str, Any]]:
     """The ranks and the settings."""
     network = st.selectbox("Network", NETWORKS)
     ranks = int(st.number_input("Ranks", 1, MOST, 2))
-    cut = st.selectbox("Cut", list(CUTS), format_func=lambda text: f"{CUTS[text]}" + (f" ({text})" if text else ""))
+    cut = st.selectbox("Cut", list(CUTS), format_func=_described, accept_new_options=True)
     settings: dict[str, Any] = {"network": network, "cut": cut}
     if "pipeline" in cut:
         settings["schedule"] = st.selectbox("Schedule", SCHEDULES, index=2)

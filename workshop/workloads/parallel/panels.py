@@ -26,12 +26,11 @@ LEDGER = (
 
 def timelines(snapshot: Snapshot) -> list[Card]:
     """The measured timeline of the first pipeline; nothing without stages."""
-    stages = snapshot.metric("stages", int)
-    if not stages or stages < 2 or timeline.TRACE not in snapshot.artifacts:
+    ranks = snapshot.metric("pipeline", list) or []
+    if len(ranks) < 2 or timeline.TRACE not in snapshot.artifacts:
         return []
     spans = timeline.read(snapshot.read(timeline.TRACE))
-    layer = len(spans) // stages // max(_data(snapshot, spans, stages), 1) or 1
-    first = [span for rank in sorted(spans)[: stages * layer : layer] for span in spans[rank]]
+    first = [span for rank in ranks for span in spans.get(rank, [])]
     idle, expected = snapshot.metric("idle", float), snapshot.metric("expected_idle", float)
     parts: list[Part] = [words(line(BUBBLE, tone="about"))]
     if idle is not None and expected is not None:
@@ -41,12 +40,6 @@ def timelines(snapshot: Snapshot) -> list[Card]:
     parts.append(figure(figures.timeline(first)))
     target = link(snapshot.url(timeline.TRACE, download=True), "Download for Perfetto", "all ranks, step by step")
     return [Card("pipeline", "The pipeline", (*parts, links(target)))]
-
-
-def _data(snapshot: Snapshot, spans: Mapping[int, Any], stages: int) -> int:
-    """The size of the grid along the data, from its description: data 2 x pipeline 2."""
-    sizes = dict(word.split() for word in str(snapshot.metric("grid", str)).split(" x ") if len(word.split()) == 2)
-    return int(sizes.get("data", 1))
 
 
 def traffic(snapshot: Snapshot) -> list[Card]:
@@ -60,10 +53,9 @@ def traffic(snapshot: Snapshot) -> list[Card]:
             before = totals.get(kind, (0, 0))
             totals[kind] = before[0] + calls, before[1] + size
     rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in sorted(totals.items())]
-    difference = snapshot.metric("bytes_difference", int | float)
-    agreement = (
-        FORMULA if difference == 0 else f"The ranks counted {say.size(difference or 0)} more or fewer in all steps."
-    )
+    size, calls = (snapshot.metric(name, int) or 0 for name in ("bytes_difference", "calls_difference"))
+    differs = f"The ranks counted {say.size(size)} and {say.count(calls, 'call')} more or fewer in all steps."
+    agreement = differs if size or calls else FORMULA
     if not rows:
         return [Card("traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),), half=True)]
     parts = (words(line(agreement, tone="about")), table(["Along", "Kind", "Calls", "Bytes"], rows))

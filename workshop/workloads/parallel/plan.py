@@ -39,7 +39,7 @@ def cards(params: ParallelParams, ranks: int) -> list[Card]:
 
 def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
     """The predicted spans of the first pipeline, in seconds."""
-    first = [plans[int(rank)] for rank in plans[0].cut.grid.ranks[0, :, 0]]
+    first = [plans[rank] for rank in plans[0].cut.grid.first_pipeline]
     operations = {number: cost.operations for plan in first for number, cost in plan.stage.costs().items()}
     pace = plans[0].cut.pace
     split = any(step.kind == "weights" for stream in plans[0].streams for step in stream)

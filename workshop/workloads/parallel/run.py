@@ -29,25 +29,25 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
     Events: `loss` of each step, from rank 0; the time of each step by phase from each rank.
 
     Metrics, lists with a value for each rank: `memory_planned` and `memory_counted` in bytes by use, `memory_peak` of
-    the process in bytes, `traffic` and `expected_traffic` as [calls, bytes] of one step by axis and kind,
-    `rank_seconds` of work in the last step. `weights_difference` from one process, relative; None where it wasn't
-    verified. `idle` and `expected_idle`: shares of the pipelines' time in the last step, None without a pipeline; the
-    prediction takes the measured seconds of each kind of work.
+    the process in bytes, `traffic` by the formulas as [calls, bytes] of one step by axis and kind, `rank_seconds` of
+    work on one micro-batch. `pipeline` has the ranks of the first pipeline, by stage. `weights_difference` from one
+    process, relative; None where it wasn't verified. `idle` and `expected_idle`: shares of the pipeline's time in the
+    last step, None without stages; the prediction takes the measured seconds of each kind of work.
     """
     cut = settings.cut_of(params, ctx.size)
     ctx.activity("building the network")
     training = settings.training(params, cut, ctx.comm)
     losses, seconds = [], []
     ctx.activity("training")
-    with _threads(ctx):
+    with _threads():
         for step in range(params.steps):
             inputs, targets = batch(params, step)
             training.stage.observe = step == 0
             ctx.comm.Barrier()
-            began = time.perf_counter()
+            began, exchange = time.perf_counter(), training.traffic.seconds
             losses.append(training.step(inputs, targets))
             seconds.append(time.perf_counter() - began)
-            _account(ctx, training, seconds[-1], step)
+            _account(ctx, training, seconds[-1], training.traffic.seconds - exchange, step)
             if ctx.rank == 0:
                 ctx.emit("loss", losses[-1], step)
             ctx.progress(step + 1, params.steps * (2 if params.verify else 1))
@@ -65,9 +65,10 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "memory_planned": training.planned_memory().as_json(),
             "memory_counted": training.counted_memory().as_json(),
             "memory_peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB,
-            "traffic": (training.expected_traffic()).as_json(),
+            "traffic": training.expected_traffic().as_json(),
             "bytes": (traffic.total, expected.total),
-            "calls": sum(abs(traffic.calls[key] - expected.calls[key]) for key in traffic.calls | expected.calls),
+            "bytes_difference": _difference(traffic.bytes, expected.bytes),
+            "calls_difference": _difference(traffic.calls, expected.calls),
             "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
             "parameters": sum(parameter.size for parameter in training.parameters),
             "rank_seconds": sum(timeline.measured_seconds(training.stage.spans).values()),
@@ -79,7 +80,7 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
     counted, by_formula = (sum(rank["bytes"][number] for rank in of_ranks) for number in (0, 1))
     return {
         "grid": str(cut.grid),
-        "stages": cut.grid.pipeline,
+        "pipeline": cut.grid.first_pipeline,
         "rate": params.batch / statistics.median(seconds[1:] or seconds),
         "first_loss": losses[0],
         "last_loss": losses[-1],
@@ -87,15 +88,13 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
         "weights_difference": difference,
         "bytes_per_step": counted / steps,
         "bytes_expected": by_formula / steps,
-        "bytes_difference": sum(abs(rank["bytes"][0] - rank["bytes"][1]) for rank in of_ranks),
-        "calls_difference": sum(rank["calls"] for rank in of_ranks),
+        **{name: sum(rank[name] for rank in of_ranks) for name in ("bytes_difference", "calls_difference", "dropped")},
         **_bubble(training, spans),
         **{
             name: [rank[name] for rank in of_ranks]
             for name in ("memory_planned", "memory_counted", "memory_peak", "traffic", "rank_seconds")
         },
         "parameters": max(rank["parameters"] for rank in of_ranks),
-        "dropped": sum(rank["dropped"] for rank in of_ranks),
         "skipped": of_ranks[0]["skipped"],
         "paced": bool(cut.pace),
         "seconds": {"train": sum(seconds), "verify": verified},
@@ -103,21 +102,23 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
     }
 
 
-def _threads(ctx: RankContext) -> AbstractContextManager[Any]:
+def _difference(counted: Mapping[Any, int], expected: Mapping[Any, int]) -> int:
+    """How far counts are from the expected ones, kind by kind."""
+    return sum(abs(counted.get(key, 0) - expected.get(key, 0)) for key in counted.keys() | expected.keys())
+
+
+def _threads() -> AbstractContextManager[Any]:
     """NumPy's threads, as the placement says; one where it says nothing, since ranks are what is studied here."""
     return nullcontext() if os.environ.get("OMP_NUM_THREADS") else threadpool_limits(1)
 
 
-def _account(ctx: RankContext, training: CutTraining, seconds: float, step: int) -> None:
-    """Tell the time of a step by phase: work, receives, and the exchange after it."""
-    work = sum(
-        span.end - span.begin for span in training.stage.spans if span.instruction.kind not in ("send", "receive")
-    )
-    last = max((span.end for span in training.stage.spans), default=0.0)
+def _account(ctx: RankContext, training: CutTraining, seconds: float, exchange: float, step: int) -> None:
+    """Tell the time of a step by phase: collectives, receives in which a stage waits, and all the rest."""
+    receives = sum(span.end - span.begin for span in training.stage.spans if span.instruction.kind == "receive")
     at = time.time()
-    ctx.account("compute", work, step, at)
-    ctx.account("wait", max(last - work, 0.0), step, at)
-    ctx.account("communicate", max(seconds - last, 0.0), step, at)
+    ctx.account("communicate", exchange, step, at)
+    ctx.account("wait", receives, step, at)
+    ctx.account("compute", max(seconds - exchange - receives, 0.0), step, at)
 
 
 def _verify(ctx: RankContext, params: ParallelParams, training: CutTraining, steps: int) -> float:
@@ -137,6 +138,6 @@ def _bubble(training: CutTraining, spans: Mapping[int, list[StageSpan]]) -> dict
     stages = training.cut.grid.pipeline
     if stages == 1:
         return {"idle": None, "expected_idle": None}
-    of_pipeline = [span for rank in training.cut.grid.ranks[0, :, 0] for span in spans[int(rank)]]
+    of_pipeline = [span for rank in training.cut.grid.first_pipeline for span in spans[rank]]
     planned = timeline.predicted(training.streams, timeline.measured_seconds(of_pipeline))
     return {"idle": timeline.idle(of_pipeline, stages), "expected_idle": timeline.idle(planned, stages)}

@@ -104,7 +104,7 @@ def plans(params: ParallelParams, ranks: int) -> list[CutTraining]:
 def check(params: ParallelParams, ranks: int) -> None:
     """Raise BadInput where the training can't be cut so. The first and the last rank of each stage stand for all."""
     cut = cut_of(params, ranks)
-    for rank in {0, ranks - 1, *(int(rank) for rank in cut.grid.ranks[0, :, 0])}:
+    for rank in {0, ranks - 1, *cut.grid.first_pipeline}:
         training(params, cut, None, rank)
 
 

@@ -5,7 +5,8 @@ The same object without MPI is the plan of a rank: its traffic and its memory by
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -144,14 +145,9 @@ class CutTraining:
             return None, CountingCommunicator()
         return last.tokens, CountingCommunicator(ends[pipeline.rank], 2, group, "pipeline", self.traffic)
 
-    @property
-    def divides_examples(self) -> int:
-        """How many shares of the examples there are."""
-        return self.cut.grid.data * (self.cut.grid.layer if self.cut.grid.kind == "experts" else 1)
-
     def own_shape(self, shape: Shape) -> Shape:
         """The shape of this rank's micro-batch. Raises BadInput where the inputs can't be divided."""
-        micro = self.divides_examples * self.cut.micro_batches
+        micro = self.cut.grid.example_shares * self.cut.micro_batches
         if shape[0] % micro:
             raise BadInput(
                 f"A batch of {shape[0]} can't be divided into {micro} micro-batches; take a multiple of {micro}."
@@ -164,7 +160,7 @@ class CutTraining:
         number = self.place[0]
         if self.cut.grid.kind == "experts":
             number = number * self.cut.grid.layer + self.place[2]
-        share = np.split(examples, self.divides_examples)[number]
+        share = np.split(examples, self.cut.grid.example_shares)[number]
         return [self._own_part(micro, inputs) for micro in np.split(share, self.cut.micro_batches)]
 
     def _own_part(self, examples: Array, inputs: bool) -> Array:
@@ -200,8 +196,7 @@ class CutTraining:
         if cut.zero == 2 and cut.gather:
             for layer in self._sharded():
                 layer.gather()
-        total = self.comm.allreduce(loss)
-        return float(total / (1 if cut.grid.kind in ("sequence", "experts") else cut.grid.layer))
+        return self._mean(loss)
 
     def expected_traffic(self) -> Exchanges:
         """The calls and bytes of one step of this rank by the formulas."""
@@ -252,11 +247,12 @@ class CutTraining:
         )
 
     def own_weights(self) -> Mapping[str, tuple[Array, int | None]]:
-        """This rank's weights by name, and the axis along which each is cut. Collective."""
+        """This rank's weights by name, and the axis along which each is cut. Counts no traffic. Collective."""
         weights: dict[str, tuple[Array, int | None]] = {}
         for layer in self._sharded():
             if self.cut.zero == 3:
-                layer.gather()
+                with self._uncounted():
+                    layer.gather()
             weights |= {parameter.name: (parameter.value, parameter.axis) for parameter in layer.full}
             layer.drop()
         if self.cut.zero >= 2:
@@ -264,20 +260,28 @@ class CutTraining:
         return {parameter.name: (parameter.value, parameter.axis) for parameter in self.parameters}
 
     def evaluate(self, inputs: Array, targets: Array) -> float:
-        """The mean loss on other examples, with the weights as they are. Collective."""
-        stream = [step for step in self.streams[self.comms["pipeline"].rank] if step.direction == "forward"]
-        forward = [step for step in stream if step.kind not in ("backward", "weights")]
-        assert self.comm is not None, "a plan evaluates nothing"
-        counted, observed = self.traffic.calls.copy(), self.traffic.bytes.copy()
-        loss = self.stage.step(
-            forward,
-            self.own_examples(inputs, inputs=True),
-            self.own_examples(targets, inputs=False),
-            targets.size,
-        )
-        self.traffic.calls, self.traffic.bytes = counted, observed  # of the training only
-        total = self.comm.allreduce(loss)
-        return float(total / (1 if self.cut.grid.kind in ("sequence", "experts") else self.cut.grid.layer))
+        """The mean loss on other examples, with the weights as they are. Counts no traffic. Collective."""
+        stream = self.streams[self.comms["pipeline"].rank]
+        messages = [step for step in stream if step.kind in ("send", "receive") and step.direction == "forward"]
+        forward = [step for step in stream if step.kind == "forward" or step in messages]
+        examples = self.own_examples(inputs, inputs=True), self.own_examples(targets, inputs=False)
+        with self._uncounted():
+            loss = self.stage.step(forward, *examples, targets.size)
+        return self._mean(loss)
+
+    @contextmanager
+    def _uncounted(self) -> Iterator[None]:
+        """Exchanges that are no part of the training: they aren't counted."""
+        counted = self.traffic.calls.copy(), self.traffic.bytes.copy()
+        yield
+        self.traffic.calls, self.traffic.bytes = counted
+
+    def _mean(self, loss: float) -> float:
+        """The mean loss of all ranks. Only last stages have one; where ranks of a group have the same targets, all of
+        them have the same one."""
+        assert self.comm is not None, "a plan has no loss"
+        grid = self.cut.grid
+        return float(self.comm.allreduce(loss) / (1 if grid.divides_targets else grid.layer))
 
     def _partial(self) -> list[Parameter]:
         return [parameter for parameter in self.parameters if parameter.partial]

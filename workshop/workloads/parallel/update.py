@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
+from workshop.workloads.parallel.communicator import CountingCommunicator
 from workshop.workloads.parallel.cuts.precision import MIXED, LossScale, as_bfloat16
 from workshop.workloads.parallel.network.layers import Parameter
 from workshop.workloads.parallel.optimizer import Optimizer
@@ -67,8 +67,3 @@ class Update:
             self.weights[self.local] = rounded
         if gather and self.comm.size > 1:
             self.weights[...] = self.comm.all_gather(self.weights[self.local])
-
-    def traffic(self, gather: bool = True) -> Exchanges:
-        """The traffic of one step."""
-        total = Exchanges.for_calls(self.comm, "reduce-scatter", self.weights.nbytes)
-        return total + Exchanges.for_calls(self.comm, "all-gather", self.weights.nbytes, int(gather))

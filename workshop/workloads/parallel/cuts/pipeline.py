@@ -113,14 +113,14 @@ class PipelineStage:
         """Follow the stream for micro-batches of `inputs` and `targets`. Returns the loss of the last part, 0 on other
         stages; gradients, times `scale`, are added to the parameters. `examples`: targets of all micro-batches and
         ranks."""
-        self._began, self._loss, self.spans = time.perf_counter(), 0.0, []
+        began, total_loss, self.spans = time.perf_counter(), 0.0, list[StageSpan]()
         arrived: dict[Key, Array] = {}
         leaving: dict[Key, Array] = {}
         under_way: dict[tuple[int, int], Saved] = {}
         pending: dict[tuple[int, int], list[Callable[[], None]]] = {}
         split = any(instruction.kind == "weights" for instruction in stream)
         for instruction in stream:
-            micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - self._began
+            micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - began
             key = (instruction.direction, micro, part)
             match instruction.kind:
                 case "receive":
@@ -135,7 +135,7 @@ class PipelineStage:
                     outputs, under_way[micro, part] = self.parts[part].forward(entering)
                     if part == self.count - 1:
                         loss, gradient = cross_entropy(outputs, targets[micro], examples)
-                        self._loss += loss
+                        total_loss += loss
                         arrived["backward", micro, part] = gradient * gradient.dtype.type(scale)
                     else:
                         self._pass_on(("forward", micro, part + 1), outputs, arrived, leaving)
@@ -154,10 +154,10 @@ class PipelineStage:
                         work()
             pace = self.pace.get(instruction.kind, 0.0)
             if pace:
-                time.sleep(max(0.0, begin + pace - (time.perf_counter() - self._began)))
-            self.spans.append(StageSpan(self.comm.rank, instruction, begin, time.perf_counter() - self._began))
+                time.sleep(max(0.0, begin + pace - (time.perf_counter() - began)))
+            self.spans.append(StageSpan(self.comm.rank, instruction, begin, time.perf_counter() - began))
         self.comm.finish()
-        return self._loss
+        return total_loss
 
     def _pass_on(self, key: Key, array: Array, arrived: dict[Key, Array], leaving: dict[Key, Array]) -> None:
         """To another part: of this stage, or by the send that follows."""

@@ -7,14 +7,12 @@ are scaled down before the update. Where a gradient is no number, the step is le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Saved, Shape
 
-Precision = Literal["float64", "float32", "float16", "bfloat16"]
 # NumPy has no bfloat16: its values are stored as float32.
 DTYPES: Mapping[str, DTypeLike] = {
     "float64": np.float64,
