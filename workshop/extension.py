@@ -42,6 +42,8 @@ Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run 
 MOST_RESULTS = 8  # metrics that are shown first
 MOST_PRESETS = 4  # of a workload, so that the form stays short
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
+Side = Literal["broken", "fixed"]  # the two runs of a guided failure
+SIDES: tuple[Side, ...] = get_args(Side)
 
 
 def load(reference: str) -> Any:
@@ -279,25 +281,41 @@ class Panel:
 
 @dataclass(frozen=True)
 class Failure:
-    """A guided failure: a placement that goes wrong in an instructive way, and the one that mends it. Both run the same
-    workload with the same params, so that the two runs can be compared. Those whose `order` is lowest come first."""
+    """A guided failure: a run with a mistake, and a run without it. Both are runs of one workload, and can be compared.
+
+    A mistake in the placement has two placements and the same params. A mistake in the params has two sets of params
+    beside `params`, and one placement or none, which is the session's. Failures with the lowest `order` come first.
+    """
 
     name: str
     title: str
     shows: str  # what it teaches, in one sentence
     workload: str
-    params: Mapping[str, Any]
-    broken: Placement
-    fixed: Placement
+    params: Mapping[str, Any]  # of both runs
+    broken: Placement | None
+    fixed: Placement | None
     look_for: str
-    verdict: str  # what the verdict of the broken run begins with
+    verdict: str  # words in the verdict of the run with the mistake
     needs_hosts: bool = False  # whether it is about a session over several hosts
     order: int = 500
+    broken_params: Mapping[str, Any] = field(default_factory=dict)
+    fixed_params: Mapping[str, Any] = field(default_factory=dict)
+    fix: str = ""  # what mends it, in one sentence
+    mended: str = ""  # words in the verdict of the run without the mistake
+    command: tuple[str, ...] = ()  # in place of `workshop run WORKLOAD`; such a failure is typed, and has no buttons
+
+    def placements(self) -> dict[Side, Placement | None]:
+        """The placement of each run; None stands for the session's."""
+        return {"broken": self.broken, "fixed": self.fixed}
+
+    def params_of(self, side: Side) -> dict[str, Any]:
+        """All params of one of the two runs."""
+        return {**self.params, **(self.broken_params if side == "broken" else self.fixed_params)}
 
     def as_json(self) -> dict[str, Any]:
         """The failure with its placements in their stored form."""
         fields = {name: value for name, value in vars(self).items() if name != "order"}
-        return fields | {"broken": self.broken.as_json(), "fixed": self.fixed.as_json()}
+        return fields | {side: placement and placement.as_json() for side, placement in self.placements().items()}
 
 
 # (cores, hosts, mpis) -> guided failures for a machine with so many cores, or for each of several hosts with so many;

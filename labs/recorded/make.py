@@ -44,7 +44,7 @@ from workshop.quiz.types.order import Order
 from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
 from workshop.quiz.types.text import Text
-from workshop.report.failures import failures
+from workshop.report.failures import failures, failures_of
 from workshop.runtime import client, lifecycle
 from workshop.server.auth import hashed, new_secrets
 from workshop.server.quiz import round_start
@@ -55,7 +55,6 @@ from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
-from workshop.workloads.federated.failures import federated_failures
 from workshop.workloads.federated.study.kind import ASKS
 from workshop.workloads.sgan.study.guide import GUIDE
 
@@ -116,7 +115,7 @@ def kmeans(room: Classroom) -> None:
 def broken_placements(room: Classroom) -> None:
     for failure in failures(topology.allowed_cores(topology.machine())):
         if not failure.needs_hosts:
-            for placement in (failure.broken, failure.fixed):
+            for placement in failure.placements().values():
                 room.run(failure.workload, room.learners[3], ranks=placement, **failure.params)
 
 
@@ -141,10 +140,9 @@ def federated(room: Classroom) -> None:
     six, seven = room.learners[5:7]
     room.run("federated", six, way="all", rounds=8, partition="label", model="dense", **DIGITS)
     room.run("federated", seven, rounds=5, secure="masks", model="dense", **DIGITS)
-    for failure in federated_failures():
-        if not failure.needs_openfl:
-            for which in ("broken", "fixed"):
-                room.run(failure.workload, seven, **failure.params_of(which))
+    for failure in failures_of("federated", "inversion"):
+        for side in SIDES:
+            room.run(failure.workload, seven, **failure.params_of(side))
     room.run("segmentation", six, way="all", rounds=5, patients=40, size=32, evaluate_images=24)
     room.run("inversion", seven, model="dense", protect="clip-noise", **DIGITS)
     room.run("inversion", seven, iterations=150, **DIGITS)  # the newest, which the page of federations shows

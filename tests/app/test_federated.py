@@ -15,11 +15,11 @@ from tests.server import seed as class_seed
 from tests.workloads.federated.study import seed
 from tests.workloads.segmentation import test_panels as segmentation
 from workshop.registry import workload
+from workshop.report.failures import command, failures_of
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.settings import read_options, read_settings
 from workshop.workloads.federated import page as federated_page
-from workshop.workloads.federated.failures import federated_failures
 
 GUESSED = ("Keep my guess", "Show me without guessing")
 
@@ -123,17 +123,18 @@ def test_one_that_was_left_is_gone_on_with_by_the_instructor(
 @pytest.mark.real
 def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("federated")
-    ours = next(one for one in federated_failures() if not one.needs_openfl)
-    assert {one.title for one in federated_failures()} <= {one.label.partition(" · ")[0] for one in page.expander}
-    for failure in federated_failures():
+    failures = failures_of("federated", "inversion", "openfl")
+    ours = failures[0]
+    assert {failure.title for failure in failures} <= {expander.label for expander in page.expander}
+    for failure in failures:
         page.button(key=f"failure/{failure.name}-look").click().run()
     commands = [code.value for code in page.code]
-    assert ours.command("fixed") in commands and any("workshop federation start" in one for one in commands)
+    assert command(failures[-1], "fixed") in commands and command(ours, "fixed") not in commands
     next(button for button in page.button if button.key == f"{ours.name}-broken").click().run()
     assert not page.exception
     (run,) = store.runs()
     assert (run.workload, run.submitted_by) == (ours.workload, "Learner")
-    assert ours.broken.items() <= run.params.items()
+    assert ours.params_of("broken").items() <= run.params.items()
     assert f"Run {run.id}" in " ".join(link.proto.label for link in page.get("page_link"))
 
 
@@ -153,11 +154,11 @@ def test_without_a_session_nothing_can_be_run(open_page: Open, store: Store) -> 
 
 
 def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
-    commands = [shlex.split(command) for _, command in federated_page.PROTECTED]
-    assert all(command[:3] == ["workshop", "run", "federated"] for command in commands)
+    wordss = [shlex.split(words) for _, words in federated_page.PROTECTED]
+    assert all(words[:3] == ["workshop", "run", "federated"] for words in wordss)
     chosen = workload("federated")
-    for command in commands:
-        chosen.check(read_settings(read_options(command[3:]), chosen))
+    for words in wordss:
+        chosen.check(read_settings(read_options(words[3:]), chosen))
 
 
 @pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])

@@ -221,15 +221,15 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
     page = open_page("placement")
-    assert "shared-core-Run it" not in [button.key for button in page.button], "a learner predicts first"
+    assert "shared-core-broken" not in [button.key for button in page.button], "a learner predicts first"
     page.radio(key="failure/shared-core-guess").set_value("The run takes longer than the fix").run()
     press(page, "failure/shared-core-keep")
     assert "You predicted: **The run takes longer than the fix**." in plain(page)
-    press(page, "shared-core-Run it")
+    press(page, "shared-core-broken")
     assert not page.exception
     (broken,) = store.runs()
     assert (broken.workload, broken.placement["ranks"], broken.placement["oversubscribe"]) == ("kmeans", 3, True)
-    press(page, "shared-core-Run the fix")
+    press(page, "shared-core-fixed")
     fixed = store.runs()[0]
     assert fixed.placement["ranks"] == 2
     assert "Look for" not in plain(page)
@@ -243,14 +243,14 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
 
 def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session: SessionRecord) -> None:
     page = press(press(open_page("placement"), "failure/first-host-look"), "failure/polling-look")
-    assert page.button(key="first-host-Run it").disabled
-    assert not page.button(key="polling-Run the fix").disabled
+    assert page.button(key="first-host-broken").disabled
+    assert not page.button(key="polling-fixed").disabled
     assert "needs a session over several hosts" in plain(page)
 
 
 def test_a_failure_that_a_learner_may_not_run_says_why(open_page: Open, store: Store, session: SessionRecord) -> None:
     store.update_session(session.id, limits=Limits(ranks=2))
-    page = press(press(open_page("placement"), "failure/shared-core-look"), "shared-core-Run it")
+    page = press(press(open_page("placement"), "failure/shared-core-look"), "shared-core-broken")
     assert "this session allows at most 2" in plain(page)
     assert store.runs() == []
 

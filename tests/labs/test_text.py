@@ -14,8 +14,7 @@ import typer
 from workshop.cli.main import app
 from workshop.core import config
 from workshop.registry import workloads
-from workshop.report.failures import failures
-from workshop.workloads.federated.failures import federated_failures
+from workshop.report.failures import command, failures, failures_of
 
 # The texts of a lab, and how many commands there are at least in one of them.
 LEAST = {"README.md": 10, "runsheet.md": 3, "notebook.md": 1, "quiz.yaml": 0}
@@ -116,10 +115,10 @@ def test_the_federated_lab_leads_through_all_eleven_parts():
 
 def test_the_federated_lab_tells_of_every_guided_failure():
     text = (config.labs_folder() / "federated" / "README.md").read_text()
-    for one in federated_failures():
+    for one in failures_of("federated", "inversion", "openfl"):
         assert one.title in text and one.verdict in " ".join(text.split()), one.name
         for which in ("broken", "fixed"):
-            assert f"    {one.command(which)}\n" in text, one.name
+            assert f"    {command(one, which)}\n" in text, one.name
 
 
 def test_a_command_that_is_not_there_is_found():

@@ -16,14 +16,14 @@ from tests.sessions import Session
 from tests.support import limit, until
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.report.failures import failures_of
 from workshop.runtime import client
-from workshop.workloads.federated.failures import federated_failures
 
 pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}
 ENDLESS = {**SMALL, "rounds": 10_000}
 ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "steps": 100_000, "batch": 300}
-CHEAP = [one for one in federated_failures() if not one.needs_openfl]
+CHEAP = failures_of("federated", "inversion")
 
 
 def rounds(session: Session, run_id: int, event: str = "held-out accuracy") -> list[int]:

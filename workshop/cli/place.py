@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,12 +12,11 @@ from workshop import registry
 from workshop.cli import common, params
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, default_for, hosts_from
-from workshop.report.command_line import options_of
 
 if TYPE_CHECKING:
     from workshop.core.machines import MachineDescription
+    from workshop.extension import Side
     from workshop.mpi.mapper import Prediction
-    from workshop.report.failures import Failure
 
 # The two-socket example of the workshop: a rank of two cores on each package of three hosts.
 EXAMPLE_MACHINE = "2x4x2"
@@ -195,31 +193,23 @@ def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any
             print("\n`workshop place --failure NAME` shows one, with the commands that run it.")
         return 0
     chosen = failures.failure(name, described.cores, session_hosts, mpis)
-    parts = {"broken": (chosen.broken, "What goes wrong"), "fixed": (chosen.fixed, "What mends it")}
-    predictions = {which: mapper.predict(placement, described) for which, (placement, _) in parts.items()}
-    runs = {which: _run_command(chosen, placement) for which, (placement, _) in parts.items()}
+    titles: dict[Side, str] = {"broken": "What goes wrong", "fixed": "What mends it"}
+    placements = {side: placement for side, placement in chosen.placements().items() if placement is not None}
+    predictions = {side: mapper.predict(placement, described) for side, placement in placements.items()}
+    runs = {side: failures.command(chosen, side) for side in placements}
     if as_json:
         maps = {
-            f"{which}_map": _document(placement, described, predictions[which])
-            for which, (placement, _) in parts.items()
+            f"{side}_map": _document(placement, described, predictions[side]) for side, placement in placements.items()
         }
         common.answer(chosen.as_json() | {"runs": runs, **maps})
         return 0
     print(f"{chosen.title}\n{chosen.shows}")
-    for which, (placement, title) in parts.items():
-        print(f"\n{title}")
-        _show(placement, described, predictions[which], {"Try it": runs[which]})
+    for side, placement in placements.items():
+        print(f"\n{titles[side]}")
+        _show(placement, described, predictions[side], {"Try it": runs[side]})
     print(f"\nLook for: {chosen.look_for}")
     if chosen.verdict:
         print(f"Its verdict: {chosen.verdict}")
     if chosen.needs_hosts:
         print("It needs a session over several hosts (workshop session start --hosts …).")
     return 0
-
-
-def _run_command(chosen: Failure, placement: Placement) -> str:
-    """The `workshop run` that tries a placement; in a session over its hosts where it names some."""
-    params = [word for name, value in chosen.params.items() for word in (f"--{name.replace('_', '-')}", str(value))]
-    hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)
-    where = ["--hosts", hosts] if hosts else []
-    return shlex.join(["workshop", "run", chosen.workload, *params, *options_of(placement), *where])

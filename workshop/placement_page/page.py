@@ -1,14 +1,22 @@
 """Placement: compose one, see where its ranks would run and which commands say so, run it, and read reports."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
+from workshop.core import topology
+from workshop.core.placement import Host
 from workshop.core.words import listed
+from workshop.extension import Failure
+from workshop.mpi import inventory
 from workshop.mpi.mapper import Prediction
 from workshop.pages import blocks, frame
+from workshop.pages.guided_failures import guided_failures
 from workshop.pages.live import run_view
-from workshop.placement_page import composition, failures, prediction, report
+from workshop.placement_page import composition, prediction, report
 from workshop.placement_page.composition import Composition
 from workshop.registry import first_workload
+from workshop.report.failures import failures
 from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 
@@ -24,9 +32,23 @@ def page() -> None:
     session = frame.choose_session()
     compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
     with guided:
-        failures.guided(session, identity)
+        if session is None or not session.machine.get("units"):
+            st.markdown("Guided failures need a session that has told which machine it is on.")
+        else:
+            guided_failures(session, identity, _failures)
     with compose:
         _compose(session, identity)
+
+
+def _failures(session: SessionRecord | None) -> Sequence[Failure]:
+    """Mistakes in a placement on the session's machine."""
+    if session is None:
+        return ()
+    machine = session.machine
+    here = session.site["kind"] == "local"
+    cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
+    hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
+    return failures(cores, hosts, inventory.installed())
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.workloads.federated.failures import federated_failures
+from workshop.report.failures import failures_of
 from workshop.workloads.openfl.faults import GUESTS, MEANINGS, reason
 
 
 def test_every_fault_of_the_catalogue_has_a_meaning():
-    faults = {failure.broken["fault"] for failure in federated_failures() if failure.needs_openfl}
+    faults = {failure.broken_params["fault"] for failure in failures_of("openfl")}
     assert faults == MEANINGS.keys() - {""}
     assert GUESTS.keys() < faults
 

@@ -13,12 +13,13 @@ from tests.server import seed
 from tests.support import plain_cells
 from tests.workloads.federated.report.test_panels import FIRST, told
 from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
+from workshop.extension import Failure
 from workshop.report import html
+from workshop.report.failures import failures_of
 from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.federated.failures import FederatedFailure, federated_failures
 from workshop.workloads.openfl.panels import NOT_YET
 
 KEY = "-----BEGIN PRIVATE KEY-----"
@@ -78,14 +79,12 @@ def test_no_key_is_ever_shown(store: Store, session: SessionRecord) -> None:
     assert "PRIVATE" not in page
 
 
-@pytest.mark.parametrize("failure", [one for one in federated_failures() if one.needs_openfl], ids=lambda one: one.name)
-def test_what_was_broken_on_purpose_is_explained(
-    store: Store, session: SessionRecord, failure: FederatedFailure
-) -> None:
-    fault = failure.broken["fault"]
+@pytest.mark.parametrize("failure", failures_of("openfl"), ids=lambda one: one.name)
+def test_what_was_broken_on_purpose_is_explained(store: Store, session: SessionRecord, failure: Failure) -> None:
+    fault = failure.broken_params["fault"]
     card = shown(store, begun(store, session, fault=fault))["fault"]
     lines = [line["text"] for line in part(card, "words")["lines"]]
-    assert lines == [failure.mistake, failure.look_for, NOT_YET, failure.fix]
+    assert lines == [failure.shows, failure.look_for, NOT_YET, failure.fix]
     assert part(card, "code")["text"].startswith("workshop federation start")
     assert part(card, "code")["text"].endswith("--fault none")
 

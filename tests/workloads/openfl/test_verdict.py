@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report.analysis import cases
+from workshop.report.failures import failures_of
 from workshop.report.verdict import verdict
-from workshop.workloads.federated.failures import federated_failures, openfl_failure
+from workshop.workloads.federated.failures import openfl_failure
 from workshop.workloads.openfl import OpenFLParams, command_tables
 
 AUTHORITY = "CN=Simple Signing CA (key 0011aabb)"
@@ -27,7 +28,7 @@ def command(words: str, where: str, code: int | None = 0, seconds: float | None 
 
 
 SHOWN = [certificate("aggregator", subject="CN=localhost"), *(certificate(f"institution{one}") for one in (1, 2, 3))]
-FAULTS = {one.broken["fault"] for one in federated_failures() if one.needs_openfl}
+FAULTS = {one.broken_params["fault"] for one in failures_of("openfl")}
 COMMANDS = [
     command("fx plan initialize -a localhost", "aggregator"),
     command("fx aggregator start", "aggregator", seconds=60.0),

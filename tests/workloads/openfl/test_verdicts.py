@@ -9,11 +9,11 @@ import pytest
 
 from tests.report.analysis import cases
 from tests.support import limit
+from workshop.report.failures import failures_of
 from workshop.report.verdict import verdict
-from workshop.workloads.federated.failures import federated_failures
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
-FAILURES = [one for one in federated_failures() if one.needs_openfl]
+FAILURES = failures_of("openfl")
 
 
 def said(told: dict[str, Any], fault: str) -> dict[str, str]:
@@ -32,7 +32,7 @@ def test_one_in_which_all_is_well(federations: dict[str, Any]) -> None:
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda one: one.name)
 def test_the_verdict_names_what_went_wrong(faults: dict[str, Any], failure: Any) -> None:
-    fault = failure.broken["fault"]
+    fault = failure.broken_params["fault"]
     told = said(faults[fault], fault)
     assert failure.verdict in told["verdict"], told
     assert told["next"] == failure.fix

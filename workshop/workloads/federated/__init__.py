@@ -98,6 +98,7 @@ WORKLOAD = Workload(
     ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.federated.report.panels:PANELS",
+    failures="workshop.workloads.federated.failures:failures",
 )
 
 EXTENSION = Extension(

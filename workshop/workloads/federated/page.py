@@ -11,15 +11,16 @@ import streamlit as st
 from workshop.core import words
 from workshop.extension import Workload
 from workshop.pages import blocks, cards, frame, links, predictions, studies
+from workshop.pages.guided_failures import guided_failures
 from workshop.pages.studies import chosen, download, follow, left_words, live
 from workshop.pages.study_report import EVERY, read_report
 from workshop.registry import workloads
+from workshop.report.failures import failures_of
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import remaining_work, seconds_each
 from workshop.study.kinds import Sofar
-from workshop.workloads.federated import page_failures
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
 from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS, SETTINGS
@@ -76,7 +77,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     st.markdown("### Further")
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
-        page_failures.guided(session, identity)
+        guided_failures(session, identity, lambda _: failures_of("federated", "inversion", "openfl"))
         if identity.role == "instructor":  # learners on phones have no terminal
             with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
                 for title, command in PROTECTED:

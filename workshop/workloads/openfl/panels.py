@@ -8,6 +8,7 @@ from typing import Any
 
 from workshop.extension import Panel
 from workshop.report.cards import Card, code, line, table, words
+from workshop.report.failures import command
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.failures import openfl_failure
 from workshop.workloads.federated.report import panels as federated
@@ -53,9 +54,9 @@ def _fault(snapshot: Snapshot) -> list[Card]:
     happened = [line(str(sentence), "What happened") for sentence in snapshot.metric("faults", list) or []]
     if failure is None:
         return [Card("fault", "What went wrong", (words(*happened),))] if happened else []
-    about = line(failure.mistake, "Broken on purpose"), line(failure.look_for, "Look for")
+    about = line(failure.shows, "Broken on purpose"), line(failure.look_for, "Look for")
     lines = words(*about, *(happened or [line(NOT_YET, tone="note")]), line(failure.fix, "What mends it"))
-    return [Card("fault", failure.title, (lines, code(failure.command("fixed"))))]
+    return [Card("fault", failure.title, (lines, code(command(failure, "fixed"))))]
 
 
 PANELS = (*federated.PANELS, Panel("openfl", openfl, version, "learning"))
