@@ -34,6 +34,7 @@ from workshop.core import config, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import catalogue, description
+from workshop.extension import SIDES
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask

@@ -35,5 +35,10 @@ def params_of(workload: Workload, params: Mapping[str, Any]) -> list[str]:
         value = params.get(name)
         if name not in params or value is None or value == field.default:
             continue
-        words += [f"--{name.replace('_', '-')}", ("no", "yes")[value] if isinstance(value, bool) else str(value)]
+        words += option_of(name, value)
     return words
+
+
+def option_of(name: str, value: Any) -> list[str]:
+    """The option that sets one param."""
+    return [f"--{name.replace('_', '-')}", ("no", "yes")[value] if isinstance(value, bool) else str(value)]

@@ -10,7 +10,7 @@ from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host
 from workshop.extension import Failure, Side
-from workshop.report.command_line import options_of
+from workshop.report.command_line import option_of, options_of
 
 __all__ = ["Failure", "failure", "failures"]
 
@@ -42,9 +42,7 @@ def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpis: Collection[
 
 def command(example: Failure, side: Side) -> str:
     """The command line of one of the two runs; in a session over its hosts where its placement names some."""
-    params = [
-        word for name, value in example.params_of(side).items() for word in (f"--{name.replace('_', '-')}", str(value))
-    ]
+    params = [word for name, value in example.params_of(side).items() for word in option_of(name, value)]
     placement = example.placements()[side]
     hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts) if placement else ""
     where = [*(options_of(placement) if placement else ()), *(["--hosts", hosts] if hosts else [])]

@@ -106,6 +106,19 @@ class ParallelParams(Params):
         "ZeRO that doesn't collect the weights",
         json_schema_extra=ADVANCED,
     )
+    host_delay: float = Field(
+        0,
+        ge=0,
+        le=0.5,
+        allow_inf_nan=False,
+        description="two emulated hosts: each call between them takes longer by this time; 0: no hosts are emulated",
+        json_schema_extra={"unit": "s", **ADVANCED},
+    )
+    host_order: Literal["slot", "node"] = Field(
+        "slot",
+        description="ranks of the emulated hosts: slot fills the first host first, node gives each host a rank in turn",
+        json_schema_extra=ADVANCED,
+    )
     seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of weights and examples", json_schema_extra=ADVANCED)
 
     @field_validator("layers")
@@ -169,6 +182,7 @@ WORKLOAD = Workload(
         "skipped": "steps left out for gradients that were no numbers",
         "grid": "grid of ranks",
         "paced": "stages were paced",
+        "slow_axes": "cuts whose calls leave an emulated host",
         "stopped": "stopped early",
         "seconds.train": "time of the training",
         "seconds.verify": "time of the training in one process",
@@ -181,6 +195,7 @@ WORKLOAD = Workload(
     order=160,
     verdict="workshop.workloads.parallel.verdict:VERDICT",
     panels="workshop.workloads.parallel.panels:PANELS",
+    failures="workshop.workloads.parallel.failures:failures",
     presets=(
         Preset("Divide the data", "The weights are those of one process, and the bytes are those of the formula."),
         Preset(

@@ -81,6 +81,7 @@ class CountingCommunicator:
     ) -> None:
         self.rank, self.size, self.axis = rank, size, axis
         self.traffic = traffic or Exchanges()  # of all axes of a rank, if they share it
+        self.delay = 0.0  # seconds that each call takes longer, since it leaves an emulated host
         self._comm = comm
         self._sends: list[tuple[MPI.Request, Array]] = []  # with their buffers, until they are through
 
@@ -122,6 +123,7 @@ class CountingCommunicator:
     def _call(self, kind: Kind, call: Callable[[Array, Array], None], sent: Array, received: Array, size: int) -> Array:
         """Call a collective, and count it with its time."""
         began = time.perf_counter()
+        time.sleep(self.delay)
         call(np.ascontiguousarray(sent), received)
         self.traffic.seconds += time.perf_counter() - began
         self.traffic.count(self.axis, kind, size)
@@ -129,6 +131,7 @@ class CountingCommunicator:
 
     def send(self, array: Array, to: int, tag: int) -> None:
         """Send without waiting; `finish` waits until everything has been sent."""
+        time.sleep(self.delay)
         buffer = np.array(array, order="C")
         self._sends = [(request, pending) for request, pending in self._sends if not request.Test()]
         self._sends.append((self.comm.Isend(buffer, dest=to, tag=tag), buffer))

@@ -97,6 +97,7 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
         "parameters": max(rank["parameters"] for rank in of_ranks),
         "skipped": of_ranks[0]["skipped"],
         "paced": bool(cut.pace),
+        "slow_axes": [cut.grid.kind if axis == "layer" else axis for axis in cut.slow_axes],
         "seconds": {"train": sum(seconds), "verify": verified},
         "stopped": steps < params.steps,
     }
@@ -113,12 +114,13 @@ def _threads() -> AbstractContextManager[Any]:
 
 
 def _account(ctx: RankContext, training: CutTraining, seconds: float, exchange: float, step: int) -> None:
-    """Tell the time of a step by phase: collectives, receives in which a stage waits, and all the rest."""
+    """Tell the time of a step by phase: collectives, waits for other stages and for the end of the step, the rest."""
     receives = sum(span.end - span.begin for span in training.stage.spans if span.instruction.kind == "receive")
+    wait = receives + training.waited
     at = time.time()
     ctx.account("communicate", exchange, step, at)
-    ctx.account("wait", receives, step, at)
-    ctx.account("compute", max(seconds - exchange - receives, 0.0), step, at)
+    ctx.account("wait", wait, step, at)
+    ctx.account("compute", max(seconds - exchange - wait, 0.0), step, at)
 
 
 def _verify(ctx: RankContext, params: ParallelParams, training: CutTraining, steps: int) -> float:

@@ -52,6 +52,8 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         halo=params.fault != "no-halo",
         sum_tied=params.fault != "untied",
         gather=params.fault != "no-gather",
+        host_delay=params.host_delay,
+        host_order=params.host_order,
     )
 
 

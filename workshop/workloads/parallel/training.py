@@ -5,6 +5,7 @@ The same object without MPI is the plan of a rank: its traffic and its memory by
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.precision import DTYPES, MIXED, Rounded
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.grid import AXES, RankGrid
 from workshop.workloads.parallel.memory import MemoryLedger, most_kept
 from workshop.workloads.parallel.network.layers import (
     Array,
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Cut:
     """How a training is cut. `zero`: 0 to 3; `micro_batches`: of each rank's share of the data; `layers`: of each part
-    of the pipeline, empty for about equal numbers; `streams`: a schedule written by hand. The last three are faults to
-    study when they are False."""
+    of the pipeline, empty for about equal numbers; `streams`: a schedule written by hand. `halo`, `sum_tied` and
+    `gather` are faults to study when they are False. `host_delay`: seconds that a call between two emulated hosts takes
+    longer; `host_order`: how ranks are dealt to them, see `RankGrid.crosses_hosts`."""
 
     grid: RankGrid
     schedule: str = "1f1b"
@@ -58,6 +60,13 @@ class Cut:
     halo: bool = True
     sum_tied: bool = True
     gather: bool = True
+    host_delay: float = 0.0
+    host_order: str = "slot"
+
+    @property
+    def slow_axes(self) -> list[str]:
+        """The axes whose calls leave a host."""
+        return [axis for axis in AXES if self.host_delay and self.grid.crosses_hosts(axis, self.host_order)]
 
     @property
     def parts(self) -> int:
@@ -91,6 +100,9 @@ class CutTraining:
         self.place = grid.place(self.rank)
         self.comm, self.comms = comm, grid.communicators(comm, self.rank)
         self.traffic = self.comms["data"].traffic  # of all axes, counted
+        self.waited = 0.0  # seconds at the end of the last step for ranks that finished later
+        for axis in cut.slow_axes:
+            self.comms[axis].delay = cut.host_delay
         pipeline = self.comms["pipeline"]
         self.streams = cut.instructions()
         share, itemsize = self.own_shape(shape), np.dtype(DTYPES[cut.precision]).itemsize
@@ -196,7 +208,10 @@ class CutTraining:
         if cut.zero == 2 and cut.gather:
             for layer in self._sharded():
                 layer.gather()
-        return self._mean(loss)
+        began = time.perf_counter()
+        mean = self._mean(loss)
+        self.waited = time.perf_counter() - began
+        return mean
 
     def expected_traffic(self) -> Exchanges:
         """The calls and bytes of one step of this rank by the formulas."""

@@ -3,13 +3,16 @@ stage that waited."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
 from workshop.extension import Observations, Verdict
+from workshop.report import verdict
+from workshop.report.analysis import placement
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
+from workshop.workloads.parallel.grid import LAYER_CUTS
 
 # Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
 # weight without a gradient moves by its rounding error; in 32 bits that is visible.
@@ -44,14 +47,29 @@ def outcome(facts: Facts) -> Finding | None:
     if fault:
         title, why, following = fault
         return Finding(f"{title}.", f"{why} {_exactness(metrics, params)}", following)
-    idle = metrics.get("idle")
+    idle, slow = metrics.get("idle"), metrics.get("slow_axes") or ()
     why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
+    if set(slow) & set(LAYER_CUTS):
+        return _across_hosts(metrics, why)
     if idle is not None and idle >= MANY_IDLE:
         return _bubble(facts, idle, why)
-    verdict = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
+    rate = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
     if metrics["bytes_difference"] == metrics["calls_difference"] == 0:
-        verdict += ", with exactly the bytes of the formula"
-    return Finding(f"{verdict}.", why, _following(facts))
+        rate += ", with exactly the bytes of the formula"
+    return Finding(f"{rate}.", why, _following(facts))
+
+
+def _across_hosts(metrics: Mapping[str, Any], why: str) -> Finding:
+    """Ranks that share each layer are on different hosts. The grid exchanges most often along this axis."""
+    calls = max(
+        sum(count for kind, (count, _) in rank.items() if kind.startswith("layer")) for rank in metrics["traffic"]
+    )
+    return Finding(
+        "Ranks that share each layer are on different hosts.",
+        f"Each step has {words.count(calls, 'exchange')} of a rank with another host, and each waits for the link: "
+        f"{words.rate(metrics['rate'])} examples/s. {why}",
+        "Put ranks that share a layer on one host (--host-order slot), and let the data cross the link.",
+    )
 
 
 def _exactness(metrics: Mapping[str, Any], params: Mapping[str, Any]) -> str:
@@ -132,4 +150,10 @@ def _observe(facts: Facts, totals: Totals) -> Observations:
     return Observations(remarks=remarks)
 
 
-VERDICT = Verdict(outcome, first=True, observe=_observe)
+def _checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
+    """Stages of a pipeline wait for each other by design, so only their placement is checked."""
+    in_stages = facts.metrics.get("idle") is not None
+    return (placement.on_one_host, placement.oversubscribed, placement.unbound) if in_stages else verdict.CHECKS
+
+
+VERDICT = Verdict(outcome, first=True, checks=_checks, observe=_observe)
