@@ -8,9 +8,9 @@ from tests.app.test_studies import plain
 
 def test_a_plan_follows_the_choice(open_page: Open) -> None:
     page = open_page("parallelism")
-    assert "Who has what" in plain(page) and "The pipeline, predicted" not in plain(page)
+    assert "Who has what" in plain(page) and "The pipeline" not in plain(page)
     page.selectbox[1].select("pipeline:2").run()
-    assert "The pipeline, predicted" in plain(page) and "block0.attention" in plain(page)
+    assert "The pipeline" in plain(page) and "block0.attention" in plain(page)
     page.selectbox[1].select("spatial:2").run()
     assert "can be cut by spatial" in " ".join(error.value for error in page.error)
 

@@ -112,8 +112,8 @@ def _difference(failure: Failure, side: Side, identity: Identity) -> None:
         variables = [f"{name}={value}" for name, value in placement.environment.items()]
         st.caption(frame.plain(", ".join([placement.describe(), *variables])))
     else:
-        own = failure.broken_params if side == "broken" else failure.fixed_params
-        st.caption(frame.plain(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in own.items())))
+        different = failure.broken_params if side == "broken" else failure.fixed_params
+        st.caption(frame.plain(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in different.items())))
     if failure.command or identity.role == "instructor":
         st.code(command(failure, side), language="bash", wrap_lines=True)
 

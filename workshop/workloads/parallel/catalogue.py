@@ -43,6 +43,11 @@ class TransformerNetwork:
     def parameters(self) -> int:
         return sum(parameter.size for parameter in self._plan(RankGrid(), 0).parameters)
 
+    @property
+    def alone(self) -> MemoryLedger:
+        """The memory on one device."""
+        return self._plan(RankGrid(), 0).planned_memory()
+
     def fits(self, memory: float) -> list[Fit]:
         """Ways that fit into so many bytes of each device: those with the fewest ranks, for each way."""
         ways = []
@@ -100,13 +105,20 @@ class ConvolutionalNetwork:
         """Numbers that one image keeps: the outputs of each convolution."""
         return sum(height * width * outputs for height, width, _, outputs, _ in self.rows)
 
+    @property
+    def alone(self) -> MemoryLedger:
+        """The memory on one device."""
+        return self._ledger(1)
+
+    def _ledger(self, ranks: int) -> MemoryLedger:
+        weights, gradients, optimizer = (size * self.parameters for size in (HALF, HALF, MIXED - 2 * HALF))
+        return MemoryLedger(weights, gradients, optimizer, self.batch * self.activations * HALF // ranks)
+
     def fits(self, memory: float) -> list[Fit]:
-        """One device, or stripes of the images: weights stay whole on each rank, activations are divided."""
-        state = self.parameters * MIXED
+        """One device, or stripes of the images: each rank has all weights, and a share of the activations."""
         for ranks in (2**power for power in range(13)):
-            activations = self.batch * self.activations * HALF // ranks
-            if state + activations <= memory:
-                ledger = MemoryLedger(2 * self.parameters, 2 * self.parameters, 12 * self.parameters, activations)
+            ledger = self._ledger(ranks)
+            if ledger.total <= memory:
                 return [Fit("one device" if ranks == 1 else "spatial", ranks, ledger)]
         return []
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -24,44 +25,124 @@ USES: Mapping[str, str] = {
     "activations": theme.RANKS[3],
     "buffers": theme.REST,
 }
+MILLI = 1000  # milliseconds of a second
+STEPS = 96  # of the slider at most
+FADED = 0.15
 NUMBERED = 200  # spans that can have the number of their micro-batch on them
 
 
 def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     """A row for each stage: its work with the number of the micro-batch, sends, and receives, in which it waits. Empty
-    places are idle."""
+    places are idle. A slider steps through the work, and a menu follows one micro-batch through the stages."""
     if not spans:
         return theme.nothing_yet("There is no pipeline in this cut")
     stages = 1 + max(span.stage for span in spans)
     begin, end = min(span.begin for span in spans), max(span.end for span in spans)
-    scale = 1000  # milliseconds
-    traces = []
-    for kind, colour in LOOKS.items():
-        of_kind = [span for span in spans if span.instruction.kind == kind]
-        if of_kind:
-            numbers = (
-                [str(span.instruction.micro) for span in of_kind] if kind in WORK and len(spans) < NUMBERED else ()
-            )
-            traces.append(
-                marks.bars(
-                    [scale * (span.end - span.begin) for span in of_kind],
-                    [span.stage for span in of_kind],
-                    colour,
-                    [f"stage {span.stage}: {span.instruction}" for span in of_kind],
-                    numbers,
-                    theme.text_on(colour) if colour in theme.RANKS else theme.INK,
-                    name=kind,
-                    base=[scale * (span.begin - begin) for span in of_kind],
-                )
-            )
+    by_kind = {kind: [span for span in spans if span.instruction.kind == kind] for kind in LOOKS}
+    traces = [_spans(kind, group, begin, len(spans)) for kind, group in by_kind.items() if group]
+    groups = [group for group in by_kind.values() if group]
     return theme.figure(
         traces,
-        height=130 + 50 * stages,
+        height=250 + 50 * stages,
         barmode="overlay",
         bargap=0.25,
         showlegend=True,
-        xaxis=marks.values_axis("milliseconds", 0, range=[0, scale * (end - begin) * 1.01], showgrid=False),
+        xaxis=marks.values_axis("milliseconds", 0, range=[0, MILLI * (end - begin) * 1.01], showgrid=False),
         yaxis=marks.names_axis([f"stage {stage}" for stage in range(stages)], range=[stages - 0.5, -0.5]),
+        **_steps(groups, begin),
+    )
+
+
+def _spans(kind: str, spans: Sequence[StageSpan], begin: float, count: int) -> go.Bar:
+    colour = LOOKS[kind]
+    return marks.bars(
+        [MILLI * (span.end - span.begin) for span in spans],
+        [span.stage for span in spans],
+        colour,
+        [f"stage {span.stage}: {span.instruction}" for span in spans],
+        [str(span.instruction.micro) for span in spans] if kind in WORK and count < NUMBERED else (),
+        theme.text_on(colour) if colour in theme.RANKS else theme.INK,
+        name=kind,
+        base=[MILLI * (span.begin - begin) for span in spans],
+    )
+
+
+def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any]:
+    """A slider over the work in the order of its beginning, and a menu of micro-batches; all other spans fade."""
+    work = sorted((span for group in groups for span in group if span.instruction.kind in WORK), key=_beginning)
+    if not 1 < len(work) <= STEPS:
+        return {}
+
+    def step(label: str, visible: Callable[[StageSpan], bool]) -> dict[str, Any]:
+        opacities = [[1.0 if visible(span) else FADED for span in group] for group in groups]
+        return {"label": label, "method": "restyle", "args": [{"marker.opacity": opacities}]}
+
+    def until(last: StageSpan) -> dict[str, Any]:
+        label = f"stage {last.stage}, {last.instruction.kind} {last.instruction.micro}"
+        return step(f"{label}, at {MILLI * (last.begin - begin):.3g} ms", lambda span: span.begin <= last.begin)
+
+    def following(micro: int) -> dict[str, Any]:
+        return step(f"follow micro-batch {micro}", lambda span: span.instruction.micro == micro)
+
+    micros = sorted({span.instruction.micro for span in work})
+    menu = [step("all micro-batches", lambda span: True), *map(following, micros)]
+    slider = {
+        "steps": [until(span) for span in work],
+        "active": len(work) - 1,
+        "currentvalue": {"prefix": "Until: ", "font": {"color": theme.INK, "size": 16}},
+        "pad": {"t": 60},
+        "ticklen": 0,
+        "minorticklen": 0,
+        "font": {"color": "rgba(0,0,0,0)"},  # of the labels below; the current value has its own
+    }
+    place = {"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
+    return {"sliders": [slider], "updatemenus": [{"buttons": menu, "active": 0, **place}], "margin": {"t": 60}}
+
+
+def _beginning(span: StageSpan) -> tuple[float, int]:
+    return span.begin, span.stage
+
+
+def shares(
+    rows: Sequence[str], columns: Sequence[str], cells: Mapping[tuple[int, int], tuple[float, str]]
+) -> go.Figure:
+    """The cut as a picture: a row for each layer, a column for each rank. `cells` by (row, column): the share of the
+    layer's weights that the rank has, and what it has in words; empty places are on other ranks."""
+    matrix = [[cells.get((row, column), (None, "")) for column in range(len(columns))] for row in range(len(rows))]
+    heat = go.Heatmap(
+        x=list(columns),
+        y=list(rows),
+        z=[[share for share, _ in line] for line in matrix],
+        text=[[words for _, words in line] for line in matrix],
+        texttemplate="%{text}",
+        textfont={"size": 13, "color": theme.INK},
+        colorscale=[[0, theme.SCALE[0][1]], [1, theme.FAINT]],
+        zmin=0,
+        zmax=1,
+        xgap=3,
+        ygap=3,
+        showscale=False,
+        hoverinfo="skip",
+    )
+    axes = {"xaxis": {"side": "top", "showgrid": False, "type": "category"}, "yaxis": marks.CATEGORIES}
+    return theme.figure([heat], height=120 + 30 * len(rows), plot_bgcolor=theme.PANEL, **axes)
+
+
+def rule(ledgers: Mapping[str, Mapping[str, int]]) -> go.Figure:
+    """Activations against the state of the weights, as shares of the memory that a network needs on one device."""
+    totals = [sum(ledger.values()) for ledger in ledgers.values()]
+    activations = [ledger["activations"] / total for ledger, total in zip(ledgers.values(), totals, strict=True)]
+    parts = {"activations": activations, "weights, gradients, optimizer": [1 - share for share in activations]}
+    colours = {"activations": USES["activations"], "weights, gradients, optimizer": USES["weights"]}
+    return marks.stacked(
+        list(ledgers),
+        parts,
+        {name: {"color": colour, "line": {"width": 0}} for name, colour in colours.items()},
+        {name: "%{y}<br>%{x:.0%} " + name + "<extra></extra>" for name in parts},
+        {name: [f"{share:.0%}" if share > 0.06 else "" for share in shares] for name, shares in parts.items()},
+        ("weights, gradients, optimizer",),
+        height=150 + 40 * len(ledgers),
+        xaxis={"title": {"text": "share of the memory"}, "tickformat": ".0%", "range": [0, 1]},
     )
 
 

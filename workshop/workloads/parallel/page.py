@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
 from workshop.core.errors import BadInput
 from workshop.pages import cards, frame, links
+from workshop.pages.guided_failures import guided_failures
 from workshop.report.cards import Card
+from workshop.report.failures import failures_of
+from workshop.report.sentences import STATUS
+from workshop.report.snapshot import Snapshot
 from workshop.server import actions
-from workshop.workloads.parallel import WORKLOAD, ParallelParams, plan
+from workshop.store.records import RunRecord, SessionRecord
+from workshop.workloads.parallel import WORKLOAD, ParallelParams, panels, plan
 
 WORDS = (
     "A training can be divided in many ways. Choose a network, a cut and a schedule: the page shows what each rank "
@@ -30,6 +36,8 @@ CUTS: Mapping[str, str] = {
 NETWORKS = ("transformer", "perceptron", "convolutional")
 SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
 MOST = 16  # ranks
+EVERY = 2.0  # seconds between looks at a run that goes on
+RECENT = 100  # newest runs of the session that are searched for one with these settings
 MEMORIES = (16, 40, 80, 192)  # GB of one device
 
 
@@ -45,16 +53,52 @@ def page() -> None:
         try:
             params = WORKLOAD.check(settings)
             assert isinstance(params, ParallelParams)
-            cards.show_page(plan.cards(params, ranks), "parallelism")
             if start and session is not None:
                 placement = {**session.placement, "ranks": ranks, "oversubscribe": True}
-                run = actions.submit(frame.store(), identity, session, WORKLOAD.name, settings, placement)
-                links.go("run", {"run": str(run.id)})
+                actions.submit(frame.store(), identity, session, WORKLOAD.name, settings, placement)
+            predicted = plan.cards(params, ranks)
+            run = _newest_run(session, params, ranks)
+            live = run is not None and not run.ended
+            st.fragment(run_every=EVERY if live else None)(_compare)(predicted, run.id if run else None, live)
         except BadInput as error:
             st.error(frame.plain(str(error)), icon=":material/error:")
+    st.markdown("### Go wrong on purpose")
+    guided_failures(session, identity, lambda _: failures_of(WORKLOAD.name))
     if st.toggle("Show networks that fit on no laptop"):
         memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
         cards.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
+
+
+def _newest_run(session: SessionRecord | None, params: ParallelParams, ranks: int) -> RunRecord | None:
+    """The newest run of the session with these settings."""
+    runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else ()
+    same = (run for run in runs if run.workload == WORKLOAD.name and run.placement.get("ranks") == ranks)
+    return next((run for run in same if WORKLOAD.check(run.params) == params), None)
+
+
+def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:
+    """The plan, and beside it what the newest run with these settings measured."""
+    if run_id is None:
+        cards.show_page(predicted, "parallelism")
+        return
+    run = frame.store().run(run_id)
+    if live and run.ended:
+        st.rerun()  # draws the page without further refreshes
+    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+    if run.verdict:
+        st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")
+    snapshot = Snapshot(frame.store(), run)
+    measured = {panel.name: card for panel in panels.PANELS for card in panel.show(snapshot)}
+    beside = [
+        replace(card, half=True, title=title)
+        for planned in predicted[1:]
+        for card, title in (
+            (planned, f"{planned.title}, by formula"),
+            (measured.get(plan.MEASURED[planned.name]), f"{planned.title}, measured"),
+        )
+        if card is not None
+    ]
+    cards.show_page([*predicted[:1], *beside], "parallelism")
 
 
 @st.cache_resource(max_entries=len(MEMORIES), show_spinner="Planning large networks")

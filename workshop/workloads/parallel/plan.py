@@ -16,6 +16,7 @@ from workshop.workloads.parallel.network.layers import Layer
 from workshop.workloads.parallel.schedules import Kind, StageSpan
 from workshop.workloads.parallel.training import CutTraining
 
+MEASURED = {"plan-pipeline": "pipeline", "plan-traffic": "traffic", "plan-memory": "memory-ledger"}  # cards of a run
 Cell = str | Mapping[str, Any]
 BACKWARD = 2.0  # times the multiplications of the forward computation
 RATE = 5e9  # multiplications per second of one core, for the lengths of a timeline only
@@ -34,7 +35,7 @@ LARGE = (
 def cards(params: ParallelParams, ranks: int) -> list[Card]:
     """Cards of the plan. Raises BadInput where the cut can't be made."""
     plans = settings.plans(params, ranks)
-    return [_parts(plans), *_timeline(plans), _traffic(plans), _memory(plans)]
+    return [_parts(params, plans), *_timeline(plans), _traffic(plans), _memory(plans)]
 
 
 def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
@@ -52,16 +53,51 @@ def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
     return timeline.predicted(plans[0].streams, seconds)
 
 
-def _parts(plans: Sequence[CutTraining]) -> Card:
+def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
+    """The cut as a picture, and the ranks' places in the grid as a table."""
+    sizes = _sizes(settings.training(params, settings.alone(params), None))
+    layers, cells, columns = list(sizes), {}, []
     rows: list[list[Cell]] = []
     for rank, plan in enumerate(plans):
         data, pipeline, layer = plan.place
-        layers = [_name(layer) for part in plan.stage.parts.values() for layer in part.layers]
+        for name, size in _sizes(plan).items():
+            if name in sizes:
+                share = size / sizes[name]
+                cells[layers.index(name), rank] = share, _content(params, plan, name, share)
         count = sum(parameter.size for parameter in plan.parameters)
-        rows.append([rank_cell(rank), str(data), str(pipeline), str(layer), ", ".join(layers), say.thousands(count)])
-    kind = plans[0].cut.grid.kind
-    headings = ["Rank", "Data", "Stage", say.capital(kind), "Layers", "Weights"]
-    return Card("parts", "Who has what", (table(headings, rows),))
+        first, after = (params.batch * place // plan.cut.grid.data for place in (data, data + 1))
+        columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
+        rows.append([rank_cell(rank), str(data), str(pipeline), str(layer), say.thousands(count)])
+    headings = ["Rank", "Data", "Stage", say.capital(plans[0].cut.grid.kind), "Weights"]
+    return Card("parts", "Who has what", (figure(figures.shares(layers, columns, cells)), table(headings, rows)))
+
+
+def _sizes(plan: CutTraining) -> dict[str, int]:
+    """The weights that a rank has of each layer with weights."""
+    sizes: dict[str, int] = {}
+    for part in plan.stage.parts.values():
+        for layer in part.layers:
+            if size := sum(parameter.size for parameter in layer.parameters):
+                sizes[_name(layer)] = size
+    return sizes
+
+
+def _content(params: ParallelParams, plan: CutTraining, name: str, share: float) -> str:
+    """What a rank has of a layer, in words."""
+    grid, place = plan.cut.grid, plan.place[2]
+
+    def numbers(what: str, count: int) -> str:
+        first, after = (count * edge // grid.layer for edge in (place, place + 1))
+        return f"{what} {first + 1} to {after}" if after > first + 1 else f"{what} {after}"
+
+    if grid.layer > 1:
+        if grid.kind in ("tensor", "sequence") and "attention" in name:
+            return numbers("heads", params.heads)
+        if grid.kind == "experts" and share < 1:
+            return numbers("experts", params.experts)
+        if grid.kind == "spatial" and "convolution" in name:
+            return f"all, for {numbers('rows', params.image)}"
+    return "all" if share == 1 else say.percent(share)
 
 
 def _name(layer: Layer) -> str:
@@ -80,7 +116,7 @@ def _timeline(plans: Sequence[CutTraining]) -> list[Card]:
     planned = spans(plans)
     idle = f"Idle for {say.percent(timeline.idle(planned, stages))} of the time."
     parts: tuple[Part, ...] = (words(line(TIMELINE, tone="about"), line(idle)), figure(figures.timeline(planned)))
-    return [Card("plan-pipeline", "The pipeline, predicted", parts)]
+    return [Card("plan-pipeline", "The pipeline", parts)]
 
 
 def _traffic(plans: Sequence[CutTraining]) -> Card:
@@ -104,7 +140,9 @@ def _memory(plans: Sequence[CutTraining]) -> Card:
 def large_networks(memory: float) -> Card:
     """A table of large networks and of the ways in which each fits into devices with so many bytes."""
     rows: list[list[Cell]] = []
+    ledgers = {}
     for network in NETWORKS:
+        ledgers[network.title] = network.alone.as_json()
         ways = [
             f"{fit.way}: {say.count(fit.ranks, 'device')}, {say.size(fit.ledger.total)} each"
             for fit in network.fits(memory)
@@ -112,5 +150,6 @@ def large_networks(memory: float) -> Card:
         rows.append(
             [network.title, say.rate(network.parameters), "; ".join(ways) or "none of these ways", network.source]
         )
-    parts = (words(line(LARGE, tone="about")), table(["Network", "Weights", "Fits with", "Source"], rows))
+    rule = figure(figures.rule(ledgers))
+    parts = (words(line(LARGE, tone="about")), rule, table(["Network", "Weights", "Fits with", "Source"], rows))
     return Card("large", "Networks that fit on no laptop", parts)
