@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
+from workshop.workloads.parallel import ParallelParams, settings
 from workshop.workloads.parallel.exactness import worst_difference
+from workshop.workloads.parallel.examples import batch
 from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
@@ -52,15 +55,37 @@ def train(network: str, cut: Cut, comm: MPI.Comm) -> CutTraining:
     return training
 
 
+def drawn(values: dict[str, Any], comm: MPI.Comm) -> tuple[CutTraining, CutTraining]:
+    """The workload's own trainings with these params: cut, and in one process."""
+    params = ParallelParams(**values)
+    trainings = (
+        settings.training(params, settings.cut_of(params, comm.Get_size()), comm),
+        settings.training(params, settings.alone(params), MPI.COMM_SELF),
+    )
+    for training in trainings:
+        for step in range(params.steps):
+            training.stage.observe = True
+            training.step(*batch(params, step))
+    return trainings
+
+
 def main() -> None:
     comm = MPI.COMM_WORLD
     alone: dict[str, CutTraining] = {}
     for document in json.loads(sys.argv[1]):
-        network, grid = document.pop("network", "transformer"), RankGrid.parse(document.pop("grid"), comm.Get_size())
-        if network not in alone:
-            alone[network] = train(network, Cut(RankGrid()), MPI.COMM_SELF)
-        training = train(network, Cut(grid, **document), comm)
-        counted, expected = training.traffic, training.expected_traffic() * STEPS
+        if "params" in document:
+            steps = document["params"]["steps"]
+            training, reference = drawn(document["params"], comm)
+        else:
+            steps = STEPS
+            network, grid = (
+                document.pop("network", "transformer"),
+                RankGrid.parse(document.pop("grid"), comm.Get_size()),
+            )
+            if network not in alone:
+                alone[network] = train(network, Cut(RankGrid()), MPI.COMM_SELF)
+            training, reference = train(network, Cut(grid, **document), comm), alone[network]
+        counted, expected = training.traffic, training.expected_traffic() * steps
         planned, held = training.planned_memory(), training.counted_memory()
         answer = {
             "same traffic": (counted.calls, counted.bytes) == (expected.calls, expected.bytes),
@@ -68,7 +93,7 @@ def main() -> None:
             "expected": expected.as_json(),
             "planned": planned.as_json(),
             "held": held.as_json(),
-            "worst": worst_difference(training, alone[network]),
+            "worst": worst_difference(training, reference),
         }
         gathered = comm.gather(answer)
         if comm.Get_rank() == 0:

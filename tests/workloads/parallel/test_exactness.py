@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
 
 from tests.support import limit
+from workshop.core.errors import BadInput
 from workshop.mpi import openmpi
+from workshop.workloads.parallel import ParallelParams
+from workshop.workloads.parallel.settings import check
 
 HERE = Path(__file__).parent
 CUTS: list[dict[str, Any]] = [
@@ -66,3 +71,63 @@ def test_every_cut_ends_with_the_weights_of_one_process(ranks: int, cuts: list[d
             assert answer["same traffic"], (cut, answer["counted"], answer["expected"])
             for use, planned in answer["planned"].items():
                 assert planned == pytest.approx(answer["held"][use], rel=0.05), (cut, use)
+
+
+KINDS = {
+    "transformer": ("tensor", "sequence", "experts"),
+    "perceptron": ("tensor",),
+    "convolutional": ("channel", "spatial"),
+}
+
+
+@st.composite
+def params(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
+    """Any network, grid and schedule that go together on so many ranks."""
+    network = draw(st.sampled_from(sorted(KINDS)))
+    kind = draw(st.sampled_from(KINDS[network]))
+    pipeline = draw(st.sampled_from([size for size in (1, 2, 4) if ranks % size == 0]))
+    layer = draw(st.sampled_from([size for size in (1, 2, 4) if (ranks // pipeline) % size == 0]))
+    heads = draw(st.sampled_from((1, 2, 4)))
+    return {
+        "network": network,
+        "cut": f"pipeline:{pipeline},{kind}:{layer}",
+        "schedule": draw(st.sampled_from(("naive", "gpipe", "1f1b", "interleaved", "zero-bubble"))),
+        "micro_batches": draw(st.sampled_from((1, 2, 4))),
+        "zero": draw(st.integers(0, 3)),
+        "recompute": draw(st.booleans()),
+        "exchange": draw(st.sampled_from(("per-tensor", "fused", "buckets"))),
+        "bucket": draw(st.integers(100, 5000)),
+        "width": 4 * heads * draw(st.integers(1, 2)),
+        "heads": heads,
+        "blocks": draw(st.integers(1, 4)),
+        "length": 4 * draw(st.integers(1, 3)),
+        "experts": draw(st.sampled_from((2, 4))) if kind == "experts" else 0,
+        "tied": network == "transformer" and draw(st.booleans()),
+        "image": 8 * draw(st.integers(1, 2)),
+        "batch": 16,
+        "steps": 4,
+        "seed": draw(st.integers(0, 99)),
+    }
+
+
+def possible(ranks: int, values: dict[str, Any]) -> bool:
+    try:
+        check(ParallelParams(**values), ranks)
+    except (BadInput, ValueError):
+        return False
+    return True
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("ranks", [2, 4])
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(data=st.data())
+def test_any_network_grid_and_schedule_hold(ranks: int, data: st.DataObject) -> None:
+    """Sixteen settings for each start of the ranks, which takes longer than the trainings."""
+    drawn = [data.draw(params(ranks).filter(lambda values: possible(ranks, values))) for _ in range(16)]
+    answers = run(ranks, "exactness.py", json.dumps([{"params": values} for values in drawn]))
+    for values, of_ranks in zip(drawn, answers, strict=True):
+        for answer in of_ranks:
+            assert answer["worst"] < 1e-9, values
+            assert answer["same traffic"], (values, answer["counted"], answer["expected"])
+            assert sum(answer["planned"].values()) == pytest.approx(sum(answer["held"].values()), rel=0.05), values

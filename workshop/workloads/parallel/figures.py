@@ -43,7 +43,7 @@ def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     groups = [group for group in by_kind.values() if group]
     return theme.figure(
         traces,
-        height=250 + 50 * stages,
+        height=270 + 50 * stages,
         barmode="overlay",
         bargap=0.25,
         showlegend=True,
@@ -90,13 +90,13 @@ def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any
         "steps": [until(span) for span in work],
         "active": len(work) - 1,
         "currentvalue": {"prefix": "Until: ", "font": {"color": theme.INK, "size": 16}},
-        "pad": {"t": 60},
+        "pad": {"t": 45},
         "ticklen": 0,
         "minorticklen": 0,
         "font": {"color": "rgba(0,0,0,0)"},  # of the labels below; the current value has its own
     }
-    place = {"x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom"}
-    return {"sliders": [slider], "updatemenus": [{"buttons": menu, "active": 0, **place}], "margin": {"t": 60}}
+    place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "pad": {"t": 125}, "direction": "up"}
+    return {"sliders": [slider], "updatemenus": [{"buttons": menu, "active": 0, **place}], "margin": {"b": 180}}
 
 
 def _beginning(span: StageSpan) -> tuple[float, int]:

@@ -28,10 +28,12 @@ class MemoryLedger:
 
 
 def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
-    """The most bytes of activations that a stage keeps at once. `kept`: of one micro-batch, by part."""
+    """The most bytes of activations that a stage keeps at once. `activations`: of one micro-batch, by part. They are
+    kept until the last instruction that needs them."""
+    last = "weights" if any(instruction.kind == "weights" for instruction in stream) else "backward"
     now = most = 0
     for instruction in stream:
-        if instruction.kind in ("forward", "backward"):
+        if instruction.kind in ("forward", last):
             now += activations[instruction.part] * (1 if instruction.kind == "forward" else -1)
             most = max(most, now)
     return most

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.pages import cards, frame, links
+from workshop.pages import blocks, cards, frame, links, projector
 from workshop.pages.guided_failures import guided_failures
 from workshop.report.cards import Card
 from workshop.report.failures import failures_of
@@ -36,18 +39,27 @@ CUTS: Mapping[str, str] = {
 NETWORKS = ("transformer", "perceptron", "convolutional")
 SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
 MOST = 16  # ranks
+RECOMPUTE = "Keep no activations of a block, and compute them a second time in the backward computation."
+PACED = 0.02  # seconds of the forward computation of a stage
+PACE = (
+    "Each stage takes a set time for a micro-batch, and holds no core while it waits. So two cores show a pipeline "
+    "with more stages."
+)
 EVERY = 2.0  # seconds between looks at a run that goes on
 RECENT = 100  # newest runs of the session that are searched for one with these settings
 MEMORIES = (16, 40, 80, 192)  # GB of one device
 
 
 def page() -> None:
-    """Draw the page."""
+    """Draw the page, or for the projector the pipeline of a run, whose micro-batches a class follows."""
+    if projector.requested():
+        _screen()
+        return
     identity = frame.heading("Parallelism", WORDS)
     session = frame.choose_session()
     form, plans = st.columns([1, 2], gap="medium")
     with form, st.container(border=True):
-        ranks, settings = _choose()
+        ranks, settings = _choose(session)
         start = st.button("Run it", type="primary", icon=":material/play_arrow:", disabled=session is None)
     with plans:
         try:
@@ -69,6 +81,15 @@ def page() -> None:
         cards.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
 
 
+def _screen() -> None:
+    run = blocks.linked("run", frame.store().run, "so there is no pipeline to show")
+    if run is not None:
+        with st.container(key="projector"):
+            st.markdown(f"## {frame.plain(WORKLOAD.title)} · run {run.id}")
+            for card in panels.timelines(Snapshot(frame.store(), run)):
+                cards.show(card, "parallelism-projector", full_width=True)
+
+
 def _newest_run(session: SessionRecord | None, params: ParallelParams, ranks: int) -> RunRecord | None:
     """The newest run of the session with these settings."""
     runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else ()
@@ -85,6 +106,9 @@ def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:
     if live and run.ended:
         st.rerun()  # draws the page without further refreshes
     links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+    if run.ended and "pipeline" in run.params.get("cut", ""):
+        query = {"run": str(run.id), projector.PARAMETER: "1"}
+        links.link("parallelism", "Show the pipeline on the projector", ":material/present_to_all:", query)
     if run.verdict:
         st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")
     snapshot = Snapshot(frame.store(), run)
@@ -110,15 +134,20 @@ def _described(cut: str) -> str:
     return f"{CUTS[cut]} ({cut})" if CUTS.get(cut) and cut else CUTS.get(cut, cut)
 
 
-def _choose() -> tuple[int, dict[str, Any]]:
+def _choose(session: SessionRecord | None) -> tuple[int, dict[str, Any]]:
     """The ranks and the settings."""
+    machine = session.machine if session else {}
+    cores = topology.allowed_cores(machine) if machine.get("units") else 1
     network = st.selectbox("Network", NETWORKS)
-    ranks = int(st.number_input("Ranks", 1, MOST, 2))
     cut = st.selectbox("Cut", list(CUTS), format_func=_described, accept_new_options=True)
+    places = math.prod(int(size) for size in re.findall(r":([1-9]\d?)\b", cut))
+    ranks = int(st.number_input("Ranks", 1, MOST, min(max(2, places), MOST), key=f"ranks-{places}"))
     settings: dict[str, Any] = {"network": network, "cut": cut}
     if "pipeline" in cut:
         settings["schedule"] = st.selectbox("Schedule", SCHEDULES, index=2)
         settings["micro_batches"] = int(st.number_input("Micro-batches", 1, 32, 4))
-    settings["zero"] = int(st.selectbox("ZeRO", (0, 1, 2, 3), help="Ranks divide what they would all hold alike."))
-    settings["recompute"] = st.toggle("Compute activations again", False)
+        if st.toggle("Pace the stages", ranks > cores, help=PACE, key=f"pace-{ranks > cores}"):
+            settings |= {"pace": PACED, "steps": 8}
+    settings["zero"] = int(st.selectbox("ZeRO", (0, 1, 2, 3), help="Ranks divide what each of them would hold."))
+    settings["recompute"] = st.toggle("Recompute activations", False, help=RECOMPUTE)
     return ranks, settings

@@ -58,7 +58,7 @@ def traffic(snapshot: Snapshot) -> list[Card]:
     agreement = differs if size or calls else FORMULA
     if not rows:
         return [Card("traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),), half=True)]
-    parts = (words(line(agreement, tone="about")), table(["Along", "Kind", "Calls", "Bytes"], rows))
+    parts = (words(line(agreement, tone="about")), table(["Axis", "Kind", "Calls", "Bytes"], rows))
     return [Card("traffic", "What a step exchanges", parts, half=True)]
 
 
@@ -75,7 +75,7 @@ def memory(snapshot: Snapshot) -> list[Card]:
     parts = (
         words(line(LEDGER, tone="about")),
         figure(figures.memory(counted)),
-        table(["Rank", "Planned", "Counted", "The process's peak"], rows),
+        table(["Rank", "Planned", "Counted", "Process, peak"], rows),
     )
     return [Card("memory-ledger", "Memory of each rank", parts)]
 

@@ -56,19 +56,20 @@ def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
 def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
     """The cut as a picture, and the ranks' places in the grid as a table."""
     sizes = _sizes(settings.training(params, settings.alone(params), None))
-    layers, cells, columns = list(sizes), {}, []
+    layers, cells, columns, grid = list(sizes), {}, [], plans[0].cut.grid
+    axes = [axis for axis, size in enumerate(grid.shape) if size > 1]
     rows: list[list[Cell]] = []
     for rank, plan in enumerate(plans):
-        data, pipeline, layer = plan.place
         for name, size in _sizes(plan).items():
             if name in sizes:
                 share = size / sizes[name]
                 cells[layers.index(name), rank] = share, _content(params, plan, name, share)
         count = sum(parameter.size for parameter in plan.parameters)
-        first, after = (params.batch * place // plan.cut.grid.data for place in (data, data + 1))
+        first, after = (params.batch * place // grid.data for place in (plan.place[0], plan.place[0] + 1))
         columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
-        rows.append([rank_cell(rank), str(data), str(pipeline), str(layer), say.thousands(count)])
-    headings = ["Rank", "Data", "Stage", say.capital(plans[0].cut.grid.kind), "Weights"]
+        rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.thousands(count)])
+    names = "Data", "Stage", say.capital(grid.kind)
+    headings = ["Rank", *(names[axis] for axis in axes), "Weights"]
     return Card("parts", "Who has what", (figure(figures.shares(layers, columns, cells)), table(headings, rows)))
 
 
@@ -127,7 +128,7 @@ def _traffic(plans: Sequence[CutTraining]) -> Card:
     if not rows:
         return Card("plan-traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),))
     all_ranks = words(line(f"All ranks together, in one step: {say.size(total.total)}.", tone="about"))
-    return Card("plan-traffic", "What a step exchanges", (all_ranks, table(["Along", "Kind", "Calls", "Bytes"], rows)))
+    return Card("plan-traffic", "What a step exchanges", (all_ranks, table(["Axis", "Kind", "Calls", "Bytes"], rows)))
 
 
 def _memory(plans: Sequence[CutTraining]) -> Card:

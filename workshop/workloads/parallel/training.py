@@ -173,7 +173,8 @@ class CutTraining:
         if self.cut.grid.kind == "experts":
             number = number * self.cut.grid.layer + self.place[2]
         share = np.split(examples, self.cut.grid.example_shares)[number]
-        return [self._own_part(micro, inputs) for micro in np.split(share, self.cut.micro_batches)]
+        # Copies, since a layer that keeps a view of its inputs would keep the examples of all micro-batches.
+        return [self._own_part(micro, inputs).copy() for micro in np.split(share, self.cut.micro_batches)]
 
     def _own_part(self, examples: Array, inputs: bool) -> Array:
         """This rank's stripe of images, or the targets of its positions; all of the examples for other cuts."""

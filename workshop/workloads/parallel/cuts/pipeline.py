@@ -146,12 +146,15 @@ class PipelineStage:
                     later = pending.setdefault((micro, part), []) if split else None
                     for parameter in self.parts[part].parameters:
                         parameter.pending = later
-                    of_inputs = self.parts[part].backward(gradient, under_way.pop((micro, part)))
+                    of_inputs = self.parts[part].backward(gradient, under_way[micro, part])
+                    if not split:
+                        del under_way[micro, part]
                     if part > 0:
                         self._pass_on(("backward", micro, part - 1), of_inputs, arrived, leaving)
                 case "weights":
                     for work in pending.pop((micro, part)):
                         work()
+                    del under_way[micro, part]
             pace = self.pace.get(instruction.kind, 0.0)
             if pace:
                 time.sleep(max(0.0, begin + pace - (time.perf_counter() - began)))
