@@ -2,6 +2,7 @@
 
     mpirun -n 2 python labs/pipelines/pipeline.py                      two stages, 1F1B and GPipe
     mpirun -n 2 python labs/pipelines/pipeline.py --micro-batches 2    a larger bubble
+    mpirun -n 2 python labs/pipelines/pipeline.py --pace 0             as fast as the cores can
     python labs/pipelines/pipeline.py                                  one stage: one process has all layers
 
 Read it from top to bottom. Every rank is one stage: it has its own layers, and follows its own list of instructions.
@@ -22,7 +23,13 @@ from mpi4py import MPI
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--micro-batches", type=int, default=4, help="parts of each batch (default: %(default)s)")
 parser.add_argument("--steps", type=int, default=5, help="updates of the weights (default: %(default)s)")
-parser.add_argument("--width", type=int, default=384, help="inputs and outputs of a layer (default: %(default)s)")
+parser.add_argument("--width", type=int, default=128, help="inputs and outputs of a layer (default: %(default)s)")
+parser.add_argument(
+    "--pace",
+    type=float,
+    default=0.02,
+    help="least seconds of a forward computation; backward takes twice as long (default: %(default)s)",
+)
 options = parser.parse_args()
 if not 1 <= options.micro_batches <= 64:
     parser.error("--micro-batches should be from 1 to 64")
@@ -30,6 +37,8 @@ if not 1 <= options.steps <= 1000:
     parser.error("--steps should be from 1 to 1000")
 if not 1 <= options.width <= 2048:
     parser.error("--width should be from 1 to 2048")
+if not 0 <= options.pace <= 1:
+    parser.error("--pace should be from 0 to 1")
 
 comm = MPI.COMM_WORLD
 stage, stages = comm.Get_rank(), comm.Get_size()
@@ -92,7 +101,7 @@ def step(instructions, weights):
             values = inputs[micro] if stage == 0 else receive(stage - 1, micro)
             began = time.perf_counter()
             outputs, under_way[micro] = forward(weights, values)
-            work += time.perf_counter() - began
+            work += finish(began, options.pace)
             most = max(most, len(under_way))
             if stage + 1 < stages:
                 requests.append(comm.Isend(outputs, stage + 1, tag=micro))
@@ -101,11 +110,17 @@ def step(instructions, weights):
             gradient = loss_gradient(under_way[micro][-1][1], micro) if last else receive(stage + 1, micro)
             began = time.perf_counter()
             gradient = backward(weights, gradients, under_way.pop(micro), gradient)
-            work += time.perf_counter() - began
+            work += finish(began, 2 * options.pace)
             if stage > 0:
                 requests.append(comm.Isend(gradient, stage - 1, tag=micro))
     MPI.Request.Waitall(requests)  # each request keeps its array alive until it has been sent
     return gradients, work, most
+
+
+def finish(began, least):
+    """Sleep until work has taken `least` seconds: asleep, a stage needs no core. Returns the seconds of the work."""
+    time.sleep(max(0.0, began + least - time.perf_counter()))
+    return time.perf_counter() - began
 
 
 def receive(source, micro):
