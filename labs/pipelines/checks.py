@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -33,7 +34,7 @@ def expected_work(stage: int, stages: int, micro_batches: int) -> list[str]:
     ),
     reason=(
         "A micro-batch that stage s has sent on comes back after p - s - 1 further forward computations. So the stage "
-        "fills this time with as many micro-batches, and afterwards each backward computation makes room for one forward."
+        "fills this time with as many micro-batches, and afterwards one backward makes room for one forward."
     ),
 )
 def order_work(answer: Callable[..., Any]) -> None:
@@ -44,15 +45,15 @@ def order_work(answer: Callable[..., Any]) -> None:
         if all(len(set(items)) == 2 * micro_batches for items in work):
             if micro_batches > 1 and all(items == _naive(micro_batches) for items in work) and stages > 1:
                 raise Hint(
-                    "This is the naive schedule: each micro-batch goes forward and back before the next one begins. Add "
-                    "the warm-up: stage 0 begins with several forward computations."
+                    "This is the naive schedule: each micro-batch goes forward and back before the next one begins. "
+                    "Add the warm-up: stage 0 begins with several forward computations."
                 )
-            if all(items[:micro_batches] == [f"F{micro}" for micro in range(micro_batches)] for items in work):
-                if stages == 1 or micro_batches > stages:
-                    raise Hint(
-                        f"This is GPipe: {case}, each stage holds the activations of all {micro_batches} micro-batches. "
-                        "Begin with the backward computations after the warm-up, one after each forward computation."
-                    )
+            forwards = [f"F{micro}" for micro in range(micro_batches)]
+            if micro_batches > stages and all(items[:micro_batches] == forwards for items in work):
+                raise Hint(
+                    f"This is GPipe: {case}, each stage holds the activations of all {micro_batches} micro-batches. "
+                    "Begin with the backward computations after the warm-up, one after each forward computation."
+                )
         for stage, items in enumerate(work):
             _in_order(items, stage, case)
         try:
@@ -120,7 +121,7 @@ def _in_order(items: Sequence[str], stage: int, case: str) -> None:
         if numbers != sorted(numbers):
             raise Hint(
                 f"{case.capitalize()}, the {name} computations of stage {stage} come in the order "
-                f"{', '.join(map(str, numbers))}. The first micro-batch comes back first, so take them by their numbers."
+                f"{', '.join(map(str, numbers))}. The first one comes back first, so take them by their numbers."
             )
 
 
@@ -134,13 +135,13 @@ def _follows(items: Sequence[str], stage: int, stages: int, micro_batches: int, 
     if first > right or held > min(stages - stage, micro_batches):
         raise Hint(
             f"{case.capitalize()}, stage {stage} holds the activations of {held} micro-batches at the same time, and "
-            f"{min(stages - stage, micro_batches)} are enough. The warm-up has {max(right - 1, 0)} forward computations, "
+            f"{min(stages - stage, micro_batches)} are enough. The warm-up has {right - 1} forward computations, "
             f"and one more comes before the first backward: yours has {first} before it."
         )
     if first < right:
         raise Hint(
-            f"{case.capitalize()}, stage {stage} has {first} forward computations before its first backward, and should "
-            f"have {right}: the warm-up is too short, so the stage waits although it could compute."
+            f"{case.capitalize()}, stage {stage} has {first} forward computations before its first backward, and "
+            f"should have {right}: the warm-up is too short, so the stage waits although it could compute."
         )
     place = next(at for at, pair in enumerate(zip(items, expected, strict=True)) if pair[0] != pair[1])
     raise Hint(
@@ -175,8 +176,8 @@ def bubble_of(seconds: Sequence[float], micro_batches: int) -> float:
 @exercise(
     "predict_bubble",
     hint=(
-        "Compute the time of the step first: `step = sum(seconds) + (micro_batches - 1) * max(seconds)`. The stages work "
-        "for `micro_batches * sum(seconds)` together, and they have `len(seconds) * step` together."
+        "Compute the time of the step first: `step = sum(seconds) + (micro_batches - 1) * max(seconds)`. The stages "
+        "work for `micro_batches * sum(seconds)` together, and they have `len(seconds) * step` together."
     ),
     reason=(
         "The bubble is 1 - work / time, both added up over all stages. With equal stages, the seconds cancel, and "
@@ -184,7 +185,7 @@ def bubble_of(seconds: Sequence[float], micro_batches: int) -> float:
     ),
 )
 def predict_bubble(answer: Callable[..., Any]) -> None:
-    cases = (([3.0, 3.0], 4), ([2.0] * 4, 8), ([1.0, 3.0], 4), ([3.0, 3.0, 6.0, 3.0], 4), ([5.0], 3), ([1.0, 2.0], 1))
+    cases = (([3.0, 3.0], 4), ([2.0] * 4, 8), ([1.0, 3.0], 4), ([2.0, 3.0, 6.0, 4.0], 4), ([5.0], 3), ([1.0, 2.0], 1))
     for seconds, micro_batches in cases:
         result = answer(list(seconds), micro_batches)
         if result is None or result is Ellipsis:
@@ -241,8 +242,8 @@ def _wrong_bubble(result: float, seconds: Sequence[float], micro_batches: int, c
         if _near(result, value):
             return f"{case} returns {result:.4g}: {reason}"
     return (
-        f"{case} returns {result:.4g}. The step takes {step:g} s, so {stages} stages have {stages * step:g} s, and they "
-        f"work for {work:g} s. The bubble is the share without work."
+        f"{case} returns {result:.4g}. The step takes {step:g} s, so {stages} stages have {stages * step:g} s, and "
+        f"they work for {work:g} s. The bubble is the share without work."
     )
 
 
@@ -260,12 +261,13 @@ LEAST = 13  # slots
 @exercise(
     "faster",
     hint=(
-        "Stage 0 is idle between F1 and B0 and between the backward computations. Let the last stage do B0 and F1 before "
-        "its first W, so that stage 0 gets each gradient as early as possible, and do the last W at the end."
+        "Stage 0 is idle between F1 and B0 and between the backward computations. Let the last stage do B0 and F1 "
+        "before its first W, so that stage 0 gets each gradient as early as possible, and do the last W at the end."
     ),
     reason=(
-        "Stage 0 needs the gradients of the inputs from stage 1. So stage 1 puts off each W, and stage 0 does its own W "
-        "where it would wait. One idle slot stays on each stage: the first forward on stage 1, and its mirror on stage 0."
+        "Stage 0 needs the gradients of the inputs from stage 1. So stage 1 puts off its W, and stage 0 does its own "
+        "W where it would wait. One idle slot stays on each stage: stage 1 can't begin before F0 of stage 0, and "
+        "stage 0 waits for the last gradient."
     ),
 )
 def faster(answer: Any) -> None:
@@ -283,7 +285,8 @@ def faster(answer: Any) -> None:
         streams = schedules.parse(answer, FASTER_STAGES)
         schedules.check(streams, FASTER_STAGES, FASTER_MICRO_BATCHES)
     except BadInput as error:
-        raise Hint(_sentence(error)) from None
+        sentence = _sentence(error)
+        raise Hint(sentence[0].upper() + sentence[1:]) from None
     except ValueError:
         raise Hint(
             "A stage without work can't be judged: write F, B and W of four micro-batches on each stage."
@@ -298,8 +301,8 @@ def faster(answer: Any) -> None:
     if slots >= 15:
         raise Hint(f"Your schedule takes {slots} slots, and 1F1B takes 15. {where}: which W could fill this time?")
     raise Hint(
-        f"Your schedule takes {slots} slots: better than 1F1B, and 13 are possible. {where}. Begin B0 on stage 1 at once "
-        "after its F0, or move a W into this time."
+        f"Your schedule takes {slots} slots: better than 1F1B, and 13 are possible. {where}. Begin B0 on stage 1 at "
+        "once after its F0, or move a W into this time."
     )
 
 
@@ -308,7 +311,7 @@ def _waits(spans: Sequence[schedules.StageSpan], stage: int) -> list[tuple[float
     work = sorted(
         (span.begin, span.end) for span in spans if span.stage == stage and span.instruction.kind in schedules.WORK
     )
-    return [(before[1], after[0]) for before, after in zip(work, work[1:], strict=False) if after[0] > before[1]]
+    return [(before[1], after[0]) for before, after in itertools.pairwise(work) if after[0] > before[1]]
 
 
 def _idle_inside(spans: Sequence[schedules.StageSpan], stage: int) -> float:

@@ -160,7 +160,7 @@ MISTAKES = {
         Mistake(
             "stands still",
             "faster = 'F0 B0 F1 B1 W0 W1 F2 B2 F3 B3 W2 W3 / F0 F1 B0 B1 W0 W1 F2 F3 B2 B3 W2 W3'\n",
-            "deadlock: stage 0 waits",
+            "his is a deadlock: stage 0 waits",
         ),
         Mistake("is for one stage", "faster = 'F0 B0 W0 F1 B1 W1 F2 B2 W2 F3 B3 W3'\n", "for 1 stages"),
         Mistake(

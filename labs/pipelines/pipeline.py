@@ -171,8 +171,8 @@ for name, schedule in (("GPipe", gpipe), ("1F1B", one_forward_one_backward)):
         difference = np.abs(np.concatenate(parts) - expected).max()
         wrong |= not difference < 1e-10
         print(
-            f"{name:5}  stages: {stages}, micro-batches: {micro_batches}, bubble: {idle:.1%} measured, {formula:.1%} by "
-            f"the formula, micro-batches held by each stage: {most}"
+            f"{name:5}  stages: {stages}, micro-batches: {micro_batches}, bubble: {idle:.1%} measured, {formula:.1%} "
+            f"by the formula, micro-batches held by each stage: {most}"
         )
         print(f"       largest difference of a weight from one process: {difference:.1e}", flush=True)
 if comm.bcast(wrong):
