@@ -131,10 +131,10 @@ def _follows(items: Sequence[str], stage: int, stages: int, micro_batches: int, 
     if list(items) == expected:
         return
     first, right = (next(at for at, item in enumerate(work) if item[0] == "B") for work in (items, expected))
-    held = _most_held(items)
-    if first > right or held > min(stages - stage, micro_batches):
+    most = _most_held(items)
+    if first > right or most > min(stages - stage, micro_batches):
         raise Hint(
-            f"{case.capitalize()}, stage {stage} holds the activations of {held} micro-batches at the same time, and "
+            f"{case.capitalize()}, stage {stage} holds the activations of {most} micro-batches at the same time, and "
             f"{min(stages - stage, micro_batches)} are enough. The warm-up has {right - 1} forward computations, "
             f"and one more comes before the first backward: yours has {first} before it."
         )
