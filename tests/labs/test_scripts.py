@@ -13,11 +13,18 @@ from tests.labs import script
 from workshop.core import config
 
 LABS = config.labs_folder()
-PI, KMEANS, BINDINGS, DEADLOCK = (
-    LABS / path for path in ("first/pi.py", "kmeans/kmeans.py", "placement/bindings.py", "failures/deadlock.py")
+PI, KMEANS, BINDINGS, DEADLOCK, PIPELINE = (
+    LABS / path
+    for path in (
+        "first/pi.py",
+        "kmeans/kmeans.py",
+        "placement/bindings.py",
+        "failures/deadlock.py",
+        "pipelines/pipeline.py",
+    )
 )
 PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
-each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK], ids=lambda path: path.stem)
+each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK, PIPELINE], ids=lambda path: path.stem)
 
 
 @each
@@ -104,6 +111,15 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
 
 
 @pytest.mark.real
+def test_both_schedules_of_a_pipeline_train_as_one_process_does() -> None:
+    ended = script.run(PIPELINE, "--micro-batches", "5", "--steps", "2", ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    assert "16.7% by the formula, micro-batches held by each stage: [5, 5]" in ended.stdout
+    assert "16.7% by the formula, micro-batches held by each stage: [2, 1]" in ended.stdout
+    assert ended.stdout.count("difference of a weight from one process: 0.0e+00") == 2
+
+
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "cases"),
     [
@@ -118,6 +134,15 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
                 ("--image", "cat"): "invalid choice: 'cat'",
             },
         ),
+        (
+            PIPELINE,
+            {
+                ("--micro-batches", "0"): "micro-batches should be from 1 to 64",
+                ("--steps", "0"): "steps should be from 1 to 1000",
+                ("--width", "0"): "width should be from 1 to 2048",
+                ("--pace", "nan"): "pace should be from 0 to 1",
+            },
+        ),
         (BINDINGS, {("--threads", "0"): "should be at least 1", ("--threads", "two"): "invalid int value"}),
         (
             DEADLOCK,
@@ -129,7 +154,7 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
             },
         ),
     ],
-    ids=["pi", "kmeans", "bindings", "deadlock"],
+    ids=["pi", "kmeans", "pipeline", "bindings", "deadlock"],
 )
 def test_bad_arguments_end_in_one_sentence(path: Path, cases: dict[tuple[str, ...], str]) -> None:
     script.refused(path, cases)

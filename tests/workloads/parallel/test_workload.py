@@ -47,6 +47,11 @@ def params(**values: object) -> ParallelParams:
             2,
             "stage 0 waits at the receive .* and stage 1 waits at the receive",
         ),
+        (
+            {"cut": "pipeline:2", "schedule": "own", "micro_batches": 1, "instructions": "F0 W0 B0 / F0 B0 W0"},
+            2,
+            "Stage 0 has the weights of micro-batch 0 in part 0 before its backward",
+        ),
         ({"cut": "pipeline:2", "layers": "3,3"}, 2, "the network has 7 layers"),
         ({"batch": 7}, 2, "A batch of 7 can't be divided into 2"),
         ({"cut": "pipeline:2", "schedule": "interleaved", "micro_batches": 1}, 2, "takes a multiple of 2"),
@@ -73,6 +78,15 @@ def test_params_that_do_not_fit_are_refused() -> None:
 def test_a_schedule_that_is_written_down_is_the_same_schedule(name: str) -> None:
     streams = SCHEDULES[name](3, 4)
     assert [list(stream) for stream in parse(written(streams), 3)] == [list(stream) for stream in streams]
+
+
+def test_paced_schedules_take_the_same_time_if_they_put_gradients_of_weights_off() -> None:
+    shared = {"cut": "pipeline:2", "micro_batches": 1, "pace": 0.5}
+    by_name = settings.cut_of(params(schedule="zero-bubble", **shared), 2)
+    by_hand = settings.cut_of(params(schedule="own", instructions="F0 B0 W0 / F0 B0 W0", **shared), 2)
+    undivided = settings.cut_of(params(schedule="own", instructions="F0 B0 / F0 B0", **shared), 2)
+    assert by_hand.pace == by_name.pace == {"forward": 0.5, "backward": 0.5, "weights": 0.5}
+    assert undivided.pace["backward"] == 1
 
 
 def test_a_timeline_survives_its_trace() -> None:
@@ -112,7 +126,7 @@ def test_a_plan_of_a_large_network_takes_no_memory() -> None:
 @pytest.mark.real
 @pytest.mark.parametrize("cut", [["--cut", "pipeline:2", "--schedule", "gpipe"], ["--zero", "3"]], ids=" ".join)
 def test_a_run_on_ranks_tells_exact_bytes_and_the_weights_of_one_process(cut: list[str]) -> None:
-    words = [*cut, "--steps", "3", "--batch", "8", "--width", "16", "--length", "8"]
+    words = [*cut, "--steps", "3", "--pace", "0.02", "--batch", "8", "--width", "16", "--length", "8"]
     command = [openmpi.launcher(), "-n", "2", "--oversubscribe", sys.executable, "-m", "workshop.engine", "parallel"]
     environment = os.environ | openmpi.environment() | {"OMP_NUM_THREADS": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
     ended = subprocess.run([*command, *words], env=environment, capture_output=True, text=True, timeout=limit(120))
@@ -122,4 +136,5 @@ def test_a_run_on_ranks_tells_exact_bytes_and_the_weights_of_one_process(cut: li
     assert metrics["weights_difference"] < 1e-9
     if "--cut" in cut:
         assert 0 < metrics["expected_idle"] < 1 and 0 < metrics["idle"] < 1
+        assert min(metrics["rank_seconds"]) >= 0.06, "forward and backward"
     assert metrics["last_loss"] < metrics["first_loss"]

@@ -71,7 +71,7 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "calls_difference": _difference(traffic.calls, expected.calls),
             "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
             "parameters": sum(parameter.size for parameter in training.parameters),
-            "rank_seconds": sum(timeline.measured_seconds(training.stage.spans).values()),
+            "rank_seconds": sum(timeline.measured_seconds(spans[ctx.rank]).values()),
             "skipped": training.update.scale.skipped if training.update else 0,
         }
     )

@@ -214,10 +214,14 @@ def idle_share(spans: Sequence[StageSpan], stages: int) -> float:
     return 1 - work / (end * stages) if end else 0.0
 
 
+def splits(streams: Streams) -> bool:
+    """Whether the gradients of the weights are instructions by themselves."""
+    return any(step.kind == "weights" for stream in streams for step in stream)
+
+
 def check(streams: Streams, parts: int, micro_batches: int) -> None:
     """Raises BadInput where work of a part is missing, comes twice or too early, or the schedule stands still."""
-    split = any(step.kind == "weights" for stream in streams for step in stream)
-    for kind in WORK if split else WORK[:2]:
+    for kind in WORK if splits(streams) else WORK[:2]:
         work = [(step.micro, step.part) for stream in streams for step in stream if step.kind == kind]
         expected = {(micro, part) for micro in range(micro_batches) for part in range(parts)}
         if missing := expected - set(work):
@@ -230,6 +234,8 @@ def check(streams: Streams, parts: int, micro_batches: int) -> None:
         for instruction in stream:
             if instruction.kind == "backward" and ("forward", instruction.micro, instruction.part) not in earlier:
                 raise BadInput(f"Stage {stage} has the {instruction} before its forward.")
+            if instruction.kind == "weights" and ("backward", instruction.micro, instruction.part) not in earlier:
+                raise BadInput(f"Stage {stage} has the {instruction} before its backward.")
             earlier.add((instruction.kind, instruction.micro, instruction.part))
     simulate(streams, lambda instruction: 1.0)
 

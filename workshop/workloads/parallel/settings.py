@@ -16,7 +16,7 @@ from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw, Layer, Shape
 from workshop.workloads.parallel.network.networks import TransformerShape
 from workshop.workloads.parallel.optimizer import Adam
-from workshop.workloads.parallel.schedules import parse
+from workshop.workloads.parallel.schedules import parse, splits
 from workshop.workloads.parallel.training import Cut, CutTraining
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
     micro = params.micro_batches or (PIPELINE_MICRO if grid.pipeline > 1 else 1)
     parts = 2 if params.schedule == "interleaved" else 1  # of each stage
     each = params.pace / parts
-    split = params.schedule == "zero-bubble"
+    streams = parse(params.instructions, grid.pipeline) if params.schedule == "own" else None
+    split = params.schedule == "zero-bubble" or splits(streams or ())
     return Cut(
         grid,
         schedule=params.schedule,
@@ -48,7 +49,7 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         precision=params.precision,
         layers=[int(word) for word in params.layers.split(",")] if params.layers else (),
         pace={"forward": each, "backward": each if split else 2 * each, "weights": each} if each else {},
-        streams=parse(params.instructions, grid.pipeline) if params.schedule == "own" else None,
+        streams=streams,
         halo=params.fault != "no-halo",
         sum_tied=params.fault != "untied",
         gather=params.fault != "no-gather",
