@@ -16,7 +16,7 @@ from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw, Layer, Shape
 from workshop.workloads.parallel.network.networks import TransformerShape
 from workshop.workloads.parallel.optimizer import Adam
-from workshop.workloads.parallel.schedules import parse, splits
+from workshop.workloads.parallel.schedules import parse
 from workshop.workloads.parallel.training import Cut, CutTraining
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
     parts = 2 if params.schedule == "interleaved" else 1  # of each stage
     each = params.pace / parts
     streams = parse(params.instructions, grid.pipeline) if params.schedule == "own" else None
-    split = params.schedule == "zero-bubble" or splits(streams or ())
-    return Cut(
+    cut = Cut(
         grid,
         schedule=params.schedule,
         micro_batches=micro,
@@ -48,7 +47,6 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         recompute=params.recompute,
         precision=params.precision,
         layers=[int(word) for word in params.layers.split(",")] if params.layers else (),
-        pace={"forward": each, "backward": each if split else 2 * each, "weights": each} if each else {},
         streams=streams,
         halo=params.fault != "no-halo",
         sum_tied=params.fault != "untied",
@@ -56,6 +54,8 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         host_delay=params.host_delay,
         host_order=params.host_order,
     )
+    backward = each if cut.puts_gradients_off else 2 * each
+    return replace(cut, pace={"forward": each, "backward": backward, "weights": each}) if each else cut
 
 
 def network_of(params: ParallelParams, plan: bool = False) -> Callable[[], Sequence[Layer]]:

@@ -32,7 +32,7 @@ from workshop.workloads.parallel.network.layers import (
     TiedLinear,
 )  # fmt: skip
 from workshop.workloads.parallel.optimizer import Optimizer
-from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check
+from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, splits
 from workshop.workloads.parallel.update import Update
 
 if TYPE_CHECKING:
@@ -67,6 +67,11 @@ class Cut:
     def slow_axes(self) -> list[str]:
         """The axes whose calls leave a host."""
         return [axis for axis in AXES if self.host_delay and self.grid.crosses_hosts(axis, self.host_order)]
+
+    @property
+    def puts_gradients_off(self) -> bool:
+        """Whether the gradients of the weights are instructions by themselves."""
+        return self.schedule == "zero-bubble" or splits(self.streams or ())
 
     @property
     def parts(self) -> int:
@@ -317,8 +322,8 @@ def _refuse(cut: Cut) -> None:
             f"ZeRO divides what ranks hold alike that divide the data, and in the grid {cut.grid} no ranks do; take "
             "data:2 or more."
         )
-    if cut.zero >= 2 and cut.schedule == "zero-bubble":
-        raise BadInput("ZeRO 2 and 3 need a layer's gradients at once, and zero-bubble puts them off; take ZeRO 1.")
+    if cut.zero >= 2 and cut.puts_gradients_off:
+        raise BadInput(f"ZeRO 2 and 3 need a layer's gradients at once, and {cut.schedule} puts them off; take ZeRO 1.")
 
 
 def _check_something_was_cut(layers: Sequence[Layer], grid: RankGrid) -> None:
