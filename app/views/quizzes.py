@@ -21,9 +21,10 @@ def page() -> None:
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
         with live:
+            quiz_rounds.going_on(identity)
             if not frame.recorded():
                 quiz_begin.form(identity)
-            quiz_rounds.rounds(identity)
+            quiz_rounds.ended(identity)
         with by_oneself:
             _decks(identity)
         return

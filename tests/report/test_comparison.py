@@ -35,11 +35,16 @@ def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
     slow = replace(run, id=7, metrics={"points_per_second": 1e6})
     fast = replace(run, id=8, finished_at=105.0, metrics={"points_per_second": 1.9e6})
     (sentence,) = comparison.ratios(slow, [fast])
-    assert sentence.startswith(
-        "Run 8 is 2 times as fast as run 7: it took 5.0 s instead of 10 s. Its throughput is 1.9"
+    assert sentence == (
+        "The work of run 8 is 1.9 times as fast as the work of run 7: 1.9M points/s instead of 1M points/s. "
+        "With its start and its preparation, it took 5.0 s instead of 10 s."
     )
-    assert "Run 7 takes 2 times as long as run 8" in comparison.ratios(fast, [slow])[0]
-    assert "is as fast as run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]
+    assert "The work of run 7 takes 1.9 times as long as the work of run 8" in comparison.ratios(fast, [slow])[0]
+    assert "The work of run 9 is as fast as the work of run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]
+    unmeasured = [replace(each, metrics={}) for each in (slow, fast)]
+    assert comparison.ratios(unmeasured[0], unmeasured[1:]) == [
+        "Run 8 is 2 times as fast as run 7: it took 5.0 s instead of 10 s."
+    ]
     assert "computes something else" in comparison.ratios(slow, [replace(fast, workload="mnist")])[0]
     assert comparison.ratios(slow, [replace(fast, finished_at=None), replace(fast, status="failed")]) == []
 

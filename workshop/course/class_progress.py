@@ -47,7 +47,11 @@ class Classroom:
             (self._outlines, self.problems), self._read_at = outlines(self.labs), looked
         labs, rows = self._outlines, self.store.progress()
         progress_of_class = class_progress(
-            labs, rows, self._quizzes({row.learner for row in rows}), now(self.store.database)
+            labs,
+            rows,
+            self._quizzes({row.learner for row in rows}),
+            now(self.store.database),
+            [attendance.nickname for attendance in self.store.attendances()],
         )
         if learner is None:
             return progress_of_class

@@ -145,10 +145,14 @@ class Class:
 
 
 def class_progress(
-    labs: Sequence[Outline], rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress], now: float
+    labs: Sequence[Outline],
+    rows: Iterable[LabProgress],
+    quizzes: Iterable[QuizProgress],
+    now: float,
+    roster: Iterable[str] = (),
 ) -> Class:
-    """Everybody's progress at a moment (seconds since the epoch). Labs that only the rows know come last. A quiz
-    belongs to the learner with the same name."""
+    """Everybody's progress at a moment (seconds since the epoch), also of those on the roster who have begun nothing.
+    Labs that only the rows know come last. A quiz belongs to the learner with the same name."""
     by_learner: dict[str, list[LabProgress]] = defaultdict(list)
     for row in rows:
         by_learner[row.learner].append(row)
@@ -156,9 +160,9 @@ def class_progress(
     gone = sorted({row.lab for learner_rows in by_learner.values() for row in learner_rows} - known_labs)
     columns = (*labs, *(Outline(name, name) for name in gone))
     marks = _by_name(list(by_learner), [quiz for quiz in quizzes if any(quiz.deck == lab.deck for lab in labs)])
-    learners = [
-        _learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in {**by_learner, **marks}
-    ]
+    active = {**by_learner, **marks}
+    names = {normalized(name): name for name in (*roster, *active)}  # the name of the marks, where they differ
+    learners = [_learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in names.values()]
     return Class(columns, tuple(sorted(learners, key=_place)))
 
 

@@ -6,7 +6,7 @@ import base64
 import math
 import time
 from html import escape
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
@@ -93,7 +93,11 @@ def _learner_line(store: Store, identity: Identity) -> None:
     change = (store, identity, not asks)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(label, icon=":material/back_hand:", key="need-help", on_click=_need_help, args=change)
-        _show([*(["The instructor sees that you ask for help."] if asks else []), *_pace(room.pace)])
+        facts = ["The instructor sees that you ask for help."] if asks else []
+        if room.round_code:
+            address = escape(f"/quiz?{urlencode({'code': room.round_code})}")
+            facts.append(f'<a class="ws-help" href="{address}" target="_self">Join the quiz</a>')
+        _show([*facts, *_pace(room.pace)])
 
 
 def _need_help(store: Store, identity: Identity, needed: bool) -> None:

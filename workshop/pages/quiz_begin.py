@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from workshop.server.quiz import round_start
 from workshop.store.records import Identity
 
 FILE = "a file of mine"
+MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|[$*`]")  # of a question's text, which a list shows as it is
 LONGEST = 50  # characters of a question in the list
 
 
@@ -33,7 +35,11 @@ def form(identity: Identity) -> None:
         if deck is None:
             return
         st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
-        deck = deck.selection(_questions(deck))
+        chosen_questions = _questions(deck)
+        if not chosen_questions:
+            st.info("Choose at least one question.", icon=":material/info:")
+            return
+        deck = deck.selection(chosen_questions)
         ranking = st.checkbox("Show a ranking", value=True)
         speed_bonus = st.checkbox("Fast answers get more points", value=False)
         vote_twice = st.checkbox(
@@ -48,24 +54,23 @@ def form(identity: Identity) -> None:
             quiz_round = round_start.host(
                 frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
             )
-            st.toast(
-                f"The round is in its lobby: learners join with the code {quiz_round.code}. Open its host view below."
-            )
+            st.toast(f"The round is in its lobby: learners join with the code {quiz_round.code}.")
             st.rerun()
 
 
 def _questions(deck: Deck) -> list[str]:
     """The ids of the questions that the round asks, in their order."""
     titles = {
-        question.id: f"{number}. {textwrap.shorten(question.text, LONGEST, placeholder=' …')}"
+        question.id: f"{number}. {textwrap.shorten(MARKUP.sub('', question.text), LONGEST, placeholder=' …')}"
         for number, question in enumerate(deck.questions, 1)
     }
     ids: list[str] = st.multiselect(
         "Questions of this round, in their order",
         list(titles),
-        list(titles),
+        list(deck.short or titles),
         format_func=lambda id: titles[id],
-        help="A question that you remove and choose again comes last.",
+        help="At first, the deck's short quiz is chosen, where it has one. A question that you remove and choose again "
+        "comes last.",
         key=f"quiz-questions-{deck.deck}-{'-'.join(titles)}",
     )
     return ids

@@ -29,13 +29,18 @@ def to_join() -> None:
             )
 
 
-def rounds(identity: Identity) -> None:
-    """The instructor's list of rounds: first the rounds that go on, then the results of learners who answered alone."""
-    going = frame.store().rounds("live", going_on=True)  # all of them: nobody else leads back to a round's host view
-    recent = [*going, *[this for this in frame.store().rounds("live") if this.ended_at is not None][:RECENT]]
-    st.subheader("Rounds", anchor=False)
+def going_on(identity: Identity) -> None:
+    """All rounds that go on, for the instructor: nothing else leads back to a round's host view."""
+    for this in frame.store().rounds("live", going_on=True):
+        _round(this, identity)
+
+
+def ended(identity: Identity) -> None:
+    """Rounds that have ended, and the results of learners who answered alone, for the instructor."""
+    recent = [this for this in frame.store().rounds("live") if this.ended_at is not None][:RECENT]
+    st.subheader("Rounds that have ended", anchor=False)
     if not recent:
-        st.markdown("No round has been begun yet.")
+        st.markdown("No round has ended yet.")
     for this in recent:
         _round(this, identity)
     alone = frame.store().rounds("alone")[:RECENT]

@@ -37,15 +37,16 @@ def _ratio(baseline: RunRecord, run: RunRecord) -> str:
     if not before or not now or {baseline.status, run.status} != {"completed"}:
         return ""
     took = f"{words.seconds(now)} instead of {words.seconds(before)}"
-    sentence = f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
     workload = workloads().get(run.workload)
-    if workload is None or workload.scaling is None:
-        return sentence
-    old, new = (metrics.get(workload.scaling.rate) for metrics in (baseline.metrics, run.metrics))
-    if isinstance(old, int | float) and isinstance(new, int | float) and old > 0:
-        high = "the same" if abs(new / old - 1) < SAME else f"{new / old:.2g} times as high"
-        sentence += f" Its throughput is {high}: {words.short(new)} {workload.scaling.unit}."
-    return sentence
+    scaling = workload.scaling if workload is not None else None
+    old, new = (metrics.get(scaling.rate) if scaling else None for metrics in (baseline.metrics, run.metrics))
+    if scaling is None or not (isinstance(old, int | float) and isinstance(new, int | float) and old > 0 and new > 0):
+        return f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
+    unit = scaling.unit
+    return (
+        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.short(new)} {unit} "
+        f"instead of {words.short(old)} {unit}. With its start and its preparation, it took {took}."
+    )
 
 
 def _times(speedup: float) -> str:

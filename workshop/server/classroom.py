@@ -50,6 +50,7 @@ class ClassState:
     run_id: int | None  # of the run that goes on in a session of the class
     workload: str  # of that run
     round_id: int | None  # of the newest live quiz that goes on
+    round_code: str  # with which learners join it
     pace: Pace
 
 
@@ -68,6 +69,7 @@ def look(store: Store) -> ClassState:
         run.id if run is not None else None,
         run.workload if run is not None else "",
         rounds[0].id if rounds else None,
+        (rounds[0].code or "") if rounds else "",
         pace(store),
     )
 
