@@ -50,7 +50,8 @@ class _Neighbours:
                 raise Hint(f"On {self.size} ranks, rank {self.rank} has {name}={number}. Take the remainder: % size.")
         self._messages[self.rank].append(sent.nbytes)
         message = (dest, source, sent.copy(), received.size, received.dtype)
-        received.reshape(-1)[: (arrived := self._comm._meet("Sendrecv", message, _delivered)).size] = arrived
+        arrived = self._comm._meet("Sendrecv", message, _delivered)
+        received[: arrived.size] = arrived
 
 
 def _buffer(buffer: Any, name: str) -> np.ndarray:
