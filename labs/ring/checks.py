@@ -12,7 +12,7 @@ import numpy as np
 from workshop.course.exercise_checks import Hint, exercise
 from workshop.course.trials import call, called, confirmed, rehearsed, worlds
 
-CASES = ((2, 6), (3, 12), (3, 7), (4, 10), (4, 3))  # ranks, and numbers of the array
+CASES = ((3, 12), (2, 6), (3, 7), (4, 10), (4, 3))  # ranks, and numbers of the array; with two, both neighbours are one
 DIGIT = 8  # each rank gives a power of it, so that a sum says how often each rank is in it
 EVEN = "Every rank takes part in every step, so all ranks call Sendrecv equally often: no condition on the rank."
 
@@ -21,11 +21,13 @@ EVEN = "Every rank takes part in every step, so all ranks call Sendrecv equally 
 
 
 class _Neighbours:
-    """A communicator of a rehearsal that has Sendrecv alone, and notes the bytes of each message."""
+    """A communicator of a rehearsal that has Sendrecv alone. It notes the bytes of each message in `messages`, and in
+    `halfway` a copy of `values` before the message that begins the all-gather."""
 
-    def __init__(self, comm: Any, messages: list[list[int]]) -> None:
-        self._comm = comm
-        self._messages = messages
+    def __init__(
+        self, comm: Any, values: np.ndarray, messages: list[list[int]], halfway: dict[int, np.ndarray]
+    ) -> None:
+        self._comm, self._values, self._messages, self._halfway = comm, values, messages, halfway
         self.rank, self.size = comm.rank, comm.size
 
     def Get_rank(self) -> int:
@@ -48,6 +50,8 @@ class _Neighbours:
         for name, number in (("dest", dest), ("source", source)):
             if not (0 <= number < self.size or (name == "source" and number == -1)):
                 raise Hint(f"On {self.size} ranks, rank {self.rank} has {name}={number}. Take the remainder: % size.")
+        if len(self._messages[self.rank]) == self.size - 1:
+            self._halfway[self.rank] = self._values.copy()
         self._messages[self.rank].append(sent.nbytes)
         message = (dest, source, sent.copy(), received.size, received.dtype)
         arrived = self._comm._meet("Sendrecv", message, _delivered)
@@ -126,9 +130,10 @@ def _numbers(rank: int, count: int) -> np.ndarray:
 def _rehearse(given: Callable[..., Any], size: int, count: int) -> None:
     """See that the ranks' arrays become their sum, in so many messages. Raises Hint."""
     messages: list[list[int]] = [[] for _ in range(size)]
+    halfway: dict[int, np.ndarray] = {}
 
     def function(comm: Any, values: np.ndarray) -> Any:
-        neighbours = _Neighbours(comm, messages)
+        neighbours = _Neighbours(comm, values, messages, halfway)
         return _inside(given, neighbours)(neighbours, values)
 
     if not callable(given):
@@ -144,7 +149,8 @@ def _rehearse(given: Callable[..., Any], size: int, count: int) -> None:
             raise Hint("Nothing is there yet: no rank has called Sendrecv, and the arrays are as they were.")
         raise Hint("No rank has called Sendrecv. A rank can't know the numbers of another rank without a message.")
     if not all(np.array_equal(values, total) for values in arrays):
-        raise Hint(f"{where}: {_fault(arrays, start, total, rehearsal.results, messages)}")
+        fault = _fault(arrays, start, total, rehearsal.results) or _half_fault(arrays, halfway, total, messages)
+        raise Hint(f"{where}: {fault}")
     steps, chunk = 2 * (size - 1), -(-count // size) * start[0].itemsize
     for rank, sizes in enumerate(messages):
         if max(sizes, default=0) > chunk:
@@ -162,13 +168,9 @@ def _digits(rank: int, size: int, count: int) -> np.ndarray:
 
 
 def _fault(
-    arrays: Sequence[np.ndarray],
-    start: Sequence[np.ndarray],
-    total: np.ndarray,
-    results: Sequence[Any],
-    messages: Sequence[Sequence[int]],
+    arrays: Sequence[np.ndarray], start: Sequence[np.ndarray], total: np.ndarray, results: Sequence[Any]
 ) -> str:
-    """What is wrong with the arrays of all ranks."""
+    """What is wrong with the arrays of all ranks, whatever the messages are; "" where only the messages say it."""
     size, count = len(arrays), len(total)
     if all(np.array_equal(values, total / size) for values in arrays):
         return "your ranks have the mean. The exercise asks for the sum, so don't divide."
@@ -180,41 +182,66 @@ def _fault(
             "`chunk += arrived` or `chunk[:] = arrived` writes into a slice. `chunk = chunk + arrived` makes a new array."
         )
     tail = count - count % size
-    if count % size and all(np.array_equal(values[:tail], total[:tail]) for values in arrays):
-        return f"the last {count - tail} numbers are in no chunk. Chunks may differ in length: see np.array_split."
-    counts = np.array([[_decoded(number, size) for number in values] for values in arrays])  # rank, place, rank
-    complete = np.array([values == total for values in arrays])
+    if tail and count % size and all(np.array_equal(values[:tail], total[:tail]) for values in arrays):
+        return (
+            f"the end of the array is in no chunk, {count % size} of {count} numbers. Chunks may differ in length: see "
+            "np.array_split."
+        )
+    return ""
+
+
+def _half_fault(
+    arrays: Sequence[np.ndarray],
+    halfway: dict[int, np.ndarray],
+    total: np.ndarray,
+    messages: Sequence[Sequence[int]],
+) -> str:
+    """Which half of the algorithm is wrong: the reduce-scatter, or the all-gather behind it."""
+    size = len(arrays)
+    middle = [halfway.get(rank, values) for rank, values in enumerate(arrays)]
+    counts = _counts(middle)
     if counts.max() > 1:
         rank, place, other = (int(number) for number in np.argwhere(counts > 1)[0])
         return (
-            f"rank {rank} has the number of rank {other} {counts[rank, place, other]} times at place {place}. Add in the "
-            "reduce-scatter only, and add each chunk once. In the all-gather, what arrives replaces the chunk."
+            f"after {size - 1} steps, rank {rank} has the number of rank {other} {counts[rank, place, other]} times at "
+            f"place {place}. In the reduce-scatter, a rank sends the chunk that it received in the step before."
         )
-    if (counts.sum(axis=2) <= 1).all():
-        return "no place has the numbers of two ranks. In the reduce-scatter, what arrives is added to your chunk."
-    owners = complete.sum(axis=0)
-    if (owners >= 1).all() and not complete.all():
-        some = max(map(len, messages))
-        if some < 2 * (size - 1):
-            return (
-                f"each chunk is complete on one rank or more, but not on all. You have {some} steps; the "
-                f"all-gather needs {size - 1} steps after the {size - 1} steps of the reduce-scatter."
-            )
+    most = int(counts.sum(axis=2).max())
+    if most == 1:
         return (
-            "each chunk is complete somewhere, but the all-gather spreads other chunks. In its first step, a rank sends "
-            "the chunk that it has just completed, number (rank + 1) % size."
+            f"after {size - 1} steps, no place has the numbers of two ranks. In the reduce-scatter, what arrives is added "
+            "to your chunk, in place: `chunk += arrived`."
         )
-    best = int(counts.sum(axis=2).max())
+    if not np.any([values == total for values in middle], axis=0).all():
+        return (
+            f"after the {size - 1} steps of the reduce-scatter, some chunk is complete on no rank; the best has the "
+            f"numbers of {most} of {size} ranks. In each step, a rank sends the chunk to which it has just added."
+        )
+    if _counts(arrays).max() > 1:
+        return (
+            "the reduce-scatter is right, and then some numbers are added twice. In the all-gather, what arrives "
+            "replaces the chunk."
+        )
+    if (steps := max(map(len, messages))) < 2 * (size - 1):
+        return (
+            f"the reduce-scatter is right: each chunk is complete on one rank. Now {size - 1} steps of the all-gather "
+            f"spread the sums: {2 * (size - 1)} messages of each rank, and you have {steps}."
+        )
     return (
-        f"after the reduce-scatter, a chunk has the numbers of only {best} of {size} ranks. A rank sends in each step the "
-        "chunk that it received and added in the step before."
+        "the reduce-scatter is right, but the all-gather spreads other chunks. In its first step, a rank sends the chunk "
+        "that it has just completed, number (rank + 1) % size."
     )
 
 
+def _counts(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """How often each rank's number is in a sum: by rank, place, and rank of the number."""
+    return np.array([[_decoded(number, len(arrays)) for number in values] for values in arrays])
+
+
 def _decoded(number: float, size: int) -> list[int]:
-    """How often each rank's number is in a sum."""
-    left = int(number) if math.isfinite(number) else 0
-    return [left // DIGIT**rank % DIGIT for rank in range(size)]
+    """How often each rank's number is in this sum."""
+    digits = int(number) if math.isfinite(number) else 0
+    return [digits // DIGIT**rank % DIGIT for rank in range(size)]
 
 
 # Exercise 2.

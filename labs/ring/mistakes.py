@@ -33,12 +33,12 @@ def _ring(split: str = SPLIT, reduce: str = REDUCE, gather: str = GATHER, end: s
 MISTAKES = {
     "ring_allreduce": [
         Mistake("calls the all-reduce of MPI", code=HEAD + "    comm.Allreduce(values.copy(), values)\n", hint="Allreduce"),
-        Mistake("ends after the reduce-scatter", code=_ring(gather=""), hint="all-gather needs"),
+        Mistake("ends after the reduce-scatter", code=_ring(gather=""), hint="the reduce-scatter is right: each chunk"),
         Mistake("adds in the all-gather", code=_ring(gather=REDUCE), hint="replaces the chunk"),
         Mistake(
             "replaces in the reduce-scatter",
             code=_ring(reduce=REDUCE.replace("chunk += arrived", "chunk[:] = arrived")),
-            hint="what arrives is added",
+            hint="what arrives is added to your chunk",
         ),
         Mistake(
             "makes new arrays",
@@ -53,7 +53,7 @@ MISTAKES = {
         Mistake(
             "always sends its own chunk",
             code=_ring(reduce=REDUCE.replace("(rank - step) % size", "rank").replace("rank - step - 1", "rank - 1")),
-            hint="Add in the reduce-scatter only, and add each chunk once",
+            hint="that it received in the step before",
         ),
         Mistake(
             "divides by the ranks", code=_ring(end="    values /= size\n"), hint="don't divide"
