@@ -75,8 +75,9 @@ def _delivered(messages: list[Any]) -> list[np.ndarray]:
         sender = senders[0] if source == -1 and senders else source
         if sender not in senders:
             raise Hint(
-                f"Rank {rank} waits for ever for a message of rank {sender}, which sends to rank {messages[sender][0]}. "
-                "Send to the right, (rank + 1) % size, and receive from the left, (rank - 1) % size."
+                f"Rank {rank} waits for ever for a message of rank {sender}, which sends to rank "
+                f"{messages[sender][0]}. Send to the right, (rank + 1) % size, and receive from the left, "
+                "(rank - 1) % size."
             )
         chunk = messages[sender][2].reshape(-1)
         if chunk.dtype != kind:
@@ -106,12 +107,13 @@ def _inside(function: Any, comm: _Neighbours) -> Any:
     "ring_allreduce",
     ranks=True,
     hint=(
-        "Reduce-scatter, in step s: send chunk (rank - s) % size, receive chunk (rank - s - 1) % size into a buffer and "
-        "add it. All-gather, in step s: send chunk (rank + 1 - s) % size, and receive chunk (rank - s) % size in place."
+        "Reduce-scatter, in step s: send chunk (rank - s) % size, receive chunk (rank - s - 1) % size into a buffer "
+        "and add it. All-gather, in step s: send chunk (rank + 1 - s) % size, and receive chunk (rank - s) % size "
+        "in place."
     ),
     reason=(
-        "In the reduce-scatter, the chunk that arrives in one step is sent in the next, with one more rank's numbers in "
-        "it. Afterwards rank r has the sums of chunk r + 1. The all-gather hands these sums round without adding."
+        "In the reduce-scatter, the chunk that arrives in one step is sent in the next, with one more rank's numbers. "
+        "Afterwards rank r has the sums of chunk r + 1. The all-gather hands these sums round without adding."
     ),
 )
 def ring_allreduce(comm: Any, given: Callable[..., Any]) -> None:
@@ -167,9 +169,7 @@ def _digits(rank: int, size: int, count: int) -> np.ndarray:
     return np.full(count, float(DIGIT**rank), np.float32)
 
 
-def _fault(
-    arrays: Sequence[np.ndarray], start: Sequence[np.ndarray], total: np.ndarray, results: Sequence[Any]
-) -> str:
+def _fault(arrays: Sequence[np.ndarray], start: Sequence[np.ndarray], total: np.ndarray, results: Sequence[Any]) -> str:
     """What is wrong with the arrays of all ranks, whatever the messages are; "" where only the messages say it."""
     size, count = len(arrays), len(total)
     if all(np.array_equal(values, total / size) for values in arrays):
@@ -179,7 +179,8 @@ def _fault(
     if all(np.array_equal(*pair) for pair in zip(arrays, start, strict=True)):
         return (
             "messages arrive, but `values` is as before on all ranks. The chunks should be slices of `values`, and "
-            "`chunk += arrived` or `chunk[:] = arrived` writes into a slice. `chunk = chunk + arrived` makes a new array."
+            "`chunk += arrived` or `chunk[:] = arrived` writes into a slice. `chunk = chunk + arrived` makes a new "
+            "array."
         )
     tail = count - count % size
     if tail and count % size and all(np.array_equal(values[:tail], total[:tail]) for values in arrays):
@@ -209,8 +210,8 @@ def _half_fault(
     most = int(counts.sum(axis=2).max())
     if most == 1:
         return (
-            f"after {size - 1} steps, no place has the numbers of two ranks. In the reduce-scatter, what arrives is added "
-            "to your chunk, in place: `chunk += arrived`."
+            f"after {size - 1} steps, no place has the numbers of two ranks. In the reduce-scatter, what arrives is "
+            "added to your chunk, in place: `chunk += arrived`."
         )
     if not np.any([values == total for values in middle], axis=0).all():
         return (
@@ -228,8 +229,8 @@ def _half_fault(
             f"spread the sums: {2 * (size - 1)} messages of each rank, and you have {steps}."
         )
     return (
-        "the reduce-scatter is right, but the all-gather spreads other chunks. In its first step, a rank sends the chunk "
-        "that it has just completed, number (rank + 1) % size."
+        "the reduce-scatter is right, but the all-gather spreads other chunks. In its first step, a rank sends the "
+        "chunk that it has just completed, number (rank + 1) % size."
     )
 
 
@@ -257,8 +258,8 @@ def _model(algorithm: str, ranks: int, size: float, alpha: float, beta: float) -
 @exercise(
     "allreduce_seconds",
     hint=(
-        "Each of the three times is 2 * messages * (alpha + beta * bytes of one message). Messages: ranks - 1 for ring and "
-        "server, math.ceil(math.log2(ranks)) for the tree. Bytes: size / ranks for the ring, size for the others."
+        "Each of the three times is 2 * messages * (alpha + beta * bytes of one message). Messages: ranks - 1 for ring "
+        "and server, math.ceil(math.log2(ranks)) for the tree. Bytes: size / ranks for the ring, size for the others."
     ),
     reason=(
         "Messages that follow one another add their times. The ring has many messages of one chunk, the tree few "
@@ -317,7 +318,9 @@ def _latency_fault(algorithm: str, ranks: int, ratio: float, wanted: float) -> s
     if math.isclose(ratio, 2 * ranks):
         return f"you count {2 * ranks} messages. There are 2 (ranks - 1): each half ends one step earlier."
     if algorithm == "tree" and math.isclose(ratio, 2 * (ranks - 1)):
-        return "a tree has rounds, in which several ranks send at once. There are log2(ranks) rounds up, and as many down."
+        return (
+            "a tree has rounds, in which several ranks send at once. There are log2(ranks) rounds up, and as many down."
+        )
     if algorithm == "tree" and math.isclose(ratio, 2 * math.log(ranks)):
         return "math.log is the natural logarithm. The number of pairs halves in each round: take math.log2."
     if algorithm == "tree" and (
@@ -370,13 +373,17 @@ def buckets(given: Callable[..., Any]) -> None:
         try:
             numbers = [[int(number) for number in bucket] for bucket in answer]
         except (TypeError, ValueError):
-            raise Hint(f"{where} should return a list of lists of tensors' numbers, and returns {answer!r:.80}.") from None
+            raise Hint(
+                f"{where} should return a list of lists of tensors' numbers, and returns {answer!r:.80}."
+            ) from None
         right = _buckets(sizes, limit)
         if numbers == right:
             continue
         flat = [number for bucket in numbers for number in bucket]
         if numbers and any(not bucket for bucket in numbers):
-            raise Hint(f"{where} has an empty bucket, for which an all-reduce would be called. Leave empty buckets out.")
+            raise Hint(
+                f"{where} has an empty bucket, for which an all-reduce would be called. Leave empty buckets out."
+            )
         if numbers == [[sizes[number] for number in bucket] for bucket in right] or sorted(flat) == sorted(sizes):
             raise Hint(f"{where} has sizes in its buckets. Put in the numbers of the tensors, from 0.")
         if sorted(flat) != list(range(len(sizes))):
@@ -387,11 +394,15 @@ def buckets(given: Callable[..., Any]) -> None:
                 else f"{where} has a tensor twice."
             )
         if flat != list(range(len(sizes))):
-            raise Hint(f"{where} changes the order. Gradients are ready in this order, and each bucket waits for its last.")
+            raise Hint(
+                f"{where} changes the order. Gradients are ready in this order, and each bucket waits for its last."
+            )
         heavy = [bucket for bucket in numbers if len(bucket) > 1 and sum(sizes[number] for number in bucket) > limit]
         if heavy:
             raise Hint(f"{where} has the bucket {heavy[0]}, which is larger than the limit of {limit} bytes.")
-        raise Hint(f"{where} has {len(numbers)} buckets, and {len(right)} are enough: {right}. A full limit is allowed.")
+        raise Hint(
+            f"{where} has {len(numbers)} buckets, and {len(right)} are enough: {right}. A full limit is allowed."
+        )
 
 
 def _buckets(sizes: Sequence[int], limit: int) -> list[list[int]]:

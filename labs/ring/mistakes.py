@@ -3,9 +3,7 @@
 from workshop.course.exercise_checks import Mistake
 
 HEAD = "%%ranks\nimport numpy as np\ndef ring_allreduce(comm, values):\n"
-NAMES = (
-    "    rank, size = comm.Get_rank(), comm.Get_size()\n    right, left = (rank + 1) % size, (rank - 1) % size\n"
-)
+NAMES = "    rank, size = comm.Get_rank(), comm.Get_size()\n    right, left = (rank + 1) % size, (rank - 1) % size\n"
 SPLIT = "    chunks = np.array_split(values, size)\n"
 REDUCE = (
     "    for step in range(size - 1):\n"
@@ -32,7 +30,9 @@ def _ring(split: str = SPLIT, reduce: str = REDUCE, gather: str = GATHER, end: s
 
 MISTAKES = {
     "ring_allreduce": [
-        Mistake("calls the all-reduce of MPI", code=HEAD + "    comm.Allreduce(values.copy(), values)\n", hint="Allreduce"),
+        Mistake(
+            "calls the all-reduce of MPI", code=HEAD + "    comm.Allreduce(values.copy(), values)\n", hint="Allreduce"
+        ),
         Mistake("ends after the reduce-scatter", code=_ring(gather=""), hint="the reduce-scatter is right: each chunk"),
         Mistake("adds in the all-gather", code=_ring(gather=REDUCE), hint="replaces the chunk"),
         Mistake(
@@ -55,9 +55,7 @@ MISTAKES = {
             code=_ring(reduce=REDUCE.replace("(rank - step) % size", "rank").replace("rank - step - 1", "rank - 1")),
             hint="that it received in the step before",
         ),
-        Mistake(
-            "divides by the ranks", code=_ring(end="    values /= size\n"), hint="don't divide"
-        ),
+        Mistake("divides by the ranks", code=_ring(end="    values /= size\n"), hint="don't divide"),
         Mistake(
             "forgets the remainder",
             code=_ring(
@@ -89,7 +87,9 @@ MISTAKES = {
         ),
         Mistake(
             "sends the array in each step",
-            code=HEAD + NAMES + "    passed, total = values.copy(), values.copy()\n    arrived = np.empty_like(values)\n"
+            code=HEAD
+            + NAMES
+            + "    passed, total = values.copy(), values.copy()\n    arrived = np.empty_like(values)\n"
             "    for step in range(size - 1):\n"
             "        comm.Sendrecv(passed, dest=right, recvbuf=arrived, source=left)\n"
             "        total += arrived\n        passed[:] = arrived\n    values[:] = total\n",
@@ -101,7 +101,9 @@ MISTAKES = {
             "        comm.Sendrecv(chunks[0], dest=right, recvbuf=arrived, source=left)\n",
             hint="no condition on the rank",
         ),
-        Mistake("takes a step too many", code=_ring(gather=GATHER.replace("size - 1", "size")), hint="messages in place of"),
+        Mistake(
+            "takes a step too many", code=_ring(gather=GATHER.replace("size - 1", "size")), hint="messages in place of"
+        ),
         Mistake(
             "works on a copy",
             code=_ring(split="    values = values.copy()\n" + SPLIT, end="    return values\n"),
@@ -120,28 +122,42 @@ MISTAKES = {
             hint="a reduce-scatter and an all-gather",
         ),
         Mistake(
-            "sends all bytes in each step", code=SECONDS + RING.replace(" / ranks", "") + TREE + SERVER, hint="one chunk"
+            "sends all bytes in each step",
+            code=SECONDS + RING.replace(" / ranks", "") + TREE + SERVER,
+            hint="one chunk",
         ),
         Mistake(
             "divides the latency, too",
-            code=SECONDS + RING.replace("(alpha + beta * size / ranks)", "(alpha + beta * size) / ranks") + TREE + SERVER,
+            code=SECONDS
+            + RING.replace("(alpha + beta * size / ranks)", "(alpha + beta * size) / ranks")
+            + TREE
+            + SERVER,
             hint="has a full latency",
         ),
         Mistake(
-            "takes n steps a half", code=SECONDS + RING.replace("(ranks - 1)", "ranks") + TREE + SERVER, hint="one step earlier"
+            "takes n steps a half",
+            code=SECONDS + RING.replace("(ranks - 1)", "ranks") + TREE + SERVER,
+            hint="one step earlier",
         ),
         Mistake(
             "has a limit in place of the factor",
-            code=SECONDS + "    if algorithm == 'ring':\n        return 2 * (ranks - 1) * alpha + 2 * beta * size\n" + TREE + SERVER,
+            code=SECONDS
+            + "    if algorithm == 'ring':\n        return 2 * (ranks - 1) * alpha + 2 * beta * size\n"
+            + TREE
+            + SERVER,
             hint="only the limit",
         ),
-        Mistake("goes only up the tree", code=SECONDS + RING + TREE.replace("2 * ", "", 1) + SERVER, hint="comes down again"),
         Mistake(
-            "takes the natural logarithm", code=SECONDS + RING + TREE.replace("math.ceil(math.log2(ranks))", "math.log(ranks)") + SERVER,
+            "goes only up the tree", code=SECONDS + RING + TREE.replace("2 * ", "", 1) + SERVER, hint="comes down again"
+        ),
+        Mistake(
+            "takes the natural logarithm",
+            code=SECONDS + RING + TREE.replace("math.ceil(math.log2(ranks))", "math.log(ranks)") + SERVER,
             hint="take math.log2",
         ),
         Mistake(
-            "does not round", code=SECONDS + RING + TREE.replace("math.ceil(math.log2(ranks))", "math.log2(ranks)") + SERVER,
+            "does not round",
+            code=SECONDS + RING + TREE.replace("math.ceil(math.log2(ranks))", "math.log2(ranks)") + SERVER,
             hint="Round it up",
         ),
         Mistake("has a tree as a server", code=SECONDS + RING + SERVER, hint="several ranks send at once"),
@@ -151,7 +167,9 @@ MISTAKES = {
             hint="only the ring cuts",
         ),
         Mistake(
-            "forgets the way back from the server", code=SECONDS + RING + TREE + SERVER.replace("2 * ", ""), hint="then sends"
+            "forgets the way back from the server",
+            code=SECONDS + RING + TREE + SERVER.replace("2 * ", ""),
+            hint="then sends",
         ),
         Mistake(
             "lets the workers send at once",
@@ -161,18 +179,24 @@ MISTAKES = {
         Mistake("returns nothing for the server", code=SECONDS + RING + TREE, hint="returns nothing"),
     ],
     "buckets": [
-        Mistake("puts all into one", code=BUCKETS + "    return [list(range(len(sizes)))]\n", hint="larger than the limit"),
-        Mistake("puts each into its own", code=BUCKETS + "    return [[k] for k in range(len(sizes))]\n", hint="are enough"),
+        Mistake(
+            "puts all into one", code=BUCKETS + "    return [list(range(len(sizes)))]\n", hint="larger than the limit"
+        ),
+        Mistake(
+            "puts each into its own", code=BUCKETS + "    return [[k] for k in range(len(sizes))]\n", hint="are enough"
+        ),
         Mistake(
             "leaves out the last bucket",
             code=BUCKETS + "    filled, bucket, total = [], [], 0\n    for k, size in enumerate(sizes):\n"
-            "        if bucket and total + size > limit:\n            filled.append(bucket)\n            bucket, total = [], 0\n"
+            "        if bucket and total + size > limit:\n            filled.append(bucket)\n"
+            "            bucket, total = [], 0\n"
             "        bucket.append(k)\n        total += size\n    return filled\n",
             hint="Append the last bucket",
         ),
         Mistake(
             "sorts by size",
-            code=BUCKETS + "    filled, total = [], 0\n    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):\n"
+            code=BUCKETS + "    filled, total = [], 0\n"
+            "    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):\n"
             "        if not filled or total + sizes[k] > limit:\n            filled.append([])\n            total = 0\n"
             "        filled[-1].append(k)\n        total += sizes[k]\n    return filled\n",
             hint="changes the order",

@@ -36,9 +36,7 @@ def ring(comm, values):
         comm.Sendrecv(chunks[(rank - step) % size], dest=right, recvbuf=arrived[: len(chunk)], source=left)
         chunk += arrived[: len(chunk)]
     for step in range(size - 1):  # all-gather: keep what arrives
-        comm.Sendrecv(
-            chunks[(rank - step + 1) % size], dest=right, recvbuf=chunks[(rank - step) % size], source=left
-        )
+        comm.Sendrecv(chunks[(rank - step + 1) % size], dest=right, recvbuf=chunks[(rank - step) % size], source=left)
 
 
 # 2. The tree. Arrays go up to rank 0 in log2(n) rounds, and the sum comes down in as many.
