@@ -79,7 +79,11 @@ MISTAKES = {
             code=_ring(reduce=REDUCE.replace("source=left", "source=right")),
             hint="receive from the left",
         ),
-        Mistake("has no remainder", code=_ring().replace("(rank + 1) % size, (", "rank + 1, (", 1), hint="dest=2"),
+        Mistake(
+            "has no remainder",
+            code=_ring().replace("(rank + 1) % size, (", "rank + 1, (", 1),
+            hint="Take the remainder",
+        ),
         Mistake(
             "sends and receives the same memory",
             code=_ring(reduce=REDUCE.replace("recvbuf=arrived", "recvbuf=chunks[(rank - step) % size]")),
