@@ -54,7 +54,20 @@ ASKED_BY_SOURCES = {
         *("why-adapt-the-rate", "adapt-the-rate", "tell-rank-zero", "four-ranks", "why-four-can-be-faster"),
     ],
 }
-LABS = ("failures", "federated", "first", "kmeans", "mnist", "pipelines", "placement", "privacy", "recipe", "sgan")
+LABS = (
+    "failures",
+    "federated",
+    "first",
+    "kmeans",
+    "memory",
+    "mnist",
+    "pipelines",
+    "placement",
+    "privacy",
+    "recipe",
+    "ring",
+    "sgan",
+)
 
 
 @cache

@@ -13,18 +13,20 @@ from tests.labs import script
 from workshop.core import config
 
 LABS = config.labs_folder()
-PI, KMEANS, BINDINGS, DEADLOCK, PIPELINE = (
+PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE = SCRIPTS = tuple(
     LABS / path
     for path in (
         "first/pi.py",
         "kmeans/kmeans.py",
         "placement/bindings.py",
         "failures/deadlock.py",
+        "ring/ring.py",
+        "memory/mlp.py",
         "pipelines/pipeline.py",
     )
 )
 PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
-each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK, PIPELINE], ids=lambda path: path.stem)
+each = pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 
 
 @each
@@ -119,6 +121,27 @@ def test_both_schedules_of_a_pipeline_train_as_one_process_does() -> None:
     assert ended.stdout.count("difference of a weight from one process: 0.0e+00") == 2
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_three_all_reduces_beside_a_model(ranks: int) -> None:
+    ended = script.run(RING, "--smallest", "20", "--largest", "5000", "--repeats", "3", ranks=ranks)
+    assert ended.returncode == 0, ended.stderr
+    rows = [line.split() for line in ended.stdout.splitlines()]
+    assert rows[0][:2] == [str(ranks), "ranks,"]
+    assert [row[0] for row in rows[2:]] == ["20", "80", "320", "1280"]
+    assert all(len(row) == 7 and float(number) > 0 for row in rows[2:] for number in row[1::2])
+
+
+@pytest.mark.real
+def test_a_wrong_sum_of_a_ring_is_noticed(tmp_path: Path) -> None:
+    text = RING.read_text()
+    changed = text.replace("chunk += arrived[: len(chunk)]", "chunk[:] = arrived[: len(chunk)]")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", "--repeats", "1", ranks=2)
+    assert ended.returncode != 0 and "ring has a wrong sum of 256 numbers." in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "cases"),
@@ -153,8 +176,16 @@ def test_both_schedules_of_a_pipeline_train_as_one_process_does() -> None:
                 ("--broken", "heart"): "invalid choice: 'heart'",
             },
         ),
+        (
+            RING,
+            {
+                ("--smallest", "2"): "should be from 4 to 67108864",
+                ("--largest", "100"): "the smallest first",
+                ("--repeats", "0"): "--repeats should be from 1 to 1000",
+            },
+        ),
     ],
-    ids=["pi", "kmeans", "pipeline", "bindings", "deadlock"],
+    ids=lambda value: value.stem if isinstance(value, Path) else "",
 )
 def test_bad_arguments_end_in_one_sentence(path: Path, cases: dict[tuple[str, ...], str]) -> None:
     script.refused(path, cases)
