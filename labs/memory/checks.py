@@ -100,11 +100,11 @@ def _why(use: int, number: float, parameters: int, ranks: int, stage: int, preci
         return f"{start}. {parameters} parameters can't be divided evenly: round the share up, and then count bytes."
     if number == count:
         return f"{start}. That is a number of values; multiply it by the bytes of each value."
+    if use == 2 and precision == "mixed" and number == 8 * count:
+        return f"{start}. Mixed precision also keeps the weights in float32 for the update: 4 + 4 + 4 bytes."
     if number == BYTES["float32" if precision == "mixed" else "mixed"][use] * count:
         other = "float32" if precision == "mixed" else "mixed precision"
         return f"{start}. Those are the bytes in {other}; look at the argument `precision`."
-    if use == 2 and precision == "mixed" and number == 8 * count:
-        return f"{start}. Mixed precision also keeps the weights in float32 for the update: 4 + 4 + 4 bytes."
     if use == 2 and precision == "mixed" and number in (4 * count, 6 * count):
         return f"{start}. Adam's state is in float32 also in mixed precision, with a copy of the weights."
     if use == 2 and number == 4 * count:

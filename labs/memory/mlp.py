@@ -19,7 +19,7 @@ from mpi4py import MPI
 
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--width", type=int, default=128, help="numbers of an example (default: %(default)s)")
-parser.add_argument("--hidden", type=int, default=512, help="columns of the first matrix (default: %(default)s)")
+parser.add_argument("--hidden", type=int, default=480, help="columns of the first matrix (default: %(default)s)")
 parser.add_argument("--examples", type=int, default=64, help="examples of the batch (default: %(default)s)")
 options = parser.parse_args()
 for name in ("width", "hidden", "examples"):

@@ -54,7 +54,7 @@ ASKED_BY_SOURCES = {
         *("why-adapt-the-rate", "adapt-the-rate", "tell-rank-zero", "four-ranks", "why-four-can-be-faster"),
     ],
 }
-LABS = ("failures", "federated", "first", "kmeans", "mnist", "placement", "privacy", "recipe", "sgan")
+LABS = ("failures", "federated", "first", "kmeans", "memory", "mnist", "placement", "privacy", "recipe", "sgan")
 
 
 @cache

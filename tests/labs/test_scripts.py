@@ -13,11 +13,12 @@ from tests.labs import script
 from workshop.core import config
 
 LABS = config.labs_folder()
-PI, KMEANS, BINDINGS, DEADLOCK = (
-    LABS / path for path in ("first/pi.py", "kmeans/kmeans.py", "placement/bindings.py", "failures/deadlock.py")
+PI, KMEANS, BINDINGS, DEADLOCK, MLP = (
+    LABS / path
+    for path in ("first/pi.py", "kmeans/kmeans.py", "placement/bindings.py", "failures/deadlock.py", "memory/mlp.py")
 )
 PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
-each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK], ids=lambda path: path.stem)
+each = pytest.mark.parametrize("path", [PI, KMEANS, BINDINGS, DEADLOCK, MLP], ids=lambda path: path.stem)
 
 
 @each
@@ -104,6 +105,26 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
 
 
 @pytest.mark.real
+def test_a_divided_layer_is_the_undivided_one() -> None:
+    ended = script.run(MLP, ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert "131,072 bytes in 2 all-reduces" in lines[-2]  # 64 examples of 128 numbers, forward and backward
+    assert lines[-1].startswith("largest difference") and lines[-1].endswith(": right")
+
+
+@pytest.mark.real
+def test_a_bias_on_each_rank_is_noticed(tmp_path: Path) -> None:
+    text = MLP.read_text()
+    changed = text.replace("all_reduce(my_hidden @ my_B) + b", "all_reduce(my_hidden @ my_B + b)")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", ranks=2)
+    assert ended.returncode != 0
+    assert "The y is off by" in ended.stderr and "Traceback" not in ended.stderr
+
+
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "cases"),
     [
@@ -128,8 +149,9 @@ def test_the_mended_function_ends_and_the_broken_ones_say_where_they_stand() -> 
                 ("--broken", "heart"): "invalid choice: 'heart'",
             },
         ),
+        (MLP, {("--width", "0"): "--width should be from 1 to 4096", ("--hidden", "many"): "invalid int value"}),
     ],
-    ids=["pi", "kmeans", "bindings", "deadlock"],
+    ids=["pi", "kmeans", "bindings", "deadlock", "mlp"],
 )
 def test_bad_arguments_end_in_one_sentence(path: Path, cases: dict[tuple[str, ...], str]) -> None:
     script.refused(path, cases)

@@ -44,6 +44,6 @@ def test_only_names_open_a_deck(folder: Path, name: str) -> None:
 
 
 def test_the_labs_come_in_the_order_of_the_course() -> None:
-    assert list(catalogue.decks())[:9] == [
-        *("first", "kmeans", "mnist", "recipe", "placement", "sgan", "federated", "privacy", "failures"),
+    assert list(catalogue.decks())[:10] == [
+        *("first", "kmeans", "mnist", "recipe", "placement", "sgan", "federated", "privacy", "failures", "memory"),
     ]
