@@ -229,7 +229,9 @@ def _compare_outputs(results: Sequence[Any], operands: Sequence[Array], size: in
         raise Hint(f"Each rank should return an array of the shape {expected.shape}; yours returns {shape}.")
     if any(not _equals(outputs, np.asarray(results[0])) for outputs in results[1:]):
         raise Hint(f"On {size} ranks the outputs differ from rank to rank; all should have the sum of all products.")
-    raise Hint(f"On {size} ranks the outputs are not those of the layer in one process: relu(x @ a + a_bias) @ b + b_bias.")
+    raise Hint(
+        f"On {size} ranks the outputs are not those of the layer in one process: relu(x @ a + a_bias) @ b + b_bias."
+    )
 
 
 def _wrong_outputs(operands: Sequence[Array], size: int) -> Iterator[tuple[list[Array], str]]:
@@ -259,8 +261,11 @@ def _wrong_outputs(operands: Sequence[Array], size: int) -> Iterator[tuple[list[
     linear = (x @ a + a_bias) @ b
     yield [linear + b_bias] * size, "ReLU is missing between the two matrices."
     without = sum((_relu(x @ a[:, block]) @ b[block] for block in blocks), np.zeros_like(total))
-    yield [without + b_bias] * size, "The bias of the columns, `a_bias`, is missing: add this rank's block of it before ReLU."
-    if WIDTH >= size:
+    yield (
+        [without + b_bias] * size,
+        "The bias of the columns, `a_bias`, is missing: add this rank's block of it before ReLU.",
+    )
+    if size <= WIDTH:
         inputs = np.array_split(np.arange(WIDTH), size)
         rows = [_relu(x[:, block] @ a[block] + a_bias) @ b for block in inputs]
         yield (

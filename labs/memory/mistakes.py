@@ -84,7 +84,9 @@ MISTAKES = {
         Mistake(
             "averages", code=BLOCK + "    return comm.allreduce(partial) / comm.size + b_bias\n", hint="not averaged"
         ),
-        Mistake("leaves the bias out", code=BLOCK + "    return comm.allreduce(partial)\n", hint="`b_bias`, is missing"),
+        Mistake(
+            "leaves the bias out", code=BLOCK + "    return comm.allreduce(partial)\n", hint="`b_bias`, is missing"
+        ),
         Mistake(
             "cuts rows first",
             code=MLP
