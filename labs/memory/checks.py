@@ -270,8 +270,8 @@ def _wrong_outputs(operands: Sequence[Array], size: int) -> Iterator[tuple[list[
         rows = [_relu(x[:, block] @ a[block] + a_bias) @ b for block in inputs]
         yield (
             [sum(rows[1:], rows[0]) + b_bias] * size,
-            "You cut the rows of `a` first. ReLU then sees parts of sums, and relu(p) + relu(q) is not relu(p + q). Cut "
-            "the columns of `a`.",
+            "You cut the rows of `a` first. ReLU then sees parts of sums, and relu(p) + relu(q) is not relu(p + q). "
+            "Cut the columns of `a`.",
         )
     yield (
         [size * total + b_bias] * size,
