@@ -121,6 +121,7 @@ def test_both_schedules_of_a_pipeline_train_as_one_process_does() -> None:
     assert ended.stdout.count("difference of a weight from one process: 0.0e+00") == 2
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_three_all_reduces_beside_a_model(ranks: int) -> None:
     ended = script.run(RING, "--smallest", "20", "--largest", "5000", "--repeats", "3", ranks=ranks)
@@ -140,6 +141,26 @@ def test_a_wrong_sum_of_a_ring_is_noticed(tmp_path: Path) -> None:
     ended = script.run(tmp_path / "wrong.py", "--repeats", "1", ranks=2)
     assert ended.returncode != 0 and "ring has a wrong sum of 256 numbers." in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.real
+def test_a_divided_layer_is_the_undivided_one() -> None:
+    ended = script.run(MLP, ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert "131,072 bytes in 2 all-reduces" in lines[-2]  # 64 examples of 128 numbers, forward and backward
+    assert lines[-1].startswith("largest difference") and lines[-1].endswith(": right")
+
+
+@pytest.mark.real
+def test_a_bias_on_each_rank_is_noticed(tmp_path: Path) -> None:
+    text = MLP.read_text()
+    changed = text.replace("all_reduce(my_hidden @ my_B) + b", "all_reduce(my_hidden @ my_B + b)")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", ranks=2)
+    assert ended.returncode != 0
+    assert "The y is off by" in ended.stderr and "Traceback" not in ended.stderr
 
 
 @pytest.mark.real
@@ -184,6 +205,7 @@ def test_a_wrong_sum_of_a_ring_is_noticed(tmp_path: Path) -> None:
                 ("--repeats", "0"): "--repeats should be from 1 to 1000",
             },
         ),
+        (MLP, {("--width", "0"): "--width should be from 1 to 4096", ("--hidden", "many"): "invalid int value"}),
     ],
     ids=lambda value: value.stem if isinstance(value, Path) else "",
 )
