@@ -204,10 +204,10 @@ def test_five_runs_are_compared_with_a_baseline(open_page: Open, store: Store, s
     assert page.query_params["compare"] == ",".join(map(str, numbers)), "in the order in which they were picked"
     (choice,) = [control for control in page.segmented_control if control.label == "Baseline"]
     assert choice.value == numbers[0]
-    assert words(page).count(f"as the work of run {numbers[0]}") == 4
+    assert words(page).count(f"as run {numbers[0]}") == 4
     choice.set_value(numbers[4]).run()
     assert not page.exception
-    assert words(page).count(f"as the work of run {numbers[4]}") == 4
+    assert words(page).count(f"as run {numbers[4]}") == 4
 
 
 def test_history_filters(open_page: Open, store: Store, session: SessionRecord) -> None:

@@ -114,6 +114,15 @@ def test_minutes_leave_breaks_out() -> None:
     assert ada(*rows).labs[0].minutes == pytest.approx(10), "the long way to the second one was a break"
 
 
+def test_learners_of_the_roster_are_there_before_they_begin_anything() -> None:
+    rows = [opened("first", learner="Ada")]
+    progress = class_progress(COURSE, rows, (), NOW, roster=["ada", "Ben"])
+    assert [(learner.name, learner.last is not None) for learner in progress.learners] == [
+        ("Ada", True),
+        ("Ben", False),
+    ]
+
+
 def test_quizzes_belong_to_those_whose_names_read_alike() -> None:
     rows = [opened("first", learner="Zoë"), opened("first", learner="ada"), opened("first", learner="ADA")]
     quizzes = [quiz(" zoe\u0308 "), quiz("ADA", right=1.0), quiz("Ada", kind="alone"), quiz("Eve"), quiz("ada", "none")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +46,13 @@ class Classroom:
         if self._read_at is None or looked - self._read_at > SAME:
             (self._outlines, self.problems), self._read_at = outlines(self.labs), looked
         labs, rows = self._outlines, self.store.progress()
+        names = self.store.of_notebooks({row.learner for row in rows})
         progress_of_class = class_progress(
             labs,
             rows,
-            self._quizzes({row.learner for row in rows}),
+            self._quizzes(names),
             now(self.store.database),
-            [attendance.nickname for attendance in self.store.attendances()],
+            [names.get(attendance.id, attendance.nickname) for attendance in self.store.attendances()],
         )
         if learner is None:
             return progress_of_class
@@ -62,10 +63,9 @@ class Classroom:
             ),
         )
 
-    def _quizzes(self, learners: Collection[str]) -> list[QuizProgress]:
+    def _quizzes(self, names: Mapping[int, str]) -> list[QuizProgress]:
         """The results of all quizzes. A learner's own notebook counts under the name in that notebook, without the
-        number that made the nickname unique."""
-        names = self.store.of_notebooks(learners)
+        number that made the nickname unique: `names` has these by identity."""
         return [
             QuizProgress(
                 quiz.kind, quiz.deck, names.get(quiz.identity_id or 0, quiz.nickname),

@@ -161,8 +161,9 @@ def class_progress(
     columns = (*labs, *(Outline(name, name) for name in gone))
     marks = _by_name(list(by_learner), [quiz for quiz in quizzes if any(quiz.deck == lab.deck for lab in labs)])
     active = {**by_learner, **marks}
-    names = {normalized(name): name for name in (*roster, *active)}  # the name of the marks, where they differ
-    learners = [_learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in names.values()]
+    known_names = set(map(normalized, active))
+    names = [*active, *(name for name in roster if normalized(name) not in known_names)]
+    learners = [_learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in names]
     return Class(columns, tuple(sorted(learners, key=_place)))
 
 
@@ -199,7 +200,7 @@ def _learner(
     for lab in labs:
         quizzes_of_lab = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
         in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], quizzes_of_lab))
-    return LearnerProgress(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=not rows)
+    return LearnerProgress(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=bool(quizzes) and not rows)
 
 
 def _in_lab(lab: Outline, rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress]) -> LabStanding:

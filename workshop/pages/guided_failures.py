@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import streamlit as st
 
@@ -92,9 +92,9 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
     for column, (side, label) in zip(st.columns(2), BUTTONS.items(), strict=True):
         with column:
             _difference(failure, side, identity)
-            kind = "primary" if side == "broken" else "secondary"
+            kind: Literal["primary", "secondary"] = "primary" if side == "broken" else "secondary"
             key = f"{failure.name}-{side}"
-            if not failure.command and st.button(label, key=key, disabled=not possible, type=kind) and session:  # type: ignore[arg-type]
+            if not failure.command and st.button(label, key=key, disabled=not possible, type=kind) and session:
                 _submit(failure, side, session, identity)
             _outcome(newest[side])
     if failure.needs_hosts and not several:

@@ -44,8 +44,8 @@ def _ratio(baseline: RunRecord, run: RunRecord) -> str:
         return f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
     unit = scaling.unit
     return (
-        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.short(new)} {unit} "
-        f"instead of {words.short(old)} {unit}. With its start and its preparation, it took {took}."
+        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.rate(new)} {unit} "
+        f"instead of {words.rate(old)} {unit}. With its start and its preparation, it took {took}."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from workshop.workloads.parallel.cuts.precision import DTYPES
 from workshop.workloads.parallel.network.layers import Array
 
 if TYPE_CHECKING:
@@ -55,5 +56,5 @@ def batch(params: ParallelParams, step: int, held_out: bool = False) -> tuple[Ar
     chosen = (
         stream.integers(border, len(images), params.batch) if held_out else stream.integers(0, border, params.batch)
     )
-    inputs = images[chosen]
+    inputs = images[chosen].astype(DTYPES[params.precision])
     return (inputs if params.network == "convolutional" else inputs.reshape(params.batch, -1)), labels[chosen]

@@ -93,7 +93,7 @@ def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any
         "pad": {"t": 45},
         "ticklen": 0,
         "minorticklen": 0,
-        "font": {"color": "rgba(0,0,0,0)"},  # of the labels below; the current value has its own
+        "font": {"color": theme.PAPER, "size": 1},  # of the labels below, which would overlap
     }
     place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "pad": {"t": 125}, "direction": "up"}
     return {"sliders": [slider], "updatemenus": [{"buttons": menu, "active": 0, **place}], "margin": {"b": 180}}
@@ -125,7 +125,7 @@ def shares(
         hoverinfo="skip",
     )
     axes = {"xaxis": {"side": "top", "showgrid": False, "type": "category"}, "yaxis": marks.CATEGORIES}
-    return theme.figure([heat], height=120 + 30 * len(rows), plot_bgcolor=theme.PANEL, **axes)
+    return theme.figure([heat], height=120 + 30 * len(rows), **axes)
 
 
 def rule(ledgers: Mapping[str, Mapping[str, int]]) -> go.Figure:
