@@ -74,6 +74,7 @@ def _class(store: Store, session: SessionRecord | None) -> str:
         if names
         else "Nobody is here yet."
     )
+    note = image if reachable else f"<p>{classroom_bar.UNREACHABLE}</p>"
     state = state_words(session) if session is not None and session.up else rest_words(session)
     way_in = (
         f"<p>Open</p><p class=ws-address>{escape(base.partition('://')[2])}/join</p>"
@@ -82,7 +83,7 @@ def _class(store: Store, session: SessionRecord | None) -> str:
         else "<p>This is a recording.</p>"
     )
     return (
-        f'<div class="ws ws-room"><div class="ws-invitation"><div>{way_in}</div>{image if reachable else ""}</div>'
+        f'<div class="ws ws-room"><div class="ws-invitation"><div>{way_in}</div>{note}</div>'
         f"<p>{escape(' '.join(filter(None, (classroom.pace(store).words, state))))}</p><h2>{present}</h2>"
         f"<ul>{''.join(f'<li>{escape(name)}</li>' for name in names[:MOST_NAMES])}</ul>"
         f"{f'<p>and {more} more</p>' if more > 0 else ''}</div>"

@@ -56,11 +56,6 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
     if run is not None and change is not None:
         key = f"-{run.id}-change-{st.query_params['change']}"
     with blocks.errors():
-        values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
-        st.markdown("#### Where it runs")
-        begin = run.placement if run is not None and preset is None else session.placement
-        begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
-        placement = placement_form(begin, f"placement{key}", most=_most(limits))
         prediction = st.text_input(
             "Your prediction",
             max_chars=LONGEST_PREDICTION,
@@ -68,6 +63,11 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
             placeholder="What will come out? A number or a sentence",
             help="It is kept with the run, and you see it beside the verdict. Nobody has to predict.",
         )
+        values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
+        st.markdown("#### Where it runs")
+        begin = run.placement if run is not None and preset is None else session.placement
+        begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
+        placement = placement_form(begin, f"placement{key}", most=_most(limits))
         estimate = run_estimate(frame.store(), chosen.name, values, placement["ranks"])
         if limits is not None or session.limits.everybody:
             estimate += f" This session ends a run after {session.limits.minutes:g} minutes."

@@ -96,9 +96,9 @@ def seconds_each(
     usual = usual_time(store, workload, params, before=before)
     if usual is None:
         return SECONDS, f"at {SECONDS:.0f} s a run, which is a guess: {workload_title(workload)} has not run here yet"
-    which = "" if usual.same_params else " other"
-    number = f"its last{which} run" if usual.runs == 1 else f"its last {usual.runs}{which} runs"
-    return usual.seconds, f"at {words.seconds(usual.seconds)} a run, as {number} took"
+    which = "" if usual.same_params else " with other settings"
+    number = "its last run" if usual.runs == 1 else f"its last {usual.runs} runs"
+    return usual.seconds, f"at {words.seconds(usual.seconds)} a run, as {number}{which} took"
 
 
 def run_estimate(store: Store, workload: str, params: Mapping[str, Any], ranks: int) -> str:

@@ -116,7 +116,8 @@ def closeness(answer: float, truth: float, tolerance: Tolerance) -> float:
     if not allowed:
         return 0.0
     lost = LOST_AT * allowed if tolerance.relative is None else min(LOST_AT * allowed, abs(truth))
-    return max(0.0, (lost - abs(answer - truth)) / (lost - allowed)) if lost > allowed else 0.0
+    share = (lost - abs(answer - truth)) / (lost - allowed) if lost > allowed else 0.0
+    return round(max(0.0, share), 2)  # no answer is partly right for 0 points
 
 
 def _run(name: str, run: RunWanted) -> str:
