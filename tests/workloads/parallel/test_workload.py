@@ -12,7 +12,10 @@ import pytest
 
 from tests.support import limit
 from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.study.grid import plan as grid
+from workshop.study.trials import impossible
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, examples, plan, settings, timeline
 from workshop.workloads.parallel.schedules import SCHEDULES, fixed, parse, simulate, written
 
@@ -138,3 +141,10 @@ def test_a_run_on_ranks_tells_exact_bytes_and_the_weights_of_one_process(cut: li
         assert 0 < metrics["expected_idle"] < 1 and 0 < metrics["idle"] < 1
         assert min(metrics["rank_seconds"]) >= 0.06, "forward and backward"
     assert metrics["last_loss"] < metrics["first_loss"]
+
+
+def test_a_study_over_cuts_has_a_cell_for_each_and_says_which_can_t_be_made() -> None:
+    cuts = ["data:2", "tensor:2", "pipeline:2", "spatial:2"]
+    study = grid.plan(WORKLOAD, {"cut": cuts}, {"steps": 2, "verify": False}, Placement(ranks=2))
+    refused = [trial.label for trial in study.trials() if impossible(trial)]
+    assert len(study.cells) == 4 and len(refused) == 1 and "spatial:2" in refused[0]
