@@ -143,8 +143,8 @@ def test_a_run_on_ranks_tells_exact_bytes_and_the_weights_of_one_process(cut: li
     assert metrics["last_loss"] < metrics["first_loss"]
 
 
-def test_a_study_over_cuts_has_a_cell_for_each_and_says_which_can_t_be_made() -> None:
-    cuts = ["data:2", "tensor:2", "pipeline:2", "spatial:2"]
+def test_a_study_over_cuts_has_a_cell_for_each() -> None:
+    cuts = ["data:2", "tensor:2", "pipeline:2"]
     study = grid.plan(WORKLOAD, {"cut": cuts}, {"steps": 2, "verify": False}, Placement(ranks=2))
-    refused = [trial.label for trial in study.trials() if impossible(trial)]
-    assert len(study.cells) == 4 and len(refused) == 1 and "spatial:2" in refused[0]
+    assert [cell.params["cut"] for cell in study.cells] == cuts
+    assert not any(impossible(trial) for trial in study.trials())
