@@ -106,7 +106,7 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
 
 
 def _difference(failure: Failure, side: Side, identity: Identity) -> None:
-    """What this run has and the other one hasn't; the command line for whoever has a terminal."""
+    """The settings in which this run differs from the other run, and its command line for instructors."""
     placement = failure.placements()[side]
     if placement is not None and failure.broken != failure.fixed:
         variables = [f"{name}={value}" for name, value in placement.environment.items()]

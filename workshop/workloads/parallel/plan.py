@@ -84,7 +84,7 @@ def _sizes(plan: CutTraining) -> dict[str, int]:
 
 
 def _content(params: ParallelParams, plan: CutTraining, name: str, share: float) -> str:
-    """What a rank has of a layer, in words."""
+    """The part of a layer that a rank has, in words."""
     grid, place = plan.cut.grid, plan.place[2]
 
     def numbers(what: str, count: int) -> str:
