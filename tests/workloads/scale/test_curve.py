@@ -1,0 +1,47 @@
+"""Curves from files: what is read, and each refusal in a sentence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.core.errors import BadInput
+from workshop.workloads.scale.curve import read
+
+
+def test_a_curve_has_its_points_and_names_what_it_leaves_out() -> None:
+    curve = read("\ufeffRate, workers,algorithm\n52.4,1,server\n\n378,8,server\n", "k80.csv")
+    assert (curve.workers, curve.rates, curve.unused) == ((1, 8), (52.4, 378.0), ("algorithm",))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "k80.csv is empty"),
+        ("1,2\n3,4\n", "line 1: the first line should name the columns"),
+        ("workers,rate,colour\n1,2,red\n", "the column 'colour'; there are workers, rate, bytes"),
+        ("workers,rate\n1,52\n", "has 1 points; a fit takes at least two"),
+        ("workers,rate\n1,52\n8\n", "line 3: there are 1 values for 2 columns"),
+        ("workers,rate\n1,0\n", "line 2: rate is '0'; it should be a finite number above 0"),
+        ("workers,rate\n1,-3\n", "rate is '-3'"),
+        ("workers,rate\n1,inf\n", "rate is 'inf'"),
+        ("workers,rate\n1,many\n", "rate is 'many'"),
+        ("workers,rate\n1.5,3\n", "workers is '1.5'; it should be a whole number"),
+        ("workers,rate\n8,378\n8,380\n", "line 3: 8 workers come after 8; they should grow"),
+        ('workers,rate\n1,"52\n', "this is no CSV"),
+    ],
+)
+def test_a_damaged_curve_is_refused_with_its_place(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput, match=r"k80\.csv") as refused:
+        read(text, "k80.csv")
+    assert sentence in str(refused.value)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_curve_or_bad_input(text: str) -> None:
+    try:
+        curve = read(text, "any.csv")
+    except BadInput:
+        return
+    assert len(curve.workers) == len(curve.rates) >= 2

@@ -1,0 +1,93 @@
+"""The fit against published curves, and its intervals against curves that the model itself draws."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workshop.core.errors import BadInput
+from workshop.workloads.scale import model
+from workshop.workloads.scale.curve import ScalingCurve
+from workshop.workloads.scale.fit import fit
+
+# TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
+WORKERS = (1, 8, 16, 32, 64)
+RESNET, INCEPTION = (52.4, 378.0, 751.0, 1388.0, 2744.0), (29.7, 229.0, 459.0, 902.0, 1783.0)
+
+
+def test_published_curves_are_predicted_better_than_by_the_rate_of_a_worker() -> None:
+    errors, naive = [], []
+    for rates in (RESNET, INCEPTION):
+        fitted = fit(ScalingCurve(WORKERS[:3], rates[:3]), WORKERS[3:])
+        assert fitted.mean_error < 0.01
+        for prediction, measured in zip(fitted.predicted, rates[3:], strict=True):
+            errors.append(abs(prediction.rate / measured - 1))
+            naive.append(abs(rates[2] / WORKERS[2] * prediction.workers / measured - 1))
+            assert prediction.low < measured < prediction.high
+    assert np.mean(errors) < 0.04 and np.mean(errors) < np.mean(naive)
+
+
+def test_intervals_hold_nine_of_ten_points_of_curves_that_the_model_draws() -> None:
+    stream = np.random.default_rng(4)
+    held = 0
+    for _ in range(60):
+        parameters = {name: np.array([stream.exponential(mean)]) for name, mean in model.PRIOR.items()}
+        sizes = stream.choice(np.asarray(model.HOST_SIZES, float), 1)
+        workers = np.array([1, 2, 4, 8, 16, 128])
+        rates = 100 * workers / model.step_times(parameters, sizes, workers)[0]
+        rates *= np.exp(0.01 * stream.standard_normal(len(workers)))
+        (prediction,) = fit(ScalingCurve(tuple(map(int, workers[:5])), tuple(map(float, rates[:5]))), [128]).predicted
+        held += prediction.low <= rates[5] <= prediction.high
+    assert 48 <= held <= 60, "54 are expected; these seeds never change"
+
+
+def test_perfect_scaling_stays_near_perfect_and_two_points_leave_wide_intervals() -> None:
+    perfect = fit(ScalingCurve((1, 2, 4, 8, 16), (10.0, 20.0, 40.0, 80.0, 160.0)), [32, 256])
+    assert 0.95 < perfect.predicted[0].rate / 320 <= 1.001
+    pair = fit(ScalingCurve((1, 2), (334.0, 632.8)), [4, 256])
+    widths = [(prediction.high - prediction.low) / prediction.rate for prediction in pair.predicted]
+    assert widths[1] > 2 * widths[0] > 0.1
+    assert any("say little" in sentence or "can't tell" in sentence for sentence in pair.unclear)
+
+
+def test_a_prediction_far_beyond_the_data_is_marked_and_an_impossible_one_is_refused() -> None:
+    curve = ScalingCurve((1, 2), (10.0, 19.0))
+    assert [prediction.far for prediction in fit(curve, [2000, 2001]).predicted] == [False, True]
+    for workers in (0, -4, 10**9):
+        with pytest.raises(BadInput, match=f"{workers} workers can't be predicted"):
+            fit(curve, [workers])
+
+
+def test_the_slowest_of_n_is_that_of_a_simulation() -> None:
+    stream = np.random.default_rng(1)
+    for workers in (2, 16, 256):
+        simulated = stream.standard_normal((4000, workers)).max(axis=1).mean()
+        assert model.slowest(np.array([float(workers)]))[0] == pytest.approx(simulated, abs=0.06)
+    assert model.slowest(np.array([1.0]))[0] == 0
+
+
+def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "workshop.cli.main", "scale", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
+    file = tmp_path / "k80.csv"
+    file.write_text("workers,rate,batch\n" + "".join(f"{n},{r},32\n" for n, r in zip(WORKERS, RESNET, strict=True)))
+    ended = scale("fit", str(file), "--predict", "64,256", "--json")
+    assert ended.returncode == 0, ended.stderr
+    document: dict[str, Any] = json.loads(ended.stdout)
+    assert set(document["parameters"]) == set(model.PRIOR)
+    assert [entry["workers"] for entry in document["predicted"]] == [64, 256]
+    assert all(entry["low"] < entry["rate"] < entry["high"] for entry in document["predicted"])
+    written = scale("fit", str(file), "--predict", "256")
+    assert "90 % interval" in written.stdout and "The fit doesn't use batch." in written.stdout
+    refused = scale("fit", str(tmp_path / "none.csv"))
+    assert refused.returncode == 2 and "can't be read" in refused.stderr and "Traceback" not in refused.stderr
+    assert "whole numbers of workers" in scale("fit", str(file), "--predict", "64,x").stderr

@@ -1,0 +1,57 @@
+"""The time of a step on n workers, relative to one worker.
+
+Each worker computes its batch, and then all wait for the slowest worker and exchange their gradients:
+
+    t(n) / t(1) = 1 + bandwidth (n - 1) / n + latency log2(n) + stragglers z(n) + contention (n - 1) + hosts [n > h]
+
+`bandwidth`: a ring moves 2 (n - 1) / n of the gradients' bytes (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69,
+2009). `latency`: a tree takes log2(n) messages (Thakur et al., Int. J. High Perform. Comput. Appl. 19, 2005).
+`stragglers`: the slowest of n normal times lies z(n) standard deviations above the mean (Blom 1958). `contention`: work
+that workers do one after the other, as in Amdahl's law, or a server that serves all of them. `hosts`: the exchange
+leaves a host of h workers. All parameters are 0 or more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+Floats = NDArray[np.float64]
+
+# The mean of each parameter before any data: exponential distributions. They say what published curves of synchronous
+# training have in common: the rate of each worker falls by about a tenth from 16 to between 32 and 256 workers.
+PRIOR: Mapping[str, float] = {
+    "bandwidth": 0.06,
+    "latency": 0.018,
+    "stragglers": 0.03,
+    "contention": 0.0006,
+    "hosts": 0.045,
+}
+HOST_SIZES = (1, 2, 4, 8, 16)  # workers of a host: each is as probable as the others
+
+
+def slowest(workers: Floats) -> Floats:
+    """The expected largest of n standard normal numbers (Blom 1958): z(n), 0 for one worker."""
+    return np.where(workers > 1, ndtri((workers - 0.375) / (workers + 0.25)), 0.0)
+
+
+def terms(workers: Sequence[int]) -> dict[str, Floats]:
+    """What each parameter is multiplied by [workers], except for `hosts`."""
+    count = np.asarray(workers, float)
+    return {
+        "bandwidth": (count - 1) / count,
+        "latency": np.log2(count),
+        "stragglers": slowest(count),
+        "contention": count - 1,
+    }
+
+
+def step_times(parameters: Mapping[str, Floats], host_sizes: Floats, workers: Sequence[int]) -> Floats:
+    """t(n) / t(1) [draws, workers] for draws of the parameters [draws]."""
+    times = 1 + sum(parameters[name][:, None] * term for name, term in terms(workers).items())
+    leaves = np.asarray(workers, float) > host_sizes[:, None]
+    result: Floats = times + parameters["hosts"][:, None] * leaves
+    return result
