@@ -73,7 +73,7 @@ def test_the_slowest_of_n_is_that_of_a_simulation() -> None:
 
 
 def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "workshop.cli.main", "scale", *arguments]
+    command = [str(Path(sys.executable).with_name("workshop")), "scale", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
