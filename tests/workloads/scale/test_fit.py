@@ -77,6 +77,7 @@ def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.real
 def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
     file = tmp_path / "k80.csv"
     file.write_text("workers,rate,batch\n" + "".join(f"{n},{r},32\n" for n, r in zip(WORKERS, RESNET, strict=True)))
