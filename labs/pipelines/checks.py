@@ -185,7 +185,7 @@ def bubble_of(seconds: Sequence[float], micro_batches: int) -> float:
     ),
 )
 def predict_bubble(answer: Callable[..., Any]) -> None:
-    cases = (([3.0, 3.0], 4), ([2.0] * 4, 8), ([1.0, 3.0], 4), ([2.0, 3.0, 6.0, 4.0], 4), ([5.0], 3), ([1.0, 2.0], 1))
+    cases = (([3.0, 3.0], 4), ([2.0] * 4, 8), ([3.0, 2.0, 6.0, 4.0], 4), ([1.0, 3.0], 4), ([5.0], 3), ([1.0, 2.0], 1))
     for seconds, micro_batches in cases:
         result = answer(list(seconds), micro_batches)
         if result is None or result is Ellipsis:
@@ -266,8 +266,8 @@ LEAST = 13  # slots
     ),
     reason=(
         "Stage 0 needs the gradients of the inputs from stage 1. So stage 1 puts off its W, and stage 0 does its own "
-        "W where it would wait. One idle slot stays on each stage: stage 1 can't begin before F0 of stage 0, and "
-        "stage 0 waits for the last gradient."
+        "W where it would wait. Stage 1 can't begin before F0 of stage 0, so 12 slots of work take at least 13 "
+        "slots, and one idle slot stays on each stage."
     ),
 )
 def faster(answer: Any) -> None:

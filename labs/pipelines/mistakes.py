@@ -130,6 +130,13 @@ MISTAKES = {
             + "    return 1 - micro_batches * sum(seconds) / len(seconds) / step\n",
             "need not be the last",
         ),
+        Mistake(
+            "queues at the fastest stage",
+            BUBBLE
+            + "    step = sum(seconds) + (micro_batches - 1) * min(seconds)\n"
+            + "    return 1 - micro_batches * sum(seconds) / len(seconds) / step\n",
+            "not the fastest",
+        ),
     ],
     "faster": [
         Mistake(

@@ -277,7 +277,7 @@ def allreduce_seconds(given: Callable[..., Any]) -> None:
 
     for algorithm in ("ring", "tree", "server"):
         for ranks in (8, 2, 5, 64):
-            _compare(algorithm, ranks, lambda size, a, b, of=algorithm, n=ranks: at(of, n, size, a, b), alpha, beta)
+            _compare(algorithm, ranks, lambda size, a, b, kind=algorithm, n=ranks: at(kind, n, size, a, b), alpha, beta)
     if at("ring", 1, 4000) or at("tree", 1, 4000) or at("server", 1, 4000):
         raise Hint("One rank sends nothing: its all-reduce takes 0 seconds with each algorithm.")
 
@@ -335,7 +335,7 @@ def _bytes_fault(algorithm: str, ranks: int, ratio: float, wanted: float) -> str
         return "a message of the ring has one chunk, size / ranks bytes, and yours has all bytes."
     if algorithm != "ring" and math.isclose(ratio, wanted / ranks):
         return "only the ring cuts the array. Here each message has all `size` bytes."
-    if math.isclose(ratio, 2):
+    if algorithm == "ring" and math.isclose(ratio, 2):
         return f"2 is only the limit for many ranks. On {ranks} ranks each rank sends {wanted:g} times the array."
     if algorithm == "server" and math.isclose(ratio, 2):
         return "all arrays come over the link of rank 0, one after the other."

@@ -152,6 +152,11 @@ MISTAKES = {
             hint="only the limit",
         ),
         Mistake(
+            "forgets that rank 0 of the server has one link",
+            code=SECONDS + RING + TREE + "    return 2 * (ranks - 1) * alpha + 2 * beta * size\n",
+            hint="over the link of rank 0",
+        ),
+        Mistake(
             "goes only up the tree", code=SECONDS + RING + TREE.replace("2 * ", "", 1) + SERVER, hint="comes down again"
         ),
         Mistake(
