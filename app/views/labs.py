@@ -26,6 +26,7 @@ def page() -> None:
         return
     name, labs = st.query_params.get("lab"), dict(_by_name())
     if name in labs:
+        st.query_params["lab"] = name  # a link from this very page doesn't change the address in the browser
         _lab(*labs[name])
         return
     identity = frame.heading("Labs", WORDS)
@@ -49,7 +50,7 @@ def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -
     st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
     if lab.needs:
-        st.caption(f"You need: {frame.plain('; '.join(lab.needs))}")
+        st.caption(f"You need: {'; '.join(lab.needs)}")
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -37,7 +37,7 @@ def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
     (sentence,) = comparison.ratios(slow, [fast])
     assert sentence == (
         "The work of run 8 is 1.9 times as fast as the work of run 7: 1.9 million points/s instead of 1 million "
-        "points/s. With its start and its preparation, it took 5.0 s instead of 10 s."
+        "points/s. From its start to its end, it took 5.0 s instead of 10 s."
     )
     assert "The work of run 7 takes 1.9 times as long as the work of run 8" in comparison.ratios(fast, [slow])[0]
     assert "The work of run 9 is as fast as the work of run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]

@@ -87,10 +87,10 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
         return
     several = bool(session and session.placement.get("hosts"))
     possible = session is not None and session.up and (several or not failure.needs_hosts)
-    if failure.fix:
-        st.markdown(f"**What mends it:** {frame.plain(failure.fix)}")
     for column, (side, label) in zip(st.columns(2), BUTTONS.items(), strict=True):
         with column:
+            if side == "fixed" and failure.fix:
+                st.markdown(f"**What mends it:** {frame.plain(failure.fix)}")
             _difference(failure, side, identity)
             kind: Literal["primary", "secondary"] = "primary" if side == "broken" else "secondary"
             key = f"{failure.name}-{side}"

@@ -65,6 +65,8 @@ def show(identity: Identity) -> None:
                 st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
     runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)
     own_progress = next(iter(_progress(identity).learners), None)
+    if own_progress is not None and own_progress.last is None:
+        own_progress = None  # on the roster, and nothing is begun
     if not runs and own_progress is None:
         return
     st.markdown("#### What you did and predicted")

@@ -20,6 +20,7 @@ from workshop.store.records import Identity
 
 FILE = "a file of mine"
 MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|[$*`]")  # of a question's text, which a list shows as it is
+DRAWN = re.compile(r"\{\w+\}")
 LONGEST = 50  # characters of a question in the list
 
 
@@ -61,7 +62,7 @@ def form(identity: Identity) -> None:
 def _questions(deck: Deck) -> list[str]:
     """The ids of the questions that the round asks, in their order."""
     titles = {
-        question.id: f"{number}. {textwrap.shorten(MARKUP.sub('', question.text), LONGEST, placeholder=' …')}"
+        question.id: f"{number}. {textwrap.shorten(_plain(question.text), LONGEST, placeholder=' …')}"
         for number, question in enumerate(deck.questions, 1)
     }
     ids: list[str] = st.multiselect(
@@ -74,6 +75,11 @@ def _questions(deck: Deck) -> list[str]:
         key=f"quiz-questions-{deck.deck}-{'-'.join(titles)}",
     )
     return ids
+
+
+def _plain(text: str) -> str:
+    """A question's text without its markup; numbers that are drawn for each learner are left open."""
+    return DRAWN.sub("…", MARKUP.sub("", text))
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:

@@ -45,7 +45,7 @@ def _ratio(baseline: RunRecord, run: RunRecord) -> str:
     unit = scaling.unit
     return (
         f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.rate(new)} {unit} "
-        f"instead of {words.rate(old)} {unit}. With its start and its preparation, it took {took}."
+        f"instead of {words.rate(old)} {unit}. From its start to its end, it took {took}."
     )
 
 

@@ -33,7 +33,7 @@ NUMBERED = 200  # spans that can have the number of their micro-batch on them
 
 def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     """A row for each stage: its work with the number of the micro-batch, sends, and receives, in which it waits. Empty
-    places are idle. A slider steps through the work, and a menu follows one micro-batch through the stages."""
+    places are idle. One slider steps through the work, the other one follows a micro-batch through the stages."""
     if not spans:
         return theme.nothing_yet("There is no pipeline in this cut")
     stages = 1 + max(span.stage for span in spans)
@@ -43,7 +43,7 @@ def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     groups = [group for group in by_kind.values() if group]
     return theme.figure(
         traces,
-        height=270 + 50 * stages,
+        height=290 + 50 * stages,
         barmode="overlay",
         bargap=0.25,
         showlegend=True,
@@ -68,7 +68,7 @@ def _spans(kind: str, spans: Sequence[StageSpan], begin: float, count: int) -> g
 
 
 def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any]:
-    """A slider over the work in the order of its beginning, and a menu of micro-batches; all other spans fade."""
+    """A slider over the work in the order of its beginning, and a slider over micro-batches; all other spans fade."""
     work = sorted((span for group in groups for span in group if span.instruction.kind in WORK), key=_beginning)
     if not 1 < len(work) <= STEPS:
         return {}
@@ -79,24 +79,31 @@ def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any
 
     def until(last: StageSpan) -> dict[str, Any]:
         label = f"stage {last.stage}, {last.instruction.kind} {last.instruction.micro}"
-        return step(f"{label}, at {MILLI * (last.begin - begin):.3g} ms", lambda span: span.begin <= last.begin)
+        return step(f"{label}, at {words.seconds(last.begin - begin)}", lambda span: span.begin <= last.begin)
 
     def following(micro: int) -> dict[str, Any]:
-        return step(f"follow micro-batch {micro}", lambda span: span.instruction.micro == micro)
+        return step(f"micro-batch {micro}", lambda span: span.instruction.micro == micro)
 
     micros = sorted({span.instruction.micro for span in work})
-    menu = [step("all micro-batches", lambda span: True), *map(following, micros)]
-    slider = {
-        "steps": [until(span) for span in work],
-        "active": len(work) - 1,
-        "currentvalue": {"prefix": "Until: ", "font": {"color": theme.INK, "size": 16}},
-        "pad": {"t": 45},
+    everything = step("all micro-batches", lambda span: True)
+    sliders = [
+        _slider("Until: ", [until(span) for span in work], len(work) - 1, 45),
+        _slider("Follow: ", [everything, *map(following, micros)], 0, 120),
+    ]
+    return {"sliders": sliders, "margin": {"b": 200}}
+
+
+def _slider(prefix: str, steps: Sequence[Mapping[str, Any]], active: int, below: int) -> dict[str, Any]:
+    """A slider so many pixels below the axis."""
+    return {
+        "steps": steps,
+        "active": active,
+        "currentvalue": {"prefix": prefix, "font": {"color": theme.INK, "size": 16}},
+        "pad": {"t": below},
         "ticklen": 0,
         "minorticklen": 0,
         "font": {"color": theme.PAPER, "size": 1},  # of the labels below, which would overlap
     }
-    place = {"x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "pad": {"t": 125}, "direction": "up"}
-    return {"sliders": [slider], "updatemenus": [{"buttons": menu, "active": 0, **place}], "margin": {"b": 180}}
 
 
 def _beginning(span: StageSpan) -> tuple[float, int]:

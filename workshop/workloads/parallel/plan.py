@@ -21,8 +21,8 @@ Cell = str | Mapping[str, Any]
 BACKWARD = 2.0  # times the multiplications of the forward computation
 RATE = 5e9  # multiplications per second of one core, for the lengths of a timeline only
 TIMELINE = (
-    "If work takes a time in proportion to its multiplications and messages take none. Numbers are those of "
-    "micro-batches."
+    "The prediction assumes that work takes a time in proportion to its multiplications, and that messages take no "
+    "time. A stage waits in its receives. Numbers are those of micro-batches."
 )
 
 LARGE = (
@@ -68,7 +68,7 @@ def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
         first, after = (params.batch * place // grid.data for place in (plan.place[0], plan.place[0] + 1))
         columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
         rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.thousands(count)])
-    names = "Data", "Stage", say.capital(grid.kind)
+    names = "Part of the data", "Stage", say.capital(grid.kind)
     headings = ["Rank", *(names[axis] for axis in axes), "Weights"]
     return Card("parts", "Who has what", (figure(figures.shares(layers, columns, cells)), table(headings, rows)))
 

@@ -119,6 +119,12 @@ def _bubble(facts: Facts, idle: float, why: str) -> Finding:
             f"{words.seconds(sum(work) / len(work))}. {predicted} {why}",
             "Give each stage about the same work: leave the layers of each part to the workshop (--layers '').",
         )
+    if params.get("schedule") == "naive":
+        return Finding(
+            f"The stages idle for {words.percent(idle)} of the time: only one stage works at any time.",
+            f"The naive schedule begins a micro-batch when the one before it has come back. {predicted} {why}",
+            "Take another schedule (--schedule 1f1b): more micro-batches don't help the naive one.",
+        )
     micro = int(params.get("micro_batches") or 4)
     return Finding(
         f"The stages idle for {words.percent(idle)} of the time: the pipeline fills and empties.",
@@ -152,7 +158,7 @@ def _observe(facts: Facts, totals: Totals) -> Observations:
 
 def _checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
     """Stages of a pipeline wait for each other by design, so only their placement is checked."""
-    in_stages = facts.metrics.get("idle") is not None
+    in_stages = facts.metrics.get("idle") is not None or "pipeline" in str(facts.run.params.get("cut"))
     return (placement.on_one_host, placement.oversubscribed, placement.unbound) if in_stages else verdict.CHECKS
 
 
