@@ -96,7 +96,7 @@ def _learner_line(store: Store, identity: Identity) -> None:
         facts = ["The instructor sees that you ask for help."] if asks else []
         if room.round_code:
             address = escape(f"/quiz?{urlencode({'code': room.round_code})}")
-            facts.append(f'<a class="ws-help" href="{address}" target="_self">Join the quiz</a>')
+            facts.append(f'<a class="ws-help" href="{address}" target="_self">A quiz goes on: come in</a>')
         _show([*facts, *_pace(room.pace)])
 
 
