@@ -20,7 +20,7 @@ from workshop.store.records import Identity
 
 FILE = "a file of mine"
 MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|[$*`]")  # of a question's text, which a list shows as it is
-DRAWN = re.compile(r"\{\w+\}")
+VARIABLE = re.compile(r"\{\w+\}")
 LONGEST = 50  # characters of a question in the list
 
 
@@ -79,7 +79,7 @@ def _questions(deck: Deck) -> list[str]:
 
 def _plain(text: str) -> str:
     """A question's text without its markup; numbers that are drawn for each learner are left open."""
-    return DRAWN.sub("…", MARKUP.sub("", text))
+    return VARIABLE.sub("…", MARKUP.sub("", text))
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:

@@ -26,7 +26,7 @@ SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apa
 
 
 @dataclass(frozen=True)
-class Prediction:
+class RatePrediction:
     """The predicted rate of all workers together, the interval that holds it with a probability of 90 %, and whether it
     is `far` beyond the measured numbers of workers."""
 
@@ -48,7 +48,7 @@ class Fitted:
     rates: tuple[float, ...]
     mean_error: float
     unclear: tuple[str, ...]
-    predicted: tuple[Prediction, ...]
+    predicted: tuple[RatePrediction, ...]
 
 
 def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
@@ -90,7 +90,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
 
 def _predictions(
     curve: ScalingCurve, workers: Sequence[int], logs: Floats, noise: Floats, stream: np.random.Generator
-) -> list[Prediction]:
+) -> list[RatePrediction]:
     """Medians and intervals of a measured rate: of the model, its discrepancy, and the noise of a measurement."""
     largest = curve.workers[-1]
     beyond = np.maximum(np.log2(np.asarray(workers, float) / largest), 0)
@@ -99,7 +99,7 @@ def _predictions(
     edges = np.quantile(draws, [(1 - LEVEL) / 2, 0.5, (1 + LEVEL) / 2], axis=0)
     low, middle, high = np.exp(edges)
     return [
-        Prediction(count, float(middle[place]), float(low[place]), float(high[place]), count > FAR * largest)
+        RatePrediction(count, float(middle[place]), float(low[place]), float(high[place]), count > FAR * largest)
         for place, count in enumerate(workers)
     ]
 
