@@ -86,8 +86,11 @@ def _screen() -> None:
     if run is not None:
         with st.container(key="projector"):
             st.markdown(f"## {frame.plain(WORKLOAD.title)} · run {run.id}")
-            for card in panels.timelines(Snapshot(frame.store(), run)):
+            timelines = panels.timelines(Snapshot(frame.store(), run))
+            for card in timelines:
                 cards.show(card, "parallelism-projector", full_width=True)
+            if not timelines:
+                st.info("A run with a pipeline shows its timeline here when it has ended.", icon=":material/info:")
 
 
 def _newest_run(session: SessionRecord | None, params: ParallelParams, ranks: int) -> RunRecord | None:
@@ -113,6 +116,9 @@ def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:
         st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")
     snapshot = Snapshot(frame.store(), run)
     measured = {panel.name: card for panel in panels.PANELS for card in panel.show(snapshot)}
+    if not measured:  # the run goes on, or it has failed
+        cards.show_page(predicted, "parallelism")
+        return
     beside = [
         replace(card, half=True, title=title)
         for planned in predicted[1:]
