@@ -52,7 +52,7 @@ def test_a_class_needs_no_terminal(workshop: Class, new_page: NewPage) -> None:
     run_a_preset(ada, workshop, "Oversubscribe", "Half as fast")
     expect(ada.get_by_text("Half as fast")).to_be_visible(timeout=SOON)
     expect(ada.get_by_text("--threads")).to_have_count(0)  # a page has buttons in place of options
-    ada.get_by_role("link", name=re.compile("^Run again with")).first.click(timeout=SOON)
+    ada.get_by_role("link", name=re.compile("^Set up a run with")).first.click(timeout=SOON)
     expect(ada.get_by_text("These are the settings of run")).to_be_visible(timeout=SOON)
     ada.get_by_role("button", name="Start the run").click()
     expect(ada).to_have_url(re.compile("run=2"), timeout=SOON)

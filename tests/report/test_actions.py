@@ -78,7 +78,7 @@ def test_a_verdict_has_buttons(store: Store) -> None:
         return card.parts[1]["links"][0]
 
     two = ran(2)
-    assert (button(two)["text"], button(two)["url"]) == ("Run again with 1 rank", f"/run?run={two.id}&change=1")
+    assert (button(two)["text"], button(two)["url"]) == ("Set up a run with 1 rank", f"/run?run={two.id}&change=1")
     one = ran(1)
     assert run_like(store, two, actions(two)[0]) == one.id
     assert button(two)["url"] == f"/history?compare={two.id},{one.id}"

@@ -46,6 +46,8 @@ def show(folder: Path, lab: LabDescription, identity: Identity) -> None:
         session = frame.choose_session()
         for number, cell in enumerate(section.cells):
             _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
+        if "Predict" in section.title and not any(cell.predictions for cell in section.cells):
+            st.caption("The fields for your guesses are in the next section.")
         _files(section)
         with st.container(horizontal=True):
             if place > 0 and st.button("Back", icon=":material/arrow_back:"):

@@ -68,7 +68,7 @@ def _buttons(snapshot: Snapshot) -> list[Part]:
             url = f"/history?compare={run.id},{other}"
             buttons.append(link(url, f"Compare with run {other} ({action.words})", button=True))
         elif not in_recording:
-            buttons.append(link(f"/run?run={run.id}&change={number}", f"Run again with {action.words}", button=True))
+            buttons.append(link(f"/run?run={run.id}&change={number}", f"Set up a run with {action.words}", button=True))
     if snapshot.workload is not None and snapshot.workload.lab in {lab.name for lab in labs()}:
         buttons.append(link(f"/labs?lab={snapshot.workload.lab}", "Open the lab that explains it", button=True))
     return buttons

@@ -17,7 +17,8 @@ from workshop.core.errors import BadInput
 from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
-from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
+from workshop.workloads.parallel.cuts.partition import parts_of
+from workshop.workloads.parallel.cuts.pipeline import PipelineStage
 from workshop.workloads.parallel.cuts.precision import DTYPES, MIXED, Rounded
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
