@@ -134,6 +134,10 @@ class ParallelParams(Params):
             raise ValueError(f"a width of {self.width} can't be divided into {self.heads} heads; take a multiple")
         if self.schedule == "own" and not self.instructions.strip():
             raise ValueError("the schedule own needs instructions, such as F0 F1 B0 B1 / F0 B0 F1 B1")
+        if self.tied and self.zero >= 2:
+            raise ValueError(
+                "ZeRO 2 and 3 divide the table of tied weights, which two layers share; take zero 1 or less"
+            )
         if self.fault == "untied" and not self.tied:
             raise ValueError("the fault untied needs tied weights; set tied")
         if self.fault == "no-gather" and self.zero not in (1, 2):

@@ -49,7 +49,7 @@ class PipelineStage:
 
     def learn_shapes(self, example: Shape, dtype: np.dtype, of_parts: Callable[[int, Shape], Shape]) -> None:
         """Set the shapes of the arrays that pass between parts. `of_parts(part, inputs)`: the shape of its outputs."""
-        numbers = next(iter(self.parts.values())).parameters[0].dtype if self.parameters else np.dtype(float)
+        numbers = self.parameters[0].dtype if self.parameters else np.dtype(float)
         self.shapes[0] = example, dtype
         for number in range(self.count):
             self.shapes[number + 1] = of_parts(number, self.shapes[number][0]), numbers
