@@ -304,6 +304,11 @@ class Failure:
     mended: str = ""  # words in the verdict of the run without the mistake
     command: tuple[str, ...] = ()  # in place of `workshop run WORKLOAD`; such a failure is typed, and has no buttons
 
+    @property
+    def in_placement(self) -> bool:
+        """Whether the mistake is in the placement; otherwise it is in the params."""
+        return self.broken != self.fixed
+
     def placements(self) -> dict[Side, Placement | None]:
         """The placement of each run; None stands for the session's."""
         return {"broken": self.broken, "fixed": self.fixed}

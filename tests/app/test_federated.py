@@ -154,11 +154,11 @@ def test_without_a_session_nothing_can_be_run(open_page: Open, store: Store) -> 
 
 
 def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
-    wordss = [shlex.split(words) for _, words in federated_page.PROTECTED]
-    assert all(words[:3] == ["workshop", "run", "federated"] for words in wordss)
+    commands = [shlex.split(text) for _, text in federated_page.PROTECTED]
+    assert all(command_words[:3] == ["workshop", "run", "federated"] for command_words in commands)
     chosen = workload("federated")
-    for words in wordss:
-        chosen.check(read_settings(read_options(words[3:]), chosen))
+    for command_words in commands:
+        chosen.check(read_settings(read_options(command_words[3:]), chosen))
 
 
 @pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])

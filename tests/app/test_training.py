@@ -94,7 +94,7 @@ def test_two_training_runs_side_by_side(open_page: Open, store: Store, session: 
     page = open_page("history", compare=f"{first.id},{second.id}")
     shown = words(page)
     headings = [line.removeprefix("#### ") for line in shown.splitlines() if line.startswith("#### ")]
-    assert headings.pop(0).startswith("The work of run "), "the ratio comes first"
+    assert headings.pop(0).startswith(f"The work of run {second.id} "), "the ratio comes first"
     assert headings == ["Set differently", "Loss", "Accuracy", "Total images/s", "Spread", "What came out"]
     titles = re.findall("<h3>(.*?)</h3>", "".join(part.proto.body for part in page.get("html")))
     each = ("Where each rank&#x27;s time went", "Throughput", "Where the ranks run")

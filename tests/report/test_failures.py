@@ -88,7 +88,8 @@ def test_a_mistake_in_params_can_be_run_and_typed(example: Failure, side: Side) 
 @pytest.mark.parametrize("example", IN_PARAMS, ids=lambda example: example.name)
 def test_a_mistake_in_params_differs_from_its_fix_in_what_it_names(example: Failure) -> None:
     assert not set(example.broken_params) & set(example.params) and not set(example.fixed_params) & set(example.params)
-    assert example.broken_params and example.broken_params != example.fixed_params
+    assert set(example.broken_params) == set(example.fixed_params) != set()
+    assert all(example.fixed_params[name] != value for name, value in example.broken_params.items())
     assert example.verdict and example.mended and example.fix and example.verdict != example.mended
     assert command(example, "broken") != command(example, "fixed")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import streamlit as st
 
 from workshop.core import words
 from workshop.core.placement import Placement
-from workshop.extension import Failure, Side
+from workshop.extension import SIDES, Failure, Side
 from workshop.pages import blocks, frame, links, predictions
 from workshop.report.failures import command
 from workshop.report.sentences import STATUS
@@ -22,19 +22,17 @@ RECENT = 300  # newest runs of the session that are searched for runs of these f
 BUTTONS: Mapping[Side, str] = {"broken": "Run it", "fixed": "Run the fix"}
 
 Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it
-FailuresOf = Callable[[SessionRecord | None], Sequence[Failure]]
 
 
-def guided_failures(session: SessionRecord | None, identity: Identity, failures_of: FailuresOf) -> None:
-    """Draw all failures of a session, and refresh them while one of their runs goes on."""
+def guided_failures(session: SessionRecord | None, identity: Identity, failures: Sequence[Failure]) -> None:
+    """Draw failures, and refresh them while one of their runs in the session goes on."""
     st.markdown(ABOUT)
-    live = _live(_newest(session, failures_of(session)))
-    st.fragment(run_every=EVERY if live else None)(_draw)(session.id if session else None, identity, failures_of, live)
+    live = _live(_newest(session, failures))
+    st.fragment(run_every=EVERY if live else None)(_draw)(session.id if session else None, identity, failures, live)
 
 
-def _draw(session_id: int | None, identity: Identity, failures_of: FailuresOf, live: bool) -> None:
+def _draw(session_id: int | None, identity: Identity, failures: Sequence[Failure], live: bool) -> None:
     session = frame.store().session(session_id) if session_id is not None else None
-    failures = failures_of(session)
     newest = _newest(session, failures)
     if live and not _live(newest):
         st.rerun()  # draws the page without further refreshes
@@ -51,22 +49,13 @@ def _live(newest: Mapping[str, Runs]) -> bool:
 
 def _newest(session: SessionRecord | None, failures: Sequence[Failure]) -> dict[str, Runs]:
     """The newest two runs of each failure. A failure that is typed has a session of its own."""
-    store = frame.store()
-    every = store.runs(limit=RECENT)
-    return {
-        failure.name: {
-            side: next(
-                (
-                    run
-                    for run in every
-                    if (failure.command or (session and run.session_id == session.id)) and _shows(run, failure, side)
-                ),
-                None,
-            )
-            for side in BUTTONS
-        }
-        for failure in failures
-    }
+    recent = frame.store().runs(limit=RECENT)
+    here = [run for run in recent if session and run.session_id == session.id]
+
+    def newest(failure: Failure, side: Side) -> RunRecord | None:
+        return next((run for run in (recent if failure.command else here) if _shows(run, failure, side)), None)
+
+    return {failure.name: {side: newest(failure, side) for side in SIDES} for failure in failures}
 
 
 def _shows(run: RunRecord, failure: Failure, side: Side) -> bool:
@@ -100,7 +89,7 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
     if failure.needs_hosts and not several:
         st.caption("This one needs a session over several hosts, which the instructor launches.")
     runs = [run for run in newest.values() if run is not None and run.ended]
-    if len(runs) == len(BUTTONS):
+    if len(runs) == len(SIDES):
         st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
         links.compare_link(run.id for run in runs)
 
@@ -108,7 +97,7 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
 def _difference(failure: Failure, side: Side, identity: Identity) -> None:
     """The settings in which this run differs from the other run, and its command line for instructors."""
     placement = failure.placements()[side]
-    if placement is not None and failure.broken != failure.fixed:
+    if placement is not None and failure.in_placement:
         variables = [f"{name}={value}" for name, value in placement.environment.items()]
         st.caption(frame.plain(", ".join([placement.describe(), *variables])))
     else:

@@ -14,12 +14,12 @@ from workshop.quiz import catalogue, reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import scoring
 from workshop.quiz.reader import BadDeck
+from workshop.quiz.rendering import plain
 from workshop.server.actions import only_instructor
 from workshop.server.quiz import round_start
 from workshop.store.records import Identity
 
 FILE = "a file of mine"
-MARKUP = re.compile(r"!\[[^\]]*\]\([^)]*\)|[$*`]")  # of a question's text, which a list shows as it is
 VARIABLE = re.compile(r"\{\w+\}")
 LONGEST = 50  # characters of a question in the list
 
@@ -79,7 +79,7 @@ def _questions(deck: Deck) -> list[str]:
 
 def _plain(text: str) -> str:
     """A question's text without its markup; numbers that are drawn for each learner are left open."""
-    return VARIABLE.sub("…", MARKUP.sub("", text))
+    return VARIABLE.sub("…", plain(text))
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:

@@ -68,10 +68,8 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
         begin = run.placement if run is not None and preset is None else session.placement
         begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
         placement = placement_form(begin, f"placement{key}", most=_most(limits))
-        ends = f" This session ends a run after {session.limits.minutes:g} minutes."
         settings = _Settings(chosen.name, values, placement, uploads, prediction or "")
-        limited = limits is not None or session.limits.everybody
-        st.fragment(run_every=EVERY)(_start)(session.name, identity, settings, ends if limited else "")
+        st.fragment(run_every=EVERY)(_start)(session.name, identity, settings)
 
 
 def workload_cards() -> None:
@@ -148,14 +146,16 @@ def _most(limits: Limits | None) -> dict[str, int]:
     return {"ranks": limits.ranks, "threads": limits.threads, "cores_per_rank": limits.threads}
 
 
-def _start(session: str, identity: Identity, settings: _Settings, ends: str) -> None:
+def _start(session: str, identity: Identity, settings: _Settings) -> None:
     """The button that starts the run, with the estimate of its time; while the session takes none, it can't be pressed,
     and the form says why."""
     with st.container(key="start", gap="small"):
         now = frame.store().session(session)
         why = frame.not_up(now)
         ranks = settings.placement["ranks"]
-        estimate = run_estimate(frame.store(), settings.workload, settings.params, ranks) + ends
+        estimate = run_estimate(frame.store(), settings.workload, settings.params, ranks)
+        if identity.role == "learner" or now.limits.everybody:
+            estimate += f" This session ends a run after {now.limits.minutes:g} minutes."
         st.caption(why or f":material/timer: {frame.plain(estimate)}")
         refusal = st.container()
         pressed = st.button(

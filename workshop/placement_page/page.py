@@ -35,15 +35,13 @@ def page() -> None:
         if session is None or not session.machine.get("units"):
             st.markdown("Guided failures need a session that has told which machine it is on.")
         else:
-            guided_failures(session, identity, _failures)
+            guided_failures(session, identity, _failures(session))
     with compose:
         _compose(session, identity)
 
 
-def _failures(session: SessionRecord | None) -> Sequence[Failure]:
+def _failures(session: SessionRecord) -> Sequence[Failure]:
     """Mistakes in a placement on the session's machine."""
-    if session is None:
-        return ()
     machine = session.machine
     here = session.site["kind"] == "local"
     cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})

@@ -23,13 +23,13 @@ def failures(cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ())
     `hosts` are the session's, if it has several; `mpis` are the names of the MPIs that are installed.
     """
     some = tuple(hosts) if len(hosts) > 1 else EXAMPLES
-    return tuple(entry for entry in registry.failures(cores, some, mpis).values() if entry.broken != entry.fixed)
+    return tuple(entry for entry in registry.failures(cores, some, mpis).values() if entry.in_placement)
 
 
 def failures_of(*workloads: str) -> tuple[Failure, ...]:
     """Mistakes in the params of these workloads, in their order."""
     every = registry.failures(1, EXAMPLES, ()).values()
-    return tuple(entry for entry in every if entry.workload in workloads and entry.broken == entry.fixed)
+    return tuple(entry for entry in every if entry.workload in workloads and not entry.in_placement)
 
 
 def failure(name: str, cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> Failure:

@@ -77,7 +77,9 @@ class MemoryMonitor:
     def _look(self, ends: Mapping[int, int]) -> float:
         """Returns the seconds until the next look."""
         readings = {rank: memory.private_bytes(pid) for rank, pid in self._ranks.items()}
-        usage = {rank: count for rank, count in readings.items() if count is not None}
+        usage = {rank: count for rank, count in readings.items() if count}
+        if not usage and self.private_bytes:
+            return self._longest  # all ranks have ended, and the memory that is in use is of other programs
         if all(readings.values()):  # not of those that are left when one has ended
             self.private_bytes = usage
         places = self._gauge.read()

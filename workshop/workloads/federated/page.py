@@ -77,7 +77,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     st.markdown("### Further")
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
-        guided_failures(session, identity, lambda _: failures_of("federated", "inversion", "openfl"))
+        guided_failures(session, identity, failures_of("federated", "inversion", "openfl"))
         if identity.role == "instructor":  # learners on phones have no terminal
             with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
                 for title, command in PROTECTED:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from workshop.workloads.parallel.schedules import Stream
+from workshop.workloads.parallel.schedules import Stream, splits
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MemoryLedger:
 def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
     """The most bytes of activations that a stage keeps at once. `activations`: of one micro-batch, by part. They are
     kept until the last instruction that needs them."""
-    last = "weights" if any(instruction.kind == "weights" for instruction in stream) else "backward"
+    last = "weights" if splits([stream]) else "backward"
     now = most = 0
     for instruction in stream:
         if instruction.kind in ("forward", last):

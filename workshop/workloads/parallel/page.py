@@ -75,7 +75,7 @@ def page() -> None:
         except BadInput as error:
             st.error(frame.plain(str(error)), icon=":material/error:")
     st.markdown("### Go wrong on purpose")
-    guided_failures(session, identity, lambda _: failures_of(WORKLOAD.name))
+    guided_failures(session, identity, failures_of(WORKLOAD.name))
     if st.toggle("Show networks that fit on no laptop"):
         memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
         cards.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
@@ -94,10 +94,12 @@ def _screen() -> None:
 
 
 def _newest_run(session: SessionRecord | None, params: ParallelParams, ranks: int) -> RunRecord | None:
-    """The newest run of the session with these settings."""
+    """The newest run of the session with these settings. An older run may lack params, which then have their usual
+    values."""
     runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else ()
     same = (run for run in runs if run.workload == WORKLOAD.name and run.placement.get("ranks") == ranks)
-    return next((run for run in same if WORKLOAD.check(run.params) == params), None)
+    usual = WORKLOAD.params().model_dump()
+    return next((run for run in same if {**usual, **run.params} == params.model_dump()), None)
 
 
 def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
-from workshop.workloads.parallel import ParallelParams, figures, settings, timeline
+from workshop.workloads.parallel import ParallelParams, figures, schedules, settings, timeline
 from workshop.workloads.parallel.catalogue import NETWORKS
 from workshop.workloads.parallel.communicator import Exchanges
 from workshop.workloads.parallel.cuts.zero import ShardedLayer
@@ -43,7 +43,7 @@ def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
     first = [plans[rank] for rank in plans[0].cut.grid.first_pipeline]
     operations = {number: cost.operations for plan in first for number, cost in plan.stage.costs().items()}
     pace = plans[0].cut.pace
-    split = any(step.kind == "weights" for stream in plans[0].streams for step in stream)
+    split = schedules.splits(plans[0].streams)
     times: Mapping[Kind, float] = {"forward": 1.0, "backward": 1.0 if split else BACKWARD, "weights": 1.0}
     seconds: Mapping[tuple[str, int], float] = {
         (kind, part): max(pace.get(kind, 0.0), times[kind] * count / RATE)
@@ -65,7 +65,7 @@ def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
                 share = size / sizes[name]
                 cells[layers.index(name), rank] = share, _content(params, plan, name, share)
         count = sum(parameter.size for parameter in plan.parameters)
-        first, after = (params.batch * place // grid.data for place in (plan.place[0], plan.place[0] + 1))
+        first, after = (params.batch * share // grid.example_shares for share in (plan.share, plan.share + 1))
         columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
         rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.thousands(count)])
     names = "Part of the data", "Stage", say.capital(grid.kind)

@@ -173,12 +173,15 @@ class CutTraining:
         example = np.broadcast_to(np.zeros(()), (shape[0] // micro, *shape[1:]))
         return self._own_part(example, inputs=True).shape
 
+    @property
+    def share(self) -> int:
+        """The number of this rank's share of the examples."""
+        data, _, layer = self.place
+        return data * self.cut.grid.layer + layer if self.cut.grid.kind == "experts" else data
+
     def own_examples(self, examples: Array, inputs: bool) -> list[Array]:
         """This rank's micro-batches of a batch that all ranks hold alike."""
-        number = self.place[0]
-        if self.cut.grid.kind == "experts":
-            number = number * self.cut.grid.layer + self.place[2]
-        share = np.split(examples, self.cut.grid.example_shares)[number]
+        share = np.split(examples, self.cut.grid.example_shares)[self.share]
         # Copies, since a layer that keeps a view of its inputs would keep the examples of all micro-batches.
         return [self._own_part(micro, inputs).copy() for micro in np.split(share, self.cut.micro_batches)]
 

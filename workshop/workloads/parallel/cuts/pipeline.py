@@ -23,7 +23,7 @@ from workshop.workloads.parallel.network.layers import (
     buffers,
     cross_entropy,
 )  # fmt: skip
-from workshop.workloads.parallel.schedules import Kind, StageSpan, Stream
+from workshop.workloads.parallel.schedules import Kind, StageSpan, Stream, splits
 
 TAGS = {"forward": 0, "backward": 1}
 Key = tuple[str, int, int]  # direction, micro-batch and part
@@ -82,7 +82,7 @@ class PipelineStage:
         leaving: dict[Key, Array] = {}
         under_way: dict[tuple[int, int], Saved] = {}
         pending: dict[tuple[int, int], list[Callable[[], None]]] = {}
-        split = any(instruction.kind == "weights" for instruction in stream)
+        split = splits([stream])
         for instruction in stream:
             micro, part, begin = instruction.micro, instruction.part, time.perf_counter() - began
             key = (instruction.direction, micro, part)
