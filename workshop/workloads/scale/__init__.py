@@ -1,11 +1,150 @@
-"""Scaling: what a measured curve says of more workers. This file only describes the capability.
+"""Scaling: a training step put together from parts, a model of its time on more workers, and measured curves.
 
-`curve` reads curves from files, `model` is the step time on n workers, and `fit` finds what a curve says of the model's
-parameters and predicts rates with intervals.
+`exchange` has the time of an all-reduce by formula, `transfers` the same all-reduces as messages, and `run` carries
+them out in a step. `calibration` is what a machine was measured to do, and `step` predicts from it. `curve` reads
+curves from files, `model` is the step time on n workers, and `regression` finds what a curve says of the model's
+parameters. This file only describes the capability.
 """
 
 from __future__ import annotations
 
-from workshop.extension import Command, Extension
+from typing import Any, Literal
 
-EXTENSION = Extension(commands=(Command("", "scale", "workshop.workloads.scale.command:app", order=600),))
+from pydantic import Field, model_validator
+
+from workshop.extension import Command, Extension, Params, Preset, Scaling, Workload
+
+PACED: dict[str, Any] = {"when": {"work": "paced"}}
+MS: dict[str, Any] = {"unit": "ms"}
+BATCH = 32  # examples, to which the time `compute` refers
+NUMBER = 4  # bytes of a float32
+
+
+class StepParams(Params):
+    """The parts of a step of data-parallel training."""
+
+    work: Literal["paced", "network"] = Field(
+        "paced", description="paced: a rank waits for a drawn time, so that many ranks share few cores; network: NumPy"
+    )
+    batch: int = Field(BATCH, ge=1, le=4096, description="examples of each rank in a step")
+    steps: int = Field(40, ge=2, le=2000, description="steps")
+    compute: float = Field(
+        20.0, ge=0.1, le=1000, description=f"time of the forward and backward pass of {BATCH} examples",
+        json_schema_extra={**PACED, **MS},
+    )  # fmt: skip
+    spread: float = Field(
+        0.05, ge=0, le=1, description="standard deviation of this time, relative", json_schema_extra=PACED
+    )
+    slow: float = Field(
+        1.0, ge=1, le=20, description="times as long on the last rank: a straggler", json_schema_extra=PACED
+    )
+    parameters: int = Field(250_000, ge=100, le=20_000_000, description="weights of the network, 4 bytes each")
+    tensors: int = Field(10, ge=1, le=200, description="arrays that have the gradients")
+    bucket: int = Field(
+        1 << 30, ge=0, le=1 << 30, description="size of a message; 0: a message for each tensor",
+        json_schema_extra={"unit": "bytes"},
+    )  # fmt: skip
+    algorithm: Literal["ring", "recursive-doubling", "tree", "hierarchical", "servers"] = Field(
+        "ring", description="the all-reduce of the gradients"
+    )
+    servers: int = Field(
+        1, ge=1, le=64, description="ranks that are parameter servers, too",
+        json_schema_extra={"when": {"algorithm": "servers"}},
+    )  # fmt: skip
+    half: bool = Field(False, description="send float16: half the bytes")
+    overlap: bool = Field(False, description="exchange a bucket while the backward pass computes the next ones")
+    input: float = Field(
+        1.0, ge=0, le=1000, description="time to get the examples of a step", json_schema_extra={**PACED, **MS}
+    )
+    evaluate_every: int = Field(0, ge=0, le=2000, description="steps between evaluations; 0: none")
+    evaluation: float = Field(
+        30.0, ge=0, le=5000, description="time of an evaluation", json_schema_extra={**PACED, **MS}
+    )
+    checkpoint_every: int = Field(0, ge=0, le=2000, description="steps between checkpoints of rank 0; 0: none")
+    checkpoint: float = Field(
+        30.0, ge=0, le=5000, description="time of a checkpoint", json_schema_extra={**PACED, **MS}
+    )
+    per_host: int = Field(
+        0, ge=0, le=64, description="ranks of an emulated host; 0: no hosts are emulated"
+    )
+    latency: float = Field(
+        500.0, ge=0, le=100_000, description="latency of the link between emulated hosts",
+        json_schema_extra={"unit": "µs"},
+    )  # fmt: skip
+    bandwidth: float = Field(
+        50.0, ge=0.1, le=100_000, description="bandwidth of this link", json_schema_extra={"unit": "MB/s"}
+    )
+    calibrate: bool = Field(True, description="measure the parts by themselves before the steps")
+    seed: int = Field(0, ge=0, le=2**31, description="seed of the drawn times")
+
+    @model_validator(mode="after")
+    def _fits(self) -> StepParams:
+        if self.tensors > self.parameters:
+            raise ValueError(f"tensors is {self.tensors}, but there are {self.parameters} weights; take fewer tensors")
+        return self
+
+    @property
+    def tensor_sizes(self) -> list[int]:
+        """The weights of each tensor; sizes differ by one at most."""
+        edges = [self.parameters * number // self.tensors for number in range(self.tensors + 1)]
+        return [after - first for first, after in zip(edges, edges[1:], strict=False)]
+
+    @property
+    def buckets(self) -> list[list[int]]:
+        """The numbers of the tensors of each message, in the order in which the backward pass computes them."""
+        limit, sizes, room = self.bucket // NUMBER, self.tensor_sizes, 0
+        buckets: list[list[int]] = []
+        for number, size in enumerate(sizes):
+            if not buckets or size > room:
+                buckets.append([])
+                room = limit
+            buckets[-1].append(number)
+            room -= size
+        return buckets
+
+    @property
+    def number_bytes(self) -> int:
+        """The bytes of a number on the way."""
+        return NUMBER // 2 if self.half else NUMBER
+
+
+def _check_ranks(params: StepParams, inputs: Any, ranks: int) -> None:
+    from workshop.core.errors import BadInput
+
+    if params.algorithm == "servers" and params.servers > ranks:
+        raise BadInput(f"servers is {params.servers}, but there are {ranks} ranks; take 1 to {ranks}.")
+
+
+WORKLOAD = Workload(
+    name="step",
+    title="A step in parts",
+    summary="Puts a training step together from compute, exchange, input and stragglers, and measures each part.",
+    params=StepParams,
+    function="workshop.workloads.scale.run:run",
+    fits=_check_ranks,
+    curves=("step",),
+    opens="time",
+    results=("examples_per_second", "seconds.step", "seconds.compute", "seconds.stragglers", "seconds.exchange"),
+    metrics={
+        "examples_per_second": "rate of all ranks [examples/s]",
+        "seconds.step": "a step, on average [s]",
+        "seconds.compute": "compute of a rank [s]",
+        "seconds.stragglers": "waiting for the slowest rank [s]",
+        "seconds.exchange": "exchange that nothing hides [s]",
+    },
+    notes={"step": "The time of each step on rank 0."},
+    scaling=Scaling(rate="examples_per_second", unit="examples/s"),
+    order=700,
+    threads=lambda params: 1,
+    presets=(
+        Preset("Eight ranks behind a slow link", "The exchange takes longer than the work.",
+               {"per_host": 2}, {"ranks": 8, "oversubscribe": True}),
+        Preset("One slow rank", "All ranks wait for the slowest.", {"slow": 1.5}, {"ranks": 4, "oversubscribe": True}),
+        Preset("Overlap", "The exchange hides behind the backward pass.",
+               {"per_host": 1, "overlap": True, "bucket": 100_000}, {"ranks": 4, "oversubscribe": True}),
+    ),
+)  # fmt: skip
+
+EXTENSION = Extension(
+    workloads=(WORKLOAD,), commands=(Command("", "scale", "workshop.workloads.scale.command:app", order=600),)
+)

@@ -1,0 +1,276 @@
+"""The workload: what a rank does to measure a step and its parts."""
+
+from __future__ import annotations
+
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from workshop.core import topology
+from workshop.engine.context import RankContext
+from workshop.workloads.scale import NUMBER, StepParams
+from workshop.workloads.scale.exchange import ALGORITHMS, Link
+from workshop.workloads.scale.messages import Messenger
+from workshop.workloads.scale.work import Work, work_of
+
+WARM_UP = 2  # steps that don't count
+REPEATS = 24  # of each batch size while a machine is calibrated
+TURNS = 9  # of each message size
+FEW = 5  # of each all-reduce
+SMALLEST = 1 << 10  # bytes of a message
+
+
+def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
+    """Repeat a step. Collective.
+
+    Events: `step`, the seconds of each step on rank 0; the time of each step by phase from each rank.
+
+    Metrics: `seconds` of an average step by part, where compute and stragglers are those of all ranks: the mean, and
+    how much longer the slowest takes; `examples_per_second` of all ranks; `messages` and `bytes` that rank 0 sent in a
+    step; `step_seconds` and `compute_seconds` of each step, of rank 0 and of all ranks; `sum_error`, the largest
+    relative error of the summed gradients; `calibration`, which `Calibration` describes.
+    """
+    link = Link(params.latency / 1e6, params.bandwidth * 1e6)
+    messenger = Messenger(ctx.comm, params.per_host, link, params.half)
+    with _one_thread():
+        work = work_of(params, ctx.comm)
+        ctx.activity("warming up")
+        step = Step(params, work, messenger)
+        for _ in range(WARM_UP):
+            step.take(params.overlap)
+        calibration = _calibrate(ctx, params, step) if params.calibrate else None
+        ctx.activity("measuring steps")
+        return {**_measure(ctx, params, step), "calibration": calibration}
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    return threadpool_limits(1)
+
+
+class Step:
+    """A step on this rank, whose parts can be taken one by one."""
+
+    def __init__(self, params: StepParams, work: Work, messenger: Messenger) -> None:
+        self.params, self.work, self.messenger = params, work, messenger
+        self.buckets = params.buckets
+
+    def take(self, overlap: bool) -> tuple[float, float, float]:
+        """One step. Returns the seconds of input, of compute, and of the exchange that compute doesn't hide.
+        Collective."""
+        began = time.perf_counter()
+        self.work.read(self.params.batch)
+        read = time.perf_counter()
+        exchanger = _Exchanger(self) if overlap else None
+        self.work.forward()
+        pending = []
+        for bucket in self.buckets:
+            gradients = np.concatenate([self.work.backward(tensor) for tensor in bucket])
+            if exchanger:
+                exchanger.put(gradients)
+            pending.append(gradients)
+        computed = time.perf_counter()
+        if exchanger:
+            exchanger.join()
+        else:
+            for gradients in pending:
+                self.exchange(gradients)
+        self.sums = pending
+        return read - began, computed - read, time.perf_counter() - computed
+
+    def exchange(self, gradients: Any) -> None:
+        """Add up gradients over all ranks. Collective."""
+        self.messenger.all_reduce(gradients, self.params.algorithm, self.params.servers)
+
+
+class _Exchanger:
+    """A thread that exchanges buckets in their order while the rank computes. Only this thread talks meanwhile."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._gradients: list[Any] = []
+        self._changed = threading.Condition()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._exchange, name="exchange", daemon=True)
+        self._thread.start()
+
+    def put(self, gradients: Any) -> None:
+        with self._changed:
+            self._gradients.append(gradients)
+            self._changed.notify()
+
+    def join(self) -> None:
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+
+    def _exchange(self) -> None:
+        try:
+            for number in range(len(self._step.buckets)):
+                with self._changed:
+                    self._changed.wait_for(lambda number=number: len(self._gradients) > number)
+                self._step.exchange(self._gradients[number])
+        except BaseException as error:  # the rank's own thread raises it
+            self._error = error
+
+
+def _measure(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]:
+    """The steps themselves."""
+    rows, messenger = [], step.messenger
+    messages, size = messenger.messages, messenger.bytes
+    ctx.comm.Barrier()
+    for number in range(params.steps):
+        began = time.perf_counter()
+        read, computed, exchanged = step.take(params.overlap)
+        extra = _extra(step, params, ctx.rank, number)
+        total = time.perf_counter() - began
+        rows.append((total, read, computed, exchanged, *extra))
+        now = time.time()
+        for phase, seconds in (("input", read), ("compute", computed + sum(extra)), ("communicate", exchanged)):
+            ctx.account(phase, seconds, number, now)
+        if ctx.rank == 0:
+            ctx.emit("step", total, number)
+        ctx.progress(number + 1, params.steps)
+        if number % 10 == 9 and ctx.stop_requested():
+            break
+    taken = len(rows)
+    sent = (messenger.messages - messages) / taken, (messenger.bytes - size) / taken
+    error = _sum_error(step) if params.work == "paced" else None
+    every = np.array(ctx.comm.allgather(rows))  # [ranks, steps, parts]
+    total, read, computed, _, evaluation, checkpoint = every.mean(axis=(0, 1))
+    work = (every[:, :, 1] + every[:, :, 2]).T  # [steps, ranks]
+    stragglers = float((work.max(axis=1) - work.mean(axis=1)).mean())
+    exposed = total - read - computed - stragglers - evaluation - every[0, :, 5].mean()
+    parts = {"input": read, "compute": computed, "stragglers": stragglers, "exchange": max(exposed, 0.0)}
+    parts |= {"evaluation": evaluation, "checkpoint": every[0, :, 5].mean(), "step": total}
+    return {
+        "seconds": {name: float(seconds) for name, seconds in parts.items()},
+        "examples_per_second": float(params.batch * ctx.size / total),
+        "steps": taken,
+        "messages": sent[0],
+        "bytes": sent[1],
+        "step_seconds": every[0, :, 0].tolist(),
+        "sum_error": error,
+        "stopped": taken < params.steps,
+    }
+
+
+def _extra(step: Step, params: StepParams, rank: int, number: int) -> tuple[float, float]:
+    """The seconds of an evaluation and of a checkpoint, where one is due behind this step."""
+    times = []
+    due = _due(params.evaluate_every, number), _due(params.checkpoint_every, number) and rank == 0
+    for is_due, part in zip(due, (step.work.evaluate, step.work.save), strict=True):
+        began = time.perf_counter()
+        if is_due:
+            part()
+        times.append(time.perf_counter() - began if is_due else 0.0)
+    return times[0], times[1]
+
+
+def _due(every: int, number: int) -> bool:
+    return bool(every) and (number + 1) % every == 0
+
+
+def _sum_error(step: Step) -> float:
+    """Paced gradients are ones, so that their sums are the number of ranks, or a power of it where a sum is used
+    again."""
+    step.work.read(step.params.batch)
+    gradients = np.full(step.params.parameters, 1.0, np.float32)
+    step.exchange(gradients)
+    return float(np.abs(gradients / step.messenger.size - 1).max())
+
+
+def _calibrate(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]:
+    """Measure each part by itself. Collective. `Calibration` describes the result."""
+    work, comm = step.work, ctx.comm
+    ctx.activity("measuring compute")
+    batches = sorted({max(params.batch // 4, 1), max(params.batch // 2, 1), params.batch, 2 * params.batch})
+    compute = {batch: comm.allgather(_repeat(lambda batch=batch: _compute(step, batch))) for batch in batches}
+    ctx.activity("measuring input, evaluation and checkpoint")
+    parts = {
+        "input": comm.allgather(_repeat(lambda: _timed(lambda: work.read(params.batch)))),
+        "evaluation": comm.allgather(_repeat(lambda: _timed(work.evaluate), FEW)),
+        "checkpoint": [_repeat(lambda: _timed(work.save), FEW)] if ctx.rank == 0 else [],
+    }
+    ctx.activity("measuring messages")
+    total = params.parameters * NUMBER
+    sizes = sorted({min(SMALLEST * 8**power, total) for power in range(8)})
+    messages = {}
+    pairs = {"inside": 1, "between": params.per_host}
+    for name, other in pairs.items():
+        if 0 < other < ctx.size and (name == "between" or params.per_host != 1):
+            messages[name] = {size: _ping_pong(step.messenger, other, size) for size in sizes}
+    ctx.activity("measuring all-reduces")
+    all_reduces = {
+        algorithm: {size: _all_reduce(step.messenger, algorithm, params.servers, size) for size in sizes[-3:]}
+        for algorithm in ALGORITHMS
+        if ctx.size > 1
+    }
+    steps = {overlap: [sum(step.take(overlap)[1:]) for _ in range(FEW)] for overlap in (False, True)}
+    hosts = comm.allgather(socket.gethostname())
+    machine = topology.machine()
+    return {
+        "machine": {name: machine.get(name) for name in ("model", "host")} | {"cores": topology.allowed_cores(machine)},
+        "hosts": len(set(hosts)),
+        "ranks": ctx.size,
+        "per_host": params.per_host,
+        "batch": params.batch,
+        "gradient_bytes": total,
+        "compute": compute,
+        **parts,
+        "messages": messages,
+        "all_reduces": all_reduces,
+        "overlap": {str(overlap).lower(): statistics.median(seconds) for overlap, seconds in steps.items()},
+    }
+
+
+def _repeat(measure: Callable[[], float], times: int = REPEATS) -> list[float]:
+    return [measure() for _ in range(times)]
+
+
+def _timed(part: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    part()
+    return time.perf_counter() - began
+
+
+def _compute(step: Step, batch: int) -> float:
+    """The seconds of a forward and backward pass."""
+    step.work.read(batch)
+    began = time.perf_counter()
+    step.work.forward()
+    for bucket in step.buckets:
+        np.concatenate([step.work.backward(tensor) for tensor in bucket])
+    return time.perf_counter() - began
+
+
+def _ping_pong(messenger: Messenger, other: int, size: int) -> list[float]:
+    """Half of the time of a message from rank 0 to another rank and back. Collective."""
+    count, times = size // messenger.dtype.itemsize, []
+    values = np.full(count, 0.0, np.float32)
+    messenger.comm.Barrier()
+    for _ in range(TURNS + 1):
+        began = time.perf_counter()
+        if messenger.rank == 0:
+            messenger.send(values, other)
+            messenger.receive(count, other)
+        elif messenger.rank == other:
+            messenger.send(messenger.receive(count, 0), 0)
+        messenger.finish()
+        times.append((time.perf_counter() - began) / 2)
+    return messenger.comm.bcast(times[1:])  # the first one makes the connection
+
+
+def _all_reduce(messenger: Messenger, algorithm: Any, servers: int, size: int) -> list[float]:
+    """The seconds of all-reduces, each from when all ranks are there until the last one has the sum. Collective."""
+    values, times = np.full(size // NUMBER, 0.0, np.float32), []
+    for _ in range(FEW):
+        messenger.comm.Barrier()
+        times.append(_timed(lambda: messenger.all_reduce(values, algorithm, servers)))
+    return [max(of_ranks) for of_ranks in zip(*messenger.comm.allgather(times), strict=True)]
