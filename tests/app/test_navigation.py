@@ -33,6 +33,7 @@ OURS = [
     "tuning",
     "federated",
     "parallelism",
+    "scale",
     "quizzes",
     "history",
 ]
@@ -118,7 +119,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:9], "hello", *OURS[9:]]
+    assert names(page) == [*OURS[:10], "hello", *OURS[10:]]
     (link,) = page.get("page_link")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from tests.workloads.scale.simulation import carry_out, simulated_seconds
 from workshop.workloads.scale import exchange
 from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Link, Network, exchange_seconds
-from workshop.workloads.scale.transfers import rounds
+from workshop.workloads.scale.simulation import Simulation
+from workshop.workloads.scale.transfers import Rounds, rounds
 
 LINKS = st.builds(Link, st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
 SIZES = st.floats(4, 1e9)
@@ -18,13 +19,25 @@ SIZES = st.floats(4, 1e9)
 
 def ratio(algorithm: Algorithm, ranks: int, size: float, network: Network, servers: int) -> float:
     """The formula's time over the simulated one."""
-    chunks, messages = rounds(algorithm, ranks, network.per_host, servers)
-    simulated = simulated_seconds(chunks, messages, ranks, size, network)
-    return exchange_seconds(algorithm, ranks, size, network, servers) / simulated
+    simulation = Simulation(ranks, network, algorithm, servers)
+    simulated = simulation.exchange(np.zeros(ranks), size).max()
+    return exchange_seconds(algorithm, ranks, size, network, servers) / float(simulated)
+
+
+def carry_out(chunks: int, steps: Rounds, arrays: list[NDArray[np.float64]]) -> None:
+    """Send the messages among arrays, in place."""
+    edges = [len(arrays[0]) * number // chunks for number in range(chunks + 1)]
+    for messages in steps:
+        sent = [arrays[step.source][edges[step.begin] : edges[step.end]].copy() for step in messages]
+        for step, values in zip(messages, sent, strict=True):
+            place = arrays[step.destination][edges[step.begin] : edges[step.end]]
+            place[:] = place + values if step.add else values
 
 
 @given(st.sampled_from(ALGORITHMS), st.integers(1, 17), st.integers(0, 5), st.data())
-def test_messages_leave_the_sum_on_each_rank(algorithm: Algorithm, ranks: int, per_host: int, data: st.DataObject) -> None:
+def test_messages_leave_the_sum_on_each_rank(
+    algorithm: Algorithm, ranks: int, per_host: int, data: st.DataObject
+) -> None:
     servers = data.draw(st.integers(1, ranks))
     stream = np.random.default_rng(ranks)
     arrays = [stream.integers(0, 9, 23).astype(float) for _ in range(ranks)]

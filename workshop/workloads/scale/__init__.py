@@ -8,16 +8,20 @@ parameters. This file only describes the capability.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.extension import Command, Extension, Params, Preset, Scaling, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
 
 PACED: dict[str, Any] = {"when": {"work": "paced"}}
 MS: dict[str, Any] = {"unit": "ms"}
 BATCH = 32  # examples, to which the time `compute` refers
 NUMBER = 4  # bytes of a float32
+FORWARD = (
+    1 / 3
+)  # of the time of both passes: the backward pass has two products of matrices for one of the forward pass
 
 
 class StepParams(Params):
@@ -64,9 +68,7 @@ class StepParams(Params):
     checkpoint: float = Field(
         30.0, ge=0, le=5000, description="time of a checkpoint", json_schema_extra={**PACED, **MS}
     )
-    per_host: int = Field(
-        0, ge=0, le=64, description="ranks of an emulated host; 0: no hosts are emulated"
-    )
+    per_host: int = Field(0, ge=0, le=64, description="ranks of an emulated host; 0: no hosts are emulated")
     latency: float = Field(
         500.0, ge=0, le=100_000, description="latency of the link between emulated hosts",
         json_schema_extra={"unit": "µs"},
@@ -87,7 +89,7 @@ class StepParams(Params):
     def tensor_sizes(self) -> list[int]:
         """The weights of each tensor; sizes differ by one at most."""
         edges = [self.parameters * number // self.tensors for number in range(self.tensors + 1)]
-        return [after - first for first, after in zip(edges, edges[1:], strict=False)]
+        return [after - first for first, after in pairwise(edges)]
 
     @property
     def buckets(self) -> list[list[int]]:
@@ -146,5 +148,10 @@ WORKLOAD = Workload(
 )  # fmt: skip
 
 EXTENSION = Extension(
-    workloads=(WORKLOAD,), commands=(Command("", "scale", "workshop.workloads.scale.command:app", order=600),)
+    workloads=(WORKLOAD,),
+    pages=(Page("scale", "Scale", "stacked_line_chart", "workshop.workloads.scale.page:page", order=470),),
+    commands=(
+        Command("", "scale", "workshop.workloads.scale.command:app", order=600),
+        Command("bench", "scale", "workshop.workloads.scale.bench_command:scale", order=460),
+    ),
 )

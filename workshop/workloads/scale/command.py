@@ -1,9 +1,12 @@
-"""What a measured curve says of more workers: a model of the step time, with intervals.
+"""Scaling: measure a step, predict it on more ranks or with changes, fit curves, and compare with published machines.
 
 \b
+  workshop scale calibrate --per-host 2 --ranks 4 --output four.json
+  workshop scale predict four.json --ranks 8,64,2048 --set bandwidth=500
   workshop scale fit curve.csv --predict 64,256    rates that were not measured
+  workshop scale published k80-ec2                 measured and predicted
 
-The file has the columns workers and rate, with a line for each measurement:
+A curve is a file with the columns workers and rate, with a line for each measurement:
 
 \b
   workers,rate
@@ -14,9 +17,11 @@ The file has the columns workers and rate, with a line for each measurement:
 
 from __future__ import annotations
 
+import json
+import statistics
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,14 +29,14 @@ from workshop.cli import common
 from workshop.core import words
 from workshop.core.errors import BadInput
 
+if TYPE_CHECKING:
+    from workshop.workloads.scale.calibration import Measurement
+    from workshop.workloads.scale.regression import Fitted
+    from workshop.workloads.scale.step import StepPrediction
+
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 Workers = Annotated[str, typer.Option("--predict", metavar="N,N,…", help="Numbers of workers whose rate is predicted.")]
-
-
-@app.callback()
-def scale() -> None:
-    """Keep `fit` a command of its own."""
 
 
 @app.command()
@@ -41,36 +46,41 @@ def fit(
     as_json: common.JSON = False,
 ) -> None:
     """Fit a curve of at least two points, and predict rates with intervals of 90 %."""
-    from workshop.workloads.scale import curve, fit
+    from workshop.workloads.scale import curve, regression
 
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise BadInput(f"{file} can't be read ({error.strerror}).") from None
-    if len(data) > curve.LARGEST:
-        raise BadInput(f"{file} has {words.size(len(data))}; a curve has at most {words.size(curve.LARGEST)}.")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        raise BadInput(f"{file} is no text; it should be a CSV file with the columns workers and rate.") from None
-    fitted = fit.fit(curve.read(text, file.name), _counts(predict))
+    text = _read(file, curve.LARGEST, "a CSV file with the columns workers and rate")
+    fitted = regression.fit(curve.read(text, file.name), _counts(predict, "--predict"))
     if as_json:
         common.answer(_document(fitted))
         return
     _show(fitted)
 
 
-def _counts(text: str) -> list[int]:
+def _read(file: Path, largest: int, kind: str) -> str:
+    """The text of a file of at most so many bytes. Raises BadInput with its name."""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise BadInput(f"{file} can't be read ({error.strerror}).") from None
+    if len(data) > largest:
+        raise BadInput(f"{file} has {words.size(len(data))}; it should be {kind} of at most {words.size(largest)}.")
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise BadInput(f"{file} is no text; it should be {kind}.") from None
+
+
+def _counts(text: str, option: str) -> list[int]:
     """Numbers of workers from words such as 64,256. Raises BadInput."""
     counts = []
     for word in filter(None, (part.strip() for part in text.split(","))):
         if not (word.isascii() and word.isdigit() and len(word) < 12):
-            raise BadInput(f"--predict has {word!r:.40}; it should be whole numbers of workers, such as 64,256.")
+            raise BadInput(f"{option} has {word!r:.40}; it should be whole numbers, such as 64,256.")
         counts.append(int(word))
     return counts
 
 
-def _document(fitted: Any) -> dict[str, Any]:
+def _document(fitted: Fitted) -> dict[str, Any]:
     points = zip(fitted.curve.workers, fitted.curve.rates, fitted.rates, strict=True)
     return {
         "parameters": {
@@ -85,7 +95,7 @@ def _document(fitted: Any) -> dict[str, Any]:
     }
 
 
-def _show(fitted: Any) -> None:
+def _show(fitted: Fitted) -> None:
     single = fitted.rate_of_one
     rows = [
         (
@@ -114,3 +124,175 @@ def _show(fitted: Any) -> None:
         print(sentence)
     if fitted.curve.unused:
         print(f"The fit doesn't use {words.listed(fitted.curve.unused)}.")
+
+
+@app.command()
+def calibrate(
+    ranks: Annotated[int, typer.Option(min=1, max=64, help="Ranks on which the parts are measured.")] = 2,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param of the workload `step`.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the calibration there, as JSON.")] = None,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    as_json: common.JSON = False,
+) -> int:
+    """Measure the parts of a step on ranks of the session that is up, or of a private one."""
+    from workshop.cli.show import watch_run
+    from workshop.runtime import client
+    from workshop.runtime.launchers import site
+    from workshop.runtime.lifecycle import session_for, shared_session
+    from workshop.store.store import Store
+    from workshop.workloads.scale import WORKLOAD
+
+    values = {**_settings(settings), "calibrate": True}
+    WORKLOAD.check(values)
+    store = Store.open()
+    common.one_session(session, private)
+    shared = None if private else shared_session(store, session)
+    base = shared.placement if shared else {}
+    chosen = common.placement_from({**base, "ranks": ranks, "oversubscribe": True})
+    at = site.usual(chosen) if shared is None else site.LOCAL
+    placement = client.placement_in(shared, chosen.as_json(), at)
+    with session_for(store, shared, placement, at) as place:
+        submitted = client.submit(store, place, WORKLOAD.name, values, placement.as_json(), measured=True)
+        run = watch_run(store, submitted, common.stderr())
+    document = run.as_json()
+    if output is not None and run.status == "completed":
+        _write(output, document)
+    if as_json:
+        common.answer(document)
+    elif run.status == "completed":
+        _show_calibration(_measurement(document, f"Run {run.id}"))
+    return 0 if run.status == "completed" else 1
+
+
+@app.command()
+def predict(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A calibration of `workshop scale calibrate --output`.")],
+    ranks: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of ranks.")] = "2,4,8,64,512",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param that is changed.")
+    ] = None,
+    as_json: common.JSON = False,
+) -> None:
+    """Predict a step on more ranks, or with other params, with intervals of 90 %."""
+    from workshop.workloads.scale import WORKLOAD, StepParams, calibration, step
+
+    text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
+    measurement = calibration.Measurement.read(text, file.name)
+    changed = WORKLOAD.check({**measurement.params.model_dump(), **_settings(settings)})
+    assert isinstance(changed, StepParams)
+    predictions = [step.predict(measurement, changed, count) for count in _counts(ranks, "--ranks")]
+    if as_json:
+        common.answer([asdict(prediction) | {"rate": prediction.rate} for prediction in predictions])
+        return
+    _show_predictions(predictions)
+
+
+@app.command()
+def published(
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A machine; without it, all are listed.")] = "",
+    as_json: common.JSON = False,
+) -> None:
+    """Show published curves beside predictions from their points of few workers."""
+    from workshop.workloads.scale.published import comparison, machine, machines
+
+    if not name:
+        common.show_table(("name", "machine"), [(key, entry.title) for key, entry in machines().items()])
+        return
+    chosen = machine(name)
+    points = comparison(chosen)
+    if as_json:
+        common.answer([asdict(point) | {"error": point.error, "inside": point.inside} for point in points])
+        return
+    print(f"{chosen.title}. {chosen.source}. {chosen.unit}, by the number of workers; a worker is a {chosen.worker}.")
+    common.show_table(
+        ("curve", "fitted to", "workers", "measured", "predicted", "90 % interval", "error"),
+        [
+            (
+                point.curve,
+                ", ".join(map(str, point.fitted)),
+                words.thousands(point.prediction.workers),
+                words.rate(point.measured),
+                words.rate(point.prediction.rate),
+                f"{words.rate(point.prediction.low)} to {words.rate(point.prediction.high)}",
+                f"{100 * point.error:+.1f} %",
+            )
+            for point in points
+        ],
+    )
+    if chosen.note:
+        print(chosen.note)
+    if any(len(point.fitted) < 2 for point in points):
+        print("A curve of one point says nothing of scaling: its predictions are those for any machine.")
+
+
+def _settings(texts: list[str] | None) -> dict[str, Any]:
+    """Params from words such as bandwidth=500. Raises BadInput."""
+    from workshop.workloads.scale import StepParams
+
+    values = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or name not in StepParams.model_fields:
+            names = ", ".join(StepParams.model_fields)
+            raise BadInput(f"--set has {text!r:.60}; it should be NAME=VALUE, where NAME is one of {names}.")
+        values[name] = value
+    return values
+
+
+def _measurement(document: dict[str, Any], name: str) -> Measurement:
+    from workshop.workloads.scale.calibration import Measurement
+
+    return Measurement.of_run(document, name)
+
+
+def _write(file: Path, document: dict[str, Any]) -> None:
+    """Write JSON. Raises BadInput where the file can't be written."""
+    content = {name: document[name] for name in ("workload", "params", "metrics")}
+    try:
+        file.write_text(json.dumps(content), encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"{file} can't be written ({error.strerror}).") from None
+
+
+def _show_calibration(measurement: Measurement) -> None:
+    calibration = measurement.calibration
+    network = calibration.network
+    machine, rank_words = calibration.machine, words.count(calibration.ranks, "rank")
+    print(f"{rank_words} on {machine.get('model')} ({machine.get('cores')} cores), {machine.get('host')}.")
+    rows = [
+        *(
+            (f"compute of {size} examples", words.seconds(calibration.compute_seconds(size)))
+            for size in calibration.compute
+        ),
+        *((name, words.seconds(calibration.mean(name))) for name in ("input", "evaluation", "checkpoint")),
+    ]
+    for place in calibration.messages:
+        link = getattr(network, place)
+        title = "inside a host" if place == "inside" else "between hosts"
+        rows.append((f"message {title}", f"{words.seconds(link.latency)} and {words.size(link.bandwidth)}/s"))
+    for algorithm, times in calibration.all_reduces.items():
+        size = max(times)
+        rows.append((f"all-reduce of {words.size(size)}, {algorithm}", words.seconds(statistics.median(times[size]))))
+    common.show_table(("part", "measured"), [*rows, ("a step", words.seconds(measurement.step))])
+
+
+def _show_predictions(predictions: list[StepPrediction]) -> None:
+    first = predictions[0]
+    common.show_table(
+        ("ranks", "step", "90 % interval", "examples/s", "efficiency", "most time"),
+        [
+            (
+                words.thousands(prediction.ranks),
+                words.seconds(prediction.seconds),
+                f"{words.seconds(prediction.low)} to {words.seconds(prediction.high)}",
+                words.rate(prediction.rate),
+                words.percent(prediction.rate / prediction.ranks / (first.rate / first.ranks)),
+                prediction.limit,
+            )
+            for prediction in predictions
+        ],
+    )
+    print(f"The efficiency is relative to {words.count(first.ranks, 'rank')}.")

@@ -13,6 +13,7 @@ NEEDED = ("workers", "rate")
 OTHERS = ("bytes", "batch", "algorithm")  # columns that describe a curve and are not fitted
 LARGEST = 1 << 20  # bytes of a file
 MOST_WORKERS = 10_000_000
+MOST_POINTS = 100
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,8 @@ def read(text: str, name: str) -> ScalingCurve:
         rates.append(_number(row["rate"], f"{name}, line {number}: rate"))
         if len(workers) > 1 and workers[-1] <= workers[-2]:
             raise BadInput(f"{name}, line {number}: {workers[-1]} workers come after {workers[-2]}; they should grow.")
+    if len(workers) > MOST_POINTS:
+        raise BadInput(f"{name} has {len(workers)} points; a curve has at most {MOST_POINTS}.")
     if len(workers) < 2:
         raise BadInput(f"{name} has {len(workers)} points; a fit takes at least two.")
     return ScalingCurve(tuple(workers), tuple(rates), tuple(name for name in OTHERS if name in headings))

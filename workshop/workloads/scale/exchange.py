@@ -51,7 +51,7 @@ class Network:
         """The network with other links between hosts, or inside the host where there is one host."""
         link = self.between if self.per_host else self.inside
         other = Link(link.latency * latency, link.bandwidth * bandwidth)
-        return replace(self, **{"between" if self.per_host else "inside": other})
+        return replace(self, between=other) if self.per_host else replace(self, inside=other)
 
 
 def exchange_seconds(algorithm: Algorithm, ranks: int, size: float, network: Network, servers: int = 1) -> float:

@@ -55,7 +55,6 @@ class Messenger:
         buffer = np.empty(HEADER + payload.nbytes, np.uint8)
         buffer[:HEADER].view(np.float64)[0] = begin
         buffer[HEADER:] = payload.view(np.uint8)
-        self._pending = [(request, kept) for request, kept in self._pending if not request.Test()]
         self._pending.append((self.comm.Isend(buffer, destination, TAG), buffer))
         self.messages, self.bytes = self.messages + 1, self.bytes + payload.nbytes
 
@@ -69,14 +68,20 @@ class Messenger:
             first_byte = float(buffer[:HEADER].view(np.float64)[0]) + self.link.latency
             busy = (len(buffer) - HEADER) / self.link.bandwidth
             self._receiving = max(first_byte, self._receiving) + busy
+            while self._pending and time.monotonic() < self._receiving - LOOK:
+                self._progress()  # large messages of this rank leave only while it calls MPI
             wait_until(self._receiving)
         return buffer[HEADER:].view(self.dtype)
 
     def finish(self) -> None:
         """Wait until all messages of this rank have left."""
-        for request, _ in self._pending:
-            request.Wait()
-        self._pending = []
+        while self._pending:
+            self._progress()
+
+    def _progress(self) -> None:
+        self._pending = [(request, buffer) for request, buffer in self._pending if not request.Test()]
+        if self._pending:
+            time.sleep(LOOK)
 
     def all_reduce(self, values: Array, algorithm: Algorithm, servers: int = 1) -> None:
         """Replace `values` (float32, one-dimensional) by the sum over all ranks. Collective."""
@@ -93,7 +98,7 @@ class Messenger:
                     place = values[edges[message.begin] : edges[message.end]]
                     arrived = self.receive(len(place), message.source)
                     if message.add:
-                        place += arrived
+                        place += arrived.astype(np.float32)  # adding float16 to float32 would be slow
                     else:
                         place[:] = arrived
         self.finish()

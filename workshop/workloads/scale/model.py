@@ -21,14 +21,15 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
-# The mean of each parameter before any data: exponential distributions. They say what published curves of synchronous
-# training have in common: the rate of each worker falls by about a tenth from 16 to between 32 and 256 workers.
+# The mean of each parameter before any data: exponential distributions, for
+# contention their squares. They are an assumption: of the values that
+# `published.learn` tries, these predict the published curves best.
 PRIOR: Mapping[str, float] = {
-    "bandwidth": 0.06,
-    "latency": 0.018,
-    "stragglers": 0.03,
-    "contention": 0.0006,
-    "hosts": 0.045,
+    "bandwidth": 0.01,
+    "latency": 0.005,
+    "stragglers": 0.015,
+    "contention": 0.012,
+    "hosts": 0.015,
 }
 HOST_SIZES = (1, 2, 4, 8, 16)  # workers of a host: each is as probable as the others
 

@@ -114,7 +114,8 @@ class _Exchanger:
         try:
             for number in range(len(self._step.buckets)):
                 with self._changed:
-                    self._changed.wait_for(lambda number=number: len(self._gradients) > number)
+                    while len(self._gradients) <= number:
+                        self._changed.wait()
                 self._step.exchange(self._gradients[number])
         except BaseException as error:  # the rank's own thread raises it
             self._error = error
@@ -143,7 +144,7 @@ def _measure(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]
     sent = (messenger.messages - messages) / taken, (messenger.bytes - size) / taken
     error = _sum_error(step) if params.work == "paced" else None
     every = np.array(ctx.comm.allgather(rows))  # [ranks, steps, parts]
-    total, read, computed, _, evaluation, checkpoint = every.mean(axis=(0, 1))
+    total, read, computed, _, evaluation, _ = every.mean(axis=(0, 1))
     work = (every[:, :, 1] + every[:, :, 2]).T  # [steps, ranks]
     stragglers = float((work.max(axis=1) - work.mean(axis=1)).mean())
     exposed = total - read - computed - stragglers - evaluation - every[0, :, 5].mean()
@@ -191,7 +192,7 @@ def _calibrate(ctx: RankContext, params: StepParams, step: Step) -> dict[str, An
     work, comm = step.work, ctx.comm
     ctx.activity("measuring compute")
     batches = sorted({max(params.batch // 4, 1), max(params.batch // 2, 1), params.batch, 2 * params.batch})
-    compute = {batch: comm.allgather(_repeat(lambda batch=batch: _compute(step, batch))) for batch in batches}
+    compute = {batch: comm.allgather([_compute(step, batch) for _ in range(REPEATS)]) for batch in batches}
     ctx.activity("measuring input, evaluation and checkpoint")
     parts = {
         "input": comm.allgather(_repeat(lambda: _timed(lambda: work.read(params.batch)))),
@@ -202,10 +203,11 @@ def _calibrate(ctx: RankContext, params: StepParams, step: Step) -> dict[str, An
     total = params.parameters * NUMBER
     sizes = sorted({min(SMALLEST * 8**power, total) for power in range(8)})
     messages = {}
-    pairs = {"inside": 1, "between": params.per_host}
-    for name, other in pairs.items():
-        if 0 < other < ctx.size and (name == "between" or params.per_host != 1):
-            messages[name] = {size: _ping_pong(step.messenger, other, size) for size in sizes}
+    members = params.per_host or ctx.size
+    shifts = {"inside": (1, members), "between": (params.per_host, ctx.size)}
+    for name, (distance, group) in shifts.items():
+        if 0 < distance < group and ctx.size % group == 0:
+            messages[name] = {size: _shift(step.messenger, distance, group, size) for size in sizes}
     ctx.activity("measuring all-reduces")
     all_reduces = {
         algorithm: {size: _all_reduce(step.messenger, algorithm, params.servers, size) for size in sizes[-3:]}
@@ -250,21 +252,20 @@ def _compute(step: Step, batch: int) -> float:
     return time.perf_counter() - began
 
 
-def _ping_pong(messenger: Messenger, other: int, size: int) -> list[float]:
-    """Half of the time of a message from rank 0 to another rank and back. Collective."""
+def _shift(messenger: Messenger, distance: int, group: int, size: int) -> list[float]:
+    """The time of a message while all ranks of each group send to the rank at a distance. Collective."""
     count, times = size // messenger.dtype.itemsize, []
-    values = np.full(count, 0.0, np.float32)
-    messenger.comm.Barrier()
+    values, first, place = np.full(count, 0.0, np.float32), messenger.rank // group * group, messenger.rank % group
+    there, back = (first + (place + step) % group for step in (distance, -distance))
     for _ in range(TURNS + 1):
+        messenger.comm.Barrier()
         began = time.perf_counter()
-        if messenger.rank == 0:
-            messenger.send(values, other)
-            messenger.receive(count, other)
-        elif messenger.rank == other:
-            messenger.send(messenger.receive(count, 0), 0)
+        messenger.send(values, there)
+        messenger.receive(count, back)
         messenger.finish()
-        times.append((time.perf_counter() - began) / 2)
-    return messenger.comm.bcast(times[1:])  # the first one makes the connection
+        times.append(time.perf_counter() - began)
+    of_ranks = messenger.comm.allgather(times[1:])  # the first one makes the connection
+    return [statistics.fmean(turn) for turn in zip(*of_ranks, strict=True)]
 
 
 def _all_reduce(messenger: Messenger, algorithm: Any, servers: int, size: int) -> list[float]:

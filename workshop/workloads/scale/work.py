@@ -6,15 +6,15 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.scale import BATCH, StepParams
+from workshop.workloads.scale import BATCH, FORWARD, StepParams
 from workshop.workloads.scale.messages import wait_until
 
-FORWARD = 1 / 3  # of the time of a step: the backward pass has two products of matrices for one of the forward pass
 PIXELS, CLASSES = 64, 10
 EXAMPLES = 4096
 
@@ -74,7 +74,7 @@ class NetworkWork:
         self._stream = stream
         unit = PIXELS + CLASSES
         edges = [round(edge / unit) for edge in np.cumsum([0, *params.tensor_sizes])]
-        self._units = [slice(first, after) for first, after in zip(edges, edges[1:], strict=False)]
+        self._units = [slice(first, after) for first, after in pairwise(edges)]
         hidden = max(edges[-1], 1)
         self._first = stream.standard_normal((PIXELS, hidden)).astype(np.float32) / np.float32(8)
         self._second = stream.standard_normal((hidden, CLASSES)).astype(np.float32) / np.float32(hidden**0.5)

@@ -6,20 +6,22 @@ parameters that the data can't tell apart; their predictions stay apart, too, an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale.curve import MOST_WORKERS, ScalingCurve
 from workshop.workloads.scale.model import HOST_SIZES, PRIOR, Floats, step_times
 
-DRAWS = 200_000
+DRAWS = 50_000
 SEED = 20171
 NOISE, NOISE_SPREAD = 0.01, 0.7  # the median relative error of a point, and the spread of its logarithm
-DISCREPANCY = 0.01  # relative error of the model for each doubling beyond the largest measured number of workers
+DISCREPANCY = 0.02  # relative error of the model for each doubling beyond the largest measured number of workers
 LEVEL = 0.9
+MOST_PREDICTIONS = 100
 FAR = 1000  # times the largest measured number of workers: a prediction beyond is marked
 UNKNOWN = 0.8  # share of the prior's spread that is left where the data say little of a parameter
 SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apart
@@ -51,40 +53,64 @@ class Fitted:
     predicted: tuple[RatePrediction, ...]
 
 
-def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
-    """Fit a curve of at least two points, and predict rates. Raises BadInput for numbers of workers that can't be."""
+@dataclass(frozen=True)
+class _Draws:
+    """Draws from the prior: the parameters, the workers of a host, and the relative error of a point."""
+
+    parameters: dict[str, Floats]
+    host_sizes: Floats
+    noise: Floats
+
+    @classmethod
+    def of(cls, prior: Mapping[str, float], count: int, stream: np.random.Generator) -> _Draws:
+        parameters = {name: mean * stream.standard_exponential(count) for name, mean in prior.items()}
+        # Most machines have next to no contention, and some have much: the square of an exponential number has mean 2.
+        parameters["contention"] = prior["contention"] * stream.standard_exponential(count) ** 2 / 2
+        host_sizes = stream.choice(np.asarray(HOST_SIZES, float), count)
+        return cls(parameters, host_sizes, NOISE * np.exp(NOISE_SPREAD * stream.standard_normal(count)))
+
+    def shape(self, workers: Sequence[int]) -> Floats:
+        """log(rate / rate of one worker) [draws, workers]."""
+        return np.log(np.asarray(workers, float)) - np.log(step_times(self.parameters, self.host_sizes, workers))
+
+    def chosen(self, places: NDArray[np.int64]) -> _Draws:
+        parameters = {name: values[places] for name, values in self.parameters.items()}
+        return _Draws(parameters, self.host_sizes[places], self.noise[places])
+
+    def likelihood(self, curve: ScalingCurve) -> tuple[Floats, Floats]:
+        """The logarithm of each draw's likelihood, and of the rate of one worker that fits it best. That rate may be
+        anything, so that a curve of one point says nothing."""
+        residuals = np.log(curve.rates) - self.shape(curve.workers)
+        level = residuals.mean(axis=1)
+        squares = ((residuals - level[:, None]) ** 2).sum(axis=1)
+        return -squares / (2 * self.noise**2) - (len(curve.rates) - 1) * np.log(self.noise), level
+
+
+def fit(curve: ScalingCurve, predict: Sequence[int] = (), prior: Mapping[str, float] = PRIOR) -> Fitted:
+    """Fit a curve, and predict rates. A curve of one point leaves the prior as it is. Raises BadInput for numbers of
+    workers that can't be."""
+    if len(predict) > MOST_PREDICTIONS:
+        raise BadInput(f"{len(predict)} numbers of workers are too many to predict; take at most {MOST_PREDICTIONS}.")
     for count in predict:
         if not 1 <= count <= MOST_WORKERS:
             raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
     stream = np.random.default_rng(SEED)
-    parameters = {name: stream.exponential(mean, DRAWS) for name, mean in PRIOR.items()}
-    host_sizes = stream.choice(np.asarray(HOST_SIZES, float), DRAWS)
-    noise = NOISE * np.exp(NOISE_SPREAD * stream.standard_normal(DRAWS))
-
-    def shape(workers: Sequence[int]) -> Floats:
-        """log(rate / rate of one worker) [draws, workers]."""
-        return np.log(np.asarray(workers, float)) - np.log(step_times(parameters, host_sizes, workers))
-
-    residuals = np.log(curve.rates) - shape(curve.workers)
-    level = residuals.mean(axis=1)  # log of the rate of one worker, which may be anything
-    points = len(curve.rates)
-    squares = ((residuals - level[:, None]) ** 2).sum(axis=1)
-    likelihood = -squares / (2 * noise**2) - (points - 1) * np.log(noise)
+    draws = _Draws.of(prior, DRAWS, stream)
+    likelihood, level = draws.likelihood(curve)
     weights = np.exp(likelihood - likelihood.max())
     weights /= weights.sum()
     chosen = stream.choice(DRAWS, DRAWS // 4, p=weights)
-    parameters = {name: values[chosen] for name, values in parameters.items()}
-    host_sizes, noise = host_sizes[chosen], noise[chosen]
-    level = level[chosen] + noise / np.sqrt(points) * stream.standard_normal(len(chosen))
-    fitted = np.exp(np.median(level[:, None] + shape(curve.workers), axis=0))
+    draws, noise = draws.chosen(chosen), draws.noise[chosen]
+    level = level[chosen] + noise / np.sqrt(len(curve.rates)) * stream.standard_normal(len(chosen))
+    fitted = np.exp(np.median(level[:, None] + draws.shape(curve.workers), axis=0))
     return Fitted(
         curve,
-        {name: (float(values.mean()), float(values.std())) for name, values in parameters.items()},
+        {name: (float(values.mean()), float(values.std())) for name, values in draws.parameters.items()},
         float(np.exp(np.median(level))),
         tuple(map(float, fitted)),
         float(np.mean(np.abs(fitted / curve.rates - 1))),
-        tuple(_unclear(parameters)),
-        tuple(_predictions(curve, predict, level[:, None] + shape(predict), noise, stream)) if predict else (),
+        tuple(_unclear(draws.parameters, prior)),
+        tuple(_predictions(curve, predict, level[:, None] + draws.shape(predict), noise, stream)) if predict else (),
     )
 
 
@@ -104,10 +130,10 @@ def _predictions(
     ]
 
 
-def _unclear(parameters: dict[str, Floats]) -> list[str]:
+def _unclear(parameters: dict[str, Floats], prior: Mapping[str, float]) -> list[str]:
     """Sentences on parameters of which the data say little, or whose sum alone they know."""
     sentences = []
-    spread = {name: float(values.std()) / PRIOR[name] for name, values in parameters.items()}
+    spread = {name: float(values.std()) / prior[name] for name, values in parameters.items()}
     little = [name for name, share in spread.items() if share > UNKNOWN]
     if little:
         sentences.append(f"The points say little about {', '.join(little)}: mostly assumptions decide there.")

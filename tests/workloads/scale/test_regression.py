@@ -14,7 +14,7 @@ import pytest
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import model
 from workshop.workloads.scale.curve import ScalingCurve
-from workshop.workloads.scale.fit import fit
+from workshop.workloads.scale.regression import fit
 
 # TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
 WORKERS = (1, 8, 16, 32, 64)
@@ -40,7 +40,7 @@ def test_intervals_hold_nine_of_ten_points_of_curves_that_the_model_draws() -> N
         parameters = {name: np.array([stream.exponential(mean)]) for name, mean in model.PRIOR.items()}
         sizes = stream.choice(np.asarray(model.HOST_SIZES, float), 1)
         workers = np.array([1, 2, 4, 8, 16, 128])
-        rates = 100 * workers / model.step_times(parameters, sizes, workers)[0]
+        rates = 100 * workers / model.step_times(parameters, sizes, [int(count) for count in workers])[0]
         rates *= np.exp(0.01 * stream.standard_normal(len(workers)))
         (prediction,) = fit(ScalingCurve(tuple(map(int, workers[:5])), tuple(map(float, rates[:5]))), [128]).predicted
         held += prediction.low <= rates[5] <= prediction.high
@@ -91,4 +91,26 @@ def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
     assert "90 % interval" in written.stdout and "The fit doesn't use batch." in written.stdout
     refused = scale("fit", str(tmp_path / "none.csv"))
     assert refused.returncode == 2 and "can't be read" in refused.stderr and "Traceback" not in refused.stderr
-    assert "whole numbers of workers" in scale("fit", str(file), "--predict", "64,x").stderr
+    assert "whole numbers, such as 64,256" in scale("fit", str(file), "--predict", "64,x").stderr
+    assert "at most 100" in scale("fit", str(file), "--predict", ",".join(["64"] * 101)).stderr
+    listed = scale("published")
+    assert listed.returncode == 0 and "k80-ec2" in listed.stdout
+    answer = json.loads(scale("published", "v100-pair", "--json").stdout)
+    assert answer[0]["measured"] == 632.8 and answer[0]["fitted"] == [1]
+
+
+@pytest.mark.real
+def test_a_step_is_calibrated_and_predicted_from_the_command_line(tmp_path: Path) -> None:
+    file = tmp_path / "two.json"
+    settings = ("compute=2", "steps=4", "per_host=1", "latency=100", "evaluation=1", "checkpoint=1")
+    options = [word for setting in settings for word in ("--set", setting)]
+    ended = scale("calibrate", "--private", "--ranks", "2", *options, "--output", str(file))
+    assert ended.returncode == 0, ended.stderr
+    assert "message between hosts" in ended.stdout and "a step" in ended.stdout
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+    predictions = json.loads(scale("predict", str(file), "--ranks", "2,512", "--set", "half=true", "--json").stdout)
+    assert [entry["ranks"] for entry in predictions] == [2, 512]
+    assert all(0 < entry["low"] <= entry["seconds"] <= entry["high"] for entry in predictions)
+    assert "90 % interval" in scale("predict", str(file), "--ranks", "4").stdout
+    refused = scale("predict", str(file), "--set", "foo=1")
+    assert refused.returncode == 2 and "NAME is one of work" in refused.stderr

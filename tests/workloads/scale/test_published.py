@@ -1,0 +1,45 @@
+"""Published machines: each point is either fitted or predicted, and the prior is the one that the curves ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from workshop.core.errors import BadInput
+from workshop.workloads.scale import published
+from workshop.workloads.scale.model import PRIOR
+
+
+def test_machines_have_a_source_and_curves_that_grow() -> None:
+    machines = published.machines()
+    assert {"summit", "frontera", "horovod-512", "v100-pair", "k80-ec2", "goyal-256", "sgan", "unet"} <= set(machines)
+    for machine in machines.values():
+        assert machine.source and machine.title and machine.unit and machine.worker
+        for curve in machine.curves.values():
+            assert list(curve.workers) == sorted(set(curve.workers)) and min(curve.rates) > 0
+            assert len(curve.workers) > 1 or "can" in machine.note or "no run" in machine.note
+
+
+def test_no_point_is_fitted_and_predicted() -> None:
+    for point in published.comparison(published.machine("k80-ec2")):
+        assert point.fitted == (1, 8, 16) and point.prediction.workers in (32, 64)
+    (pair,) = published.comparison(published.machine("v100-pair"))
+    assert pair.fitted == (1,) and pair.prediction.workers == 2 and pair.inside
+
+
+def test_predictions_of_machines_that_are_left_out_beat_the_rate_that_stays() -> None:
+    points = [point for _, of_machine in published.left_out() for point in of_machine]
+    summary = published.summary(points)
+    assert len(points) >= 20
+    assert summary["published_mean_error"] < summary["naive_mean_error"]
+    assert 0.8 <= summary["interval_coverage"] <= 1
+
+
+def test_the_prior_is_the_one_that_is_learned_from_all_machines() -> None:
+    assert published.learn() == PRIOR
+
+
+def test_what_is_missing_is_a_sentence() -> None:
+    with pytest.raises(BadInput, match="There is no published machine 'x'; there are k80-ec2"):
+        published.machine("x")
+    with pytest.raises(BadInput, match=r"Frontera.* can't be predicted\. Neither the talk"):
+        published.comparison(published.machine("frontera"))

@@ -1,0 +1,136 @@
+"""A calibration: what a machine's ranks were measured to do, part by part, and the links that follow from it."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
+
+from workshop.core.errors import BadInput, bad_input
+from workshop.workloads.scale import WORKLOAD, StepParams
+from workshop.workloads.scale.exchange import Algorithm, Link, Network
+
+Seconds = list[PositiveFloat]
+FREE = Link(1e-7, 1e12)  # where nothing was measured, since there is no such link
+LARGEST = 4 << 20  # bytes of a file
+
+
+class Calibration(BaseModel):
+    """Measured seconds. `compute`: by batch size, those of each rank. `input` and `evaluation`: those of each rank.
+    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes. `overlap`: a step
+    with and without overlap."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    machine: Mapping[str, Any]
+    hosts: PositiveInt = 1
+    ranks: PositiveInt
+    per_host: int = Field(0, ge=0)
+    batch: PositiveInt
+    gradient_bytes: PositiveFloat
+    compute: Mapping[int, list[Seconds]] = Field(min_length=1)
+    input: list[list[FiniteFloat]] = []
+    evaluation: list[list[FiniteFloat]] = []
+    checkpoint: list[list[FiniteFloat]] = []
+    messages: Mapping[str, Mapping[int, Seconds]] = {}
+    all_reduces: Mapping[Algorithm, Mapping[int, Seconds]] = {}
+    overlap: Mapping[str, PositiveFloat] = {}
+
+    @classmethod
+    def parse(cls, values: Any, name: str) -> Self:
+        """A calibration of JSON values. Raises BadInput with their name."""
+        try:
+            calibration = cls.model_validate(values)
+        except ValidationError as error:
+            raise bad_input(error, name) from error
+        if not all(rank for ranks in calibration.compute.values() for rank in [*ranks, ranks]):
+            raise BadInput(f"{name} has a batch size without times of compute; calibrate again.")
+        return calibration
+
+    @property
+    def network(self) -> Network:
+        """The links that fit the measured messages. A rank alone has none, and gets one that takes no time."""
+        links = {place: fit_link(times) for place, times in self.messages.items() if times}
+        between = links.get("between") or links.get("inside") or FREE
+        return Network(links.get("inside") or between, between, self.per_host)
+
+    @property
+    def samples(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Compute of the batch size that steps have, by rank [ranks, repeats]."""
+        ranks = self.compute.get(self.batch) or next(iter(self.compute.values()))
+        shortest = min(map(len, ranks))
+        return np.array([times[:shortest] for times in ranks])
+
+    def compute_seconds(self, batch: float) -> float:
+        """The median time of a batch: a line through the measured batch sizes, which begins at a fixed time."""
+        sizes = np.array(sorted(self.compute), float)
+        medians = np.array([statistics.median(np.concatenate(self.compute[int(size)])) for size in sizes])
+        if len(sizes) == 1:
+            return float(medians[0] * batch / sizes[0])
+        slope, start = np.polyfit(sizes, medians, 1, w=1 / medians)
+        return float(max(start + slope * batch, 1e-9))
+
+    def mean(self, part: str) -> float:
+        """The average seconds of input, evaluation or checkpoint; 0 where none was measured."""
+        values = [value for rank in getattr(self, part) for value in rank]
+        return statistics.fmean(values) if values else 0.0
+
+    def difference(self, machine: Mapping[str, Any]) -> str:
+        """In which way another machine differs from the calibrated one, in words; "" where it is the same."""
+        names = [name for name in ("model", "host", "cores") if machine.get(name) != self.machine.get(name)]
+        return ", ".join(f"{name} {self.machine.get(name)} in place of {machine.get(name)}" for name in names)
+
+
+def fit_link(times: Mapping[int, Sequence[float]]) -> Link:
+    """Latency and bandwidth of messages by size, from the medians of their times: a line with the least relative
+    errors. A latency is at least a tenth of the fastest message, and a line that falls has no limit of bandwidth."""
+    sizes = np.array(sorted(times), float)
+    medians = np.array([statistics.median(times[int(size)]) for size in sizes])
+    if len(sizes) == 1:
+        return Link(float(medians[0]), FREE.bandwidth)
+    design = np.stack([1 / medians, sizes / medians], axis=1)
+    latency, per_byte = np.linalg.lstsq(design, np.ones(len(sizes)), rcond=None)[0]
+    return Link(float(max(latency, medians.min() / 10)), float(1 / max(per_byte, 1 / FREE.bandwidth)))
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A measured step: the params, the calibration of its parts, and its average seconds."""
+
+    params: StepParams
+    calibration: Calibration
+    step: float
+
+    @classmethod
+    def read(cls, text: str | bytes, name: str) -> Measurement:
+        """The measurement in a JSON file. Raises BadInput with the file's name."""
+        if len(text) > LARGEST:
+            raise BadInput(f"{name} is larger than a calibration; `workshop scale calibrate --output` writes one.")
+        try:
+            document = json.loads(text)
+        except ValueError:
+            raise BadInput(f"{name} is no JSON; `workshop scale calibrate --output` writes a calibration.") from None
+        return cls.of_run(document, name)
+
+    @classmethod
+    def of_run(cls, run: Any, name: str) -> Measurement:
+        """The measurement of a run in its JSON form, with params and metrics. Raises BadInput with its name."""
+        if (
+            not isinstance(run, dict)
+            or run.get("workload") != WORKLOAD.name
+            or not isinstance(run.get("metrics"), dict)
+        ):
+            raise BadInput(
+                f"{name} is no run of `{WORKLOAD.name}` that has ended; `workshop scale calibrate` makes one."
+            )
+        params, metrics = WORKLOAD.check(run.get("params") or {}), run["metrics"]
+        assert isinstance(params, StepParams)
+        seconds = (metrics.get("seconds") or {}).get("step")
+        if not metrics.get("calibration") or not isinstance(seconds, int | float) or not seconds > 0:
+            raise BadInput(f"{name} has no calibration; run it with calibrate, and until it has measured its steps.")
+        return cls(params, Calibration.parse(metrics["calibration"], name), float(seconds))

@@ -1,0 +1,209 @@
+"""The page Scale: a calibrated step, predicted for more ranks and with changes, checked where it can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import streamlit as st
+
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.pages import blocks, cards, frame, links, predictions
+from workshop.report.cards import Card, figure, line, table
+from workshop.report.cards import words as text
+from workshop.report.sentences import STATUS
+from workshop.server import actions
+from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.study.guided.guesses import Answer, NumberGuess
+from workshop.workloads.scale import WORKLOAD, StepParams, figures, published
+from workshop.workloads.scale.calibration import Measurement
+from workshop.workloads.scale.exchange import ALGORITHMS
+from workshop.workloads.scale.step import StepPrediction, predict
+
+WORDS = (
+    "Two cores can't show two thousand nodes, but they can measure what a step is made of. A model predicts the rest, "
+    "with intervals of 90 %. Predict first, change one thing, and run it where this machine can."
+)
+MEASURED = {"per_host": 2, "spread": 0.1}  # params of the step that the page calibrates
+MOST_RUN = 8  # ranks that this page runs
+COUNTS = tuple(2**power for power in range(13))
+FAR = 2048
+GUESS = NumberGuess(f"How much of perfect scaling is left on {FAR:,} ranks?", "%", 0, 100, 1, 50)
+GUESSES = {"efficiency": GUESS}
+NO_STUDY = 0  # guesses are stored by study, and this one belongs to none
+EVERY = 2.0  # seconds between looks at a run that goes on
+RECENT = 100
+FACTORS = (0.1, 0.5, 1, 2, 10, 100)
+WATTS = 400  # of a node with one rank: an assumption for the energy
+IMAGES = 90 * 1_281_167  # 90 epochs of ImageNet
+
+
+def page() -> None:
+    """Draw the page."""
+    identity = frame.heading("Scale", WORDS)
+    session = frame.choose_session()
+    own, literature = st.tabs([":material/straighten: This machine", ":material/public: Published machines"])
+    with own:
+        _this_machine(session, identity)
+    with literature:
+        _published()
+
+
+def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
+    runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
+    steps = [run for run in runs if run.workload == WORKLOAD.name]
+    calibrated = next((run for run in steps if run.status == "completed" and run.params.get("calibrate", True)), None)
+    live = next((run for run in steps if not run.ended), None)
+    if st.button("Measure the parts", icon=":material/speed:", disabled=session is None) and session is not None:
+        _submit(session, identity, MEASURED, 4)
+    if live is not None:
+        st.fragment(run_every=EVERY)(_wait)(live.id)
+    if calibrated is None:
+        st.info("Nothing is measured yet. *Measure the parts* runs a step on four ranks, two on each emulated host.")
+        return
+    links.run_link(calibrated.id, f"Run {calibrated.id} · measured on {calibrated.placement.get('ranks')} ranks")
+    with blocks.errors():
+        measurement = Measurement.of_run(calibrated.as_json(), f"Run {calibrated.id}")
+        guesses = predictions.ask(NO_STUDY, GUESSES, identity, measured=False)
+        if not guesses and identity.role == "learner":
+            return
+        _predict(calibrated, measurement, session, identity, steps)
+        first, far = _predictions(calibrated.id, measurement.params.model_dump(), (COUNTS[0], FAR))
+        efficiency = 100 * far.rate / FAR / first.rate
+        predictions.score(GUESSES, guesses, {"efficiency": Answer(efficiency)}, {})
+
+
+def _wait(run_id: int) -> None:
+    run = frame.store().run(run_id)
+    if run.ended:
+        st.rerun()
+    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+
+
+def _submit(session: SessionRecord, identity: Identity, params: Mapping[str, Any], ranks: int) -> None:
+    placement = {**session.placement, "ranks": ranks, "oversubscribe": True}
+    with blocks.errors():
+        actions.submit(frame.store(), identity, session, WORKLOAD.name, params, placement)
+        st.rerun()
+
+
+@st.cache_data(max_entries=200, show_spinner="Predicting …")
+def _predictions(run_id: int, params: Mapping[str, Any], counts: Sequence[int]) -> list[StepPrediction]:
+    """Steps with these params, by the calibration of a run."""
+    measurement = Measurement.of_run(frame.store().run(run_id).as_json(), f"Run {run_id}")
+    return [predict(measurement, StepParams(**params), count) for count in counts]
+
+
+def _predict(
+    run: RunRecord,
+    measurement: Measurement,
+    session: SessionRecord | None,
+    identity: Identity,
+    steps: Sequence[RunRecord],
+) -> None:
+    measured = measurement.params
+    form, results = st.columns([1, 3], gap="medium")
+    with form, st.container(border=True):
+        st.markdown("#### What if …")
+        ranks = st.select_slider("Ranks", COUNTS, value=measurement.calibration.ranks, format_func=words.thousands)
+        algorithm = st.selectbox("All-reduce", ALGORITHMS, ALGORITHMS.index(measured.algorithm))
+        factor = st.select_slider("Bandwidth of the network, times", FACTORS, value=1)
+        choices = {
+            "overlap": st.toggle("Exchange while computing"),
+            "half": st.toggle("Half the bytes"),
+            "slow": 2.0 if st.toggle("A rank twice as slow") else measured.slow,
+            "spread": 0.0 if st.toggle("No spread of compute") else measured.spread,
+            "evaluate_every": 1 if st.toggle("Evaluation in every step") else measured.evaluate_every,
+        }
+        bucket = 100_000 if choices["overlap"] else measured.bucket
+        changed = measured.model_copy(
+            update={"algorithm": algorithm, "bandwidth": measured.bandwidth * factor, "bucket": bucket, **choices}
+        )
+        values = changed.model_dump()
+        possible = session is not None and session.up and ranks <= MOST_RUN
+        if st.button("Run it", type="primary", disabled=not possible) and session is not None:
+            _submit(session, identity, {**values, "calibrate": False}, ranks)
+        if ranks > MOST_RUN:
+            st.caption(f"This machine can check up to {MOST_RUN} ranks.")
+    with results:
+        curve = _predictions(run.id, values, COUNTS)
+        (here,) = _predictions(run.id, values, (ranks,))
+        (before,) = _predictions(run.id, measured.model_dump(), (measurement.calibration.ranks,))
+        same = [other for other in steps if other.status == "completed" and _same(other, values)]
+        rates = {other.placement["ranks"]: other.metrics["examples_per_second"] for other in reversed(same)}
+        bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.thousands(ranks)} ranks": here}
+        sentences = [line(_step_words(here, rates.get(ranks))), line(_limits(curve)), line(_cost(here), tone="about")]
+        parts = (text(*sentences), figure(figures.steps(bars)), figure(figures.rates(curve, rates)))
+        cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
+
+
+def _same(run: RunRecord, values: Mapping[str, Any]) -> bool:
+    """Whether a run has these params, apart from its length and its own calibration."""
+    usual = {**StepParams().model_dump(), **run.params}
+    return all(usual.get(name) == value for name, value in values.items() if name not in ("calibrate", "steps", "seed"))
+
+
+def _step_words(prediction: StepPrediction, rate: float | None) -> str:
+    sentence = (
+        f"A step on {words.thousands(prediction.ranks)} ranks takes {words.seconds(prediction.seconds)}: "
+        f"{words.seconds(prediction.low)} to {words.seconds(prediction.high)} with a probability of 90 %."
+    )
+    if rate:
+        seconds = prediction.examples / rate
+        error = prediction.seconds / seconds - 1
+        sentence += f" Measured: {words.seconds(seconds)}, so that the prediction is {100 * error:+.1f} % off."
+    return sentence
+
+
+def _limits(curve: Sequence[StepPrediction]) -> str:
+    """From which number of ranks on another part takes most time."""
+    changes = [(after.ranks, after.limit) for first, after in pairwise(curve) if after.limit != first.limit]
+    later = "".join(f", from {words.thousands(ranks)} ranks {limit}" for ranks, limit in changes)
+    return f"Most time takes {curve[0].limit}{later}."
+
+
+def _cost(prediction: StepPrediction) -> str:
+    """Node hours and energy of a training, with the assumptions."""
+    hours = IMAGES / prediction.rate / 3600
+    nodes = hours * prediction.ranks
+    return (
+        f"90 epochs of ImageNet ({IMAGES / 1e6:.0f} million examples) would take {words.seconds(hours * 3600)}, "
+        f"{words.thousands(round(nodes))} node hours and {words.thousands(round(nodes * WATTS / 1000))} kWh, with a "
+        f"rank on each node and {WATTS} W for a node."
+    )
+
+
+def _published() -> None:
+    machines = published.machines()
+    name = st.selectbox("Machine", list(machines), format_func=lambda name: machines[name].title)
+    chosen = machines[name]
+    st.markdown(frame.plain(f"{chosen.source}. A worker is a {chosen.worker}."))
+    try:
+        points = published.comparison(chosen)
+    except BadInput as error:
+        st.info(frame.plain(str(error)), icon=":material/info:")
+        return
+    rows = [
+        [
+            point.curve,
+            ", ".join(map(str, point.fitted)),
+            words.thousands(point.prediction.workers),
+            words.rate(point.measured),
+            f"{words.rate(point.prediction.rate)} ({words.rate(point.prediction.low)} to "
+            f"{words.rate(point.prediction.high)})",
+            f"{100 * point.error:+.1f} %",
+        ]
+        for point in points
+    ]
+    headings = ["Curve", "Fitted to", "Workers", f"Measured [{chosen.unit}]", "Predicted", "Error"]
+    cards.show(Card("published", chosen.title, (table(headings, rows),)), "published", full_width=True)
+    if chosen.note:
+        st.caption(frame.plain(chosen.note))
+    curve_name = st.selectbox("Curve", list(chosen.curves)) if len(chosen.curves) > 1 else next(iter(chosen.curves))
+    curve = chosen.curves[curve_name]
+    count = published.fitted_points(curve)
+    fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
+    drawn = figures.published([point for point in points if point.curve == curve_name], fitted, chosen.unit)
+    cards.show(Card("published-curve", curve_name, (figure(drawn),)), "published-curve", full_width=True)

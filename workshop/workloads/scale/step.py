@@ -1,0 +1,174 @@
+"""The predicted step of data-parallel training: its parts, with intervals.
+
+A step takes as long as the slowest of n ranks computes, and then as its gradients are exchanged:
+
+    step = input + E[slowest of n draws of compute] + exchange that nothing hides + evaluation + checkpoint + rest
+
+Compute is drawn from the measured times of all ranks, or of each rank where one of them is always slow. Beyond the
+measured times, the tail falls exponentially, as that of most distributions does (Coles, An Introduction to Statistical
+Modeling of Extreme Values, 2001, chapter 4). `rest` is what the parts don't explain of the measured step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.core.errors import BadInput
+from workshop.workloads.scale import FORWARD, StepParams
+from workshop.workloads.scale.calibration import Calibration, Measurement
+from workshop.workloads.scale.exchange import Network, exchange_seconds
+from workshop.workloads.scale.simulation import Simulation, step_seconds
+
+Floats = NDArray[np.float64]
+RESAMPLES = 40
+DRAWS = 40  # steps
+SIMULATED = 16  # ranks, up to which steps are simulated
+SEED = 5
+MOST_RANKS = 100_000
+TAIL = 0.9  # quantile from which on the tail is exponential
+LEVEL = 0.9
+MODEL_ERROR = 0.02  # relative error of the model itself, and once more for each doubling beyond the measured ranks
+PARTS = ("input", "compute", "stragglers", "latency", "bandwidth", "evaluation", "checkpoint", "rest")
+
+
+@dataclass(frozen=True)
+class StepPrediction:
+    """Average seconds of a step, the interval of 90 %, and its parts. Latency and bandwidth are the exchange that
+    compute doesn't hide: by messages, and by bytes."""
+
+    ranks: int
+    seconds: float
+    low: float
+    high: float
+    parts: Mapping[str, float]
+    examples: int  # of all ranks in a step
+
+    @property
+    def rate(self) -> float:
+        """Examples per second of all ranks."""
+        return self.examples / self.seconds
+
+    @property
+    def limit(self) -> str:
+        """The part that takes most time."""
+        return max(self.parts, key=lambda name: self.parts[name])
+
+
+def predict(measurement: Measurement, changed: StepParams, ranks: int) -> StepPrediction:
+    """Predict the step of `changed` params on so many ranks. Raises BadInput for ranks or params that can't be."""
+    calibration, measured = measurement.calibration, measurement.params
+    if not 1 <= ranks <= MOST_RANKS:
+        raise BadInput(f"{ranks} ranks can't be predicted; take 1 to {MOST_RANKS:,}.")
+    if changed.work != measured.work:
+        raise BadInput(f"The calibration has {measured.work} work, so that {changed.work} work can't be predicted.")
+    samples = calibration.samples
+    rest = measurement.step - sum(_parts(calibration, measured, measured, calibration.ranks, samples).values())
+    parts = _parts(calibration, measured, changed, ranks, samples) | {"rest": rest}
+    total = max(sum(parts.values()), 1e-9)
+    stream = np.random.default_rng(SEED)
+    doublings = max(float(np.log2(ranks / calibration.ranks)), 0.0)
+    totals = [
+        (sum(_parts(calibration, measured, changed, ranks, _resample(samples, stream), split=False).values()) + rest)
+        * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal())
+        for _ in range(RESAMPLES)
+    ]
+    low, high = np.quantile(totals, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = max(min(float(low), total), total / 10), max(float(high), total)
+    return StepPrediction(ranks, total, low, high, parts, ranks * changed.batch)
+
+
+def _resample(samples: Floats, stream: np.random.Generator) -> Floats:
+    """The same number of measurements, drawn again from those of each rank."""
+    return np.array([stream.choice(rank, len(rank)) for rank in samples])
+
+
+def _parts(
+    calibration: Calibration,
+    measured: StepParams,
+    changed: StepParams,
+    ranks: int,
+    samples: Floats,
+    split: bool = True,
+) -> dict[str, float]:
+    """The parts without the rest; `split`: the exchange in latency and bandwidth."""
+    factor = calibration.compute_seconds(changed.batch) / calibration.compute_seconds(calibration.batch)
+    waits = {name: calibration.mean(name) for name in ("input", "evaluation", "checkpoint")}
+    if changed.work == "paced":  # work that is made up takes the time that the params say
+        factor *= changed.compute / measured.compute
+        waits = {name: _ratio(getattr(changed, name), getattr(measured, name), waits[name]) for name in waits}
+    every = {"evaluation": changed.evaluate_every, "checkpoint": changed.checkpoint_every}
+    compute = draw_compute(samples * factor, ranks, changed, measured)
+    mean, slowest = float(compute.mean()), float(compute.max(axis=1).mean())
+    network = changed_network(calibration, measured, changed)
+    exchange = exposed(changed, compute, network)
+    latency = min(exchange, exposed(changed, compute, network.scaled(bandwidth=1e6))) if split else 0.0
+    return {
+        "input": waits["input"],
+        "compute": mean,
+        "stragglers": slowest - mean,
+        "latency": latency,
+        "bandwidth": exchange - latency,
+        **{name: waits[name] / every[name] if every[name] else 0.0 for name in every},
+    }
+
+
+def _ratio(changed: float, measured: float, seconds: float) -> float:
+    return seconds * changed / measured if measured else changed / 1000
+
+
+def draw_compute(samples: Floats, ranks: int, changed: StepParams, measured: StepParams) -> Floats:
+    """Seconds of compute of some steps and all ranks [steps, ranks], drawn from the measured ones. The last rank is as
+    much slower as the params say."""
+    usual = samples[:-1] if measured.slow > 1 and len(samples) > 1 else samples
+    pool = np.sort(usual.ravel())
+    if changed.work == "paced" and changed.spread != measured.spread:
+        pool = pool.mean() + (pool - pool.mean()) * (changed.spread / measured.spread if measured.spread else 0.0)
+    # Stratified draws: each step has a rank with a small time and one with a large time as often as is expected.
+    stream = np.random.default_rng(SEED)
+    levels = (np.argsort(stream.random((DRAWS * ranks,))) + 0.5) / (DRAWS * ranks)
+    compute = quantiles(pool, levels.reshape(DRAWS, ranks))
+    compute[:, -1] *= changed.slow
+    return compute
+
+
+def quantiles(pool: Floats, levels: Floats) -> Floats:
+    """Quantiles of sorted measurements, with an exponential tail above the measured ones."""
+    edge = float(np.quantile(pool, TAIL))
+    excess = float((pool[pool > edge] - edge).mean()) if (pool > edge).any() else 0.0
+    inside = np.quantile(pool, np.minimum(levels, TAIL))
+    return np.where(levels > TAIL, edge - excess * np.log(np.maximum(1 - levels, 1e-300) / (1 - TAIL)), inside)
+
+
+def changed_network(calibration: Calibration, measured: StepParams, changed: StepParams) -> Network:
+    """The measured network, with an emulated link between hosts as much slower or faster as the params say."""
+    network = calibration.network
+    network = Network(network.inside, network.between, changed.per_host)
+    if changed.per_host:
+        latency = changed.latency / measured.latency if measured.latency else 1.0
+        network = network.scaled(latency, changed.bandwidth / measured.bandwidth)
+    return network
+
+
+def exposed(params: StepParams, compute: Floats, network: Network) -> float:
+    """The seconds of the exchange that compute doesn't hide. With overlap, a bucket is exchanged when its gradients are
+    there and the exchange before it has ended (Sergeev and Del Balso, arXiv:1802.05799, section 3). Few ranks are
+    simulated, and formulas have many."""
+    ranks = compute.shape[1]
+    if ranks == 1:
+        return 0.0
+    weights = [sum(params.tensor_sizes[tensor] for tensor in bucket) for bucket in params.buckets]
+    sizes = [count * params.number_bytes for count in weights]
+    slowest, servers = float(compute.max(axis=1).mean()), min(params.servers, ranks)
+    if ranks <= SIMULATED:
+        simulation = Simulation(ranks, network, params.algorithm, servers)
+        return step_seconds(simulation, compute, sizes, FORWARD, params.overlap, np.zeros(ranks)) - slowest
+    share, end = FORWARD, 0.0
+    for size in sizes:
+        share += (1 - FORWARD) * size / sum(sizes)
+        ready = share * slowest if params.overlap else slowest
+        end = max(end, ready) + exchange_seconds(params.algorithm, ranks, size, network, servers)
+    return max(end - slowest, 0.0)
