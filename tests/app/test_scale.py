@@ -15,7 +15,7 @@ from workshop.store.store import Store
 
 def calibrated(store: Store, session: SessionRecord) -> int:
     metrics = json.loads(json.dumps(document()["metrics"])) | {"examples_per_second": 2560.0}
-    run = store.submit(session.id, "step", dict(PARAMS), {"ranks": RANKS, "oversubscribe": True})
+    run = store.submit(session.id, "training-step", dict(PARAMS), {"ranks": RANKS, "oversubscribe": True})
     store.finish(run.id, "completed", metrics=metrics)
     return run.id
 
@@ -26,7 +26,7 @@ def test_parts_are_measured_from_the_page(open_page: Open, store: Store, session
     assert "Nothing is measured yet" in " ".join(info.value for info in page.info)
     next(button for button in page.button if button.label == "Measure the parts").click().run()
     (run,) = store.runs()
-    assert (run.workload, run.placement["ranks"], run.params["per_host"]) == ("step", 4, 2)
+    assert (run.workload, run.placement["ranks"], run.params["per_host"]) == ("training-step", 4, 2)
 
 
 def test_a_guess_comes_before_the_line(open_page: Open, store: Store, session: SessionRecord) -> None:

@@ -11,13 +11,13 @@ from mpi4py import MPI
 
 from workshop.engine.context import RankContext
 from workshop.workloads.scale import StepParams
-from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Link
+from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, NetworkLink
 from workshop.workloads.scale.messages import Messenger
 from workshop.workloads.scale.run import run
 from workshop.workloads.scale.transfers import rounds
 
 COMM = MPI.COMM_WORLD
-FAST = Link(1e-5, 1e9)
+FAST = NetworkLink(1e-5, 1e9)
 LENGTH = 1003
 PARAMS = {"steps": 3, "compute": 1.0, "input": 0.1, "parameters": 2000, "latency": 10.0, "bandwidth": 500.0}
 STEPS = (

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from workshop.workloads.scale import exchange
-from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Link, Network, exchange_seconds
+from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation
 from workshop.workloads.scale.transfers import Rounds, rounds
 
-LINKS = st.builds(Link, st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
+LINKS = st.builds(NetworkLink, st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
 SIZES = st.floats(4, 1e9)
 
 
@@ -48,35 +48,35 @@ def test_messages_leave_the_sum_on_each_rank(
 
 @given(st.sampled_from(ALGORITHMS), st.sampled_from([2, 4, 8, 16]), st.sampled_from([0, 1, 2, 4]), LINKS, SIZES)
 def test_formulas_are_exact_for_powers_of_two(
-    algorithm: Algorithm, ranks: int, per_host: int, link: Link, size: float
+    algorithm: Algorithm, ranks: int, per_host: int, link: NetworkLink, size: float
 ) -> None:
-    inside = Link(link.latency / 10, link.bandwidth * 10)
+    inside = NetworkLink(link.latency / 10, link.bandwidth * 10)
     network = Network(inside, link, per_host)
     assert ratio(algorithm, ranks, size, network, 1) == pytest.approx(1, rel=0.1 if per_host > 1 else 0.01)
 
 
 @given(st.sampled_from(ALGORITHMS), st.integers(2, 17), LINKS, SIZES, st.data())
 def test_formulas_hold_for_any_number_of_ranks(
-    algorithm: Algorithm, ranks: int, link: Link, size: float, data: st.DataObject
+    algorithm: Algorithm, ranks: int, link: NetworkLink, size: float, data: st.DataObject
 ) -> None:
     servers = data.draw(st.integers(1, ranks))
     assert 0.99 <= ratio(algorithm, ranks, size, Network(link, link), servers) <= 1.7
 
 
 def test_one_rank_exchanges_nothing() -> None:
-    link = Link(1e-3, 1e6)
+    link = NetworkLink(1e-3, 1e6)
     assert all(exchange_seconds(algorithm, 1, 1e6, Network(link, link)) == 0 for algorithm in ALGORITHMS)
 
 
 def test_the_ring_wins_for_large_messages_and_the_tree_for_small_ones() -> None:
-    network = Network(Link(1e-4, 1e9), Link(1e-4, 1e9))
+    network = Network(NetworkLink(1e-4, 1e9), NetworkLink(1e-4, 1e9))
     seconds = {size: {name: exchange_seconds(name, 64, size, network) for name in ALGORITHMS} for size in (100, 1e9)}
     assert min(seconds[1e9], key=seconds[1e9].__getitem__) == "ring"
     assert min(seconds[100], key=seconds[100].__getitem__) in ("recursive-doubling", "servers")
 
 
 def test_a_ring_moves_less_than_twice_the_array() -> None:
-    link = Link(0.0, 1e9)
+    link = NetworkLink(0.0, 1e9)
     assert exchange_seconds("ring", 1000, 1e9, Network(link, link)) == pytest.approx(2, rel=0.01)
 
 
@@ -87,8 +87,8 @@ def test_speed_ups_of_amdahl_and_gustafson() -> None:
 
 
 def test_pipelines_and_tensors_take_their_share() -> None:
-    link = Link(0.0, 1e30)
+    link = NetworkLink(0.0, 1e30)
     assert exchange.pipeline_seconds(4, 12, 1.0, 1e6, link) == pytest.approx((12 + 3) / 48)
     assert exchange.tensor_seconds(4, 8, 1.0, 1e6, Network(link, link)) == pytest.approx(0.25)
-    slow = Link(1e-3, 1e9)
+    slow = NetworkLink(1e-3, 1e9)
     assert exchange.tensor_seconds(2, 8, 1.0, 0.0, Network(slow, slow)) == pytest.approx(0.5 + 32 * 2e-3)

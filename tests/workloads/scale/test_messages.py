@@ -7,7 +7,7 @@ import pytest
 from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.scale.messages_program import PARAMS, STEPS
-from workshop.workloads.scale.calibration import Measurement
+from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
 
 pytestmark = pytest.mark.real
@@ -41,8 +41,8 @@ def test_a_calibration_has_what_the_model_needs(results) -> None:
         if not changes.get("calibrate", True):
             assert metrics["calibration"] is None
             continue
-        run = {"workload": "step", "params": {**PARAMS, **changes}, "metrics": metrics}
-        calibration = Measurement.of_run(run, "the run").calibration
+        run = {"workload": "training-step", "params": {**PARAMS, **changes}, "metrics": metrics}
+        calibration = StepMeasurement.of_run(run, "the run").calibration
         assert calibration.ranks == results["ranks"] and set(calibration.compute) == {8, 16, 32, 64}
         assert set(calibration.messages) == ({"between"} if changes.get("per_host") else {"inside"})
         assert set(calibration.all_reduces) == set(ALGORITHMS)

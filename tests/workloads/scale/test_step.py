@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.calibration import Measurement, fit_link
-from workshop.workloads.scale.exchange import Link, Network, exchange_seconds
+from workshop.workloads.scale.calibration import StepMeasurement, fit_link
+from workshop.workloads.scale.exchange import Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 from workshop.workloads.scale.step import StepPrediction, draw_compute, exposed, predict, quantiles
 from workshop.workloads.scale.whatif import BASE_RANKS, combinations
 
-INSIDE, BETWEEN = Link(1e-4, 1e9), Link(5e-4, 5e7)
+INSIDE, BETWEEN = NetworkLink(1e-4, 1e9), NetworkLink(5e-4, 5e7)
 PARAMS = {"per_host": 2, "spread": 0.1}
 RANKS = 4
 
@@ -48,11 +48,11 @@ def document() -> dict[str, Any]:
         "all_reduces": {},
     }
     metrics = {"seconds": {"step": 0.05}, "calibration": calibration}
-    return {"workload": "step", "params": PARAMS, "metrics": metrics}
+    return {"workload": "training-step", "params": PARAMS, "metrics": metrics}
 
 
-def measurement(**changes: Any) -> Measurement:
-    return Measurement.of_run({**document(), **changes}, "run 7")
+def measurement(**changes: Any) -> StepMeasurement:
+    return StepMeasurement.of_run({**document(), **changes}, "run 7")
 
 
 def predicted(ranks: int = RANKS, **changes: Any) -> StepPrediction:
@@ -61,7 +61,7 @@ def predicted(ranks: int = RANKS, **changes: Any) -> StepPrediction:
 
 @given(st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
 def test_a_link_is_found_in_its_messages(latency: float, bandwidth: float) -> None:
-    link = Link(latency, bandwidth)
+    link = NetworkLink(latency, bandwidth)
     sizes = [int(latency * bandwidth * factor) + 1 for factor in (0.1, 1, 10, 100)]
     fitted = fit_link({size: [link.seconds(size)] for size in sizes})
     assert fitted.latency == pytest.approx(latency, rel=1e-3) and fitted.bandwidth == pytest.approx(bandwidth, rel=1e-3)
@@ -139,12 +139,12 @@ def test_simulated_and_calculated_exchanges_are_alike_where_one_follows_the_othe
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"workload": "mnist"}, "run 7 is no run of `step`"),
-        ({"metrics": None}, "run 7 is no run of `step`"),
+        ({"workload": "mnist"}, "run 7 is no run of `training-step`"),
+        ({"metrics": None}, "run 7 is no run of `training-step`"),
         ({"metrics": {"seconds": {"step": 0.05}, "calibration": None}}, "run 7 has no calibration"),
         ({"metrics": {"seconds": {}, "calibration": {"ranks": 2}}}, "run 7 has no calibration"),
         ({"metrics": {"seconds": {"step": 1.0}, "calibration": {"ranks": 2}}}, "run 7"),
-        ({"params": {"steps": -1}}, "step: steps is -1"),
+        ({"params": {"steps": -1}}, "training-step: steps is -1"),
     ],
 )
 def test_damaged_calibrations_are_refused(changes: dict[str, Any], sentence: str) -> None:
@@ -155,7 +155,7 @@ def test_damaged_calibrations_are_refused(changes: dict[str, Any], sentence: str
 @given(st.one_of(st.text(max_size=200), st.dictionaries(st.text(max_size=9), st.integers()).map(json.dumps)))
 def test_files_that_are_no_calibration_are_refused_in_a_sentence(text: str) -> None:
     with pytest.raises(BadInput, match=r"file\.json"):
-        Measurement.read(text, "file.json")
+        StepMeasurement.read(text, "file.json")
 
 
 def test_ranks_and_work_that_cannot_be_predicted_are_refused() -> None:

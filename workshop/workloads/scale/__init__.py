@@ -118,8 +118,8 @@ def _check_ranks(params: StepParams, inputs: Any, ranks: int) -> None:
 
 
 WORKLOAD = Workload(
-    name="step",
-    title="A step in parts",
+    name="training-step",
+    title="Synthetic training step",
     summary="Puts a training step together from compute, exchange, input and stragglers, and measures each part.",
     params=StepParams,
     function="workshop.workloads.scale.run:run",

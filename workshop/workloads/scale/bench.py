@@ -13,7 +13,7 @@ from workshop.bench.crew import once
 from workshop.core.placement import POLLING, Placement
 from workshop.mpi import openmpi
 from workshop.workloads.scale import WORKLOAD, StepParams, published
-from workshop.workloads.scale.calibration import Measurement
+from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.step import predict
 from workshop.workloads.scale.whatif import BASE, BASE_RANKS, combinations
 
@@ -34,7 +34,7 @@ def run(changes: int = 60, progress: bench.Progress = lambda done, total: None) 
     total = len(what_ifs) + 3
     progress(0, total)
     errors, inside = [], 0
-    base = Measurement.of_run(_step("base", BASE_RANKS, BASE), "the base")
+    base = StepMeasurement.of_run(_step("base", BASE_RANKS, BASE), "the base")
     for done, change in enumerate(what_ifs, 1):
         progress(done, total)
         params = {**BASE, **change.changes}
@@ -47,7 +47,7 @@ def run(changes: int = 60, progress: bench.Progress = lambda done, total: None) 
             | {"predicted": prediction.seconds, "from": prediction.low, "to": prediction.high}
         )
     progress(total - 2, total)
-    pair = Measurement.of_run(_step("two ranks", 2, {"per_host": 1}), "two ranks")
+    pair = StepMeasurement.of_run(_step("two ranks", 2, {"per_host": 1}), "two ranks")
     progress(total - 1, total)
     four = _step("four ranks", 4, {"per_host": 1, "calibrate": False})["metrics"]["seconds"]["step"]
     two_to_four = predict(pair, StepParams(per_host=1), 4).seconds / four - 1
@@ -65,7 +65,7 @@ def run(changes: int = 60, progress: bench.Progress = lambda done, total: None) 
 
 
 def _step(name: str, ranks: int, params: Mapping[str, Any]) -> dict[str, Any]:
-    """A run of `step` by mpirun: its workload, params and metrics. Raises WorkshopError."""
+    """A run of the workload by mpirun: its workload, params and metrics. Raises WorkshopError."""
     values = {"steps": STEPS, **params}
     placement = Placement(ranks=ranks, threads=1, oversubscribe=True, environment={POLLING: "1"})
     options = [word for key, value in values.items() for word in (f"--{key.replace('_', '-')}", str(value).lower())]

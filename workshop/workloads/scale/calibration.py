@@ -13,10 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 
 from workshop.core.errors import BadInput, bad_input
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.exchange import Algorithm, Link, Network
+from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink
 
 Seconds = list[PositiveFloat]
-FREE = Link(1e-7, 1e12)  # where nothing was measured, since there is no such link
+FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
 LARGEST = 4 << 20  # bytes of a file
 
 
@@ -86,20 +86,20 @@ class Calibration(BaseModel):
         return ", ".join(f"{name} {self.machine.get(name)} in place of {machine.get(name)}" for name in names)
 
 
-def fit_link(times: Mapping[int, Sequence[float]]) -> Link:
+def fit_link(times: Mapping[int, Sequence[float]]) -> NetworkLink:
     """Latency and bandwidth of messages by size, from the medians of their times: a line with the least relative
     errors. A latency is at least a tenth of the fastest message, and a line that falls has no limit of bandwidth."""
     sizes = np.array(sorted(times), float)
     medians = np.array([statistics.median(times[int(size)]) for size in sizes])
     if len(sizes) == 1:
-        return Link(float(medians[0]), FREE.bandwidth)
+        return NetworkLink(float(medians[0]), FREE.bandwidth)
     design = np.stack([1 / medians, sizes / medians], axis=1)
     latency, per_byte = np.linalg.lstsq(design, np.ones(len(sizes)), rcond=None)[0]
-    return Link(float(max(latency, medians.min() / 10)), float(1 / max(per_byte, 1 / FREE.bandwidth)))
+    return NetworkLink(float(max(latency, medians.min() / 10)), float(1 / max(per_byte, 1 / FREE.bandwidth)))
 
 
 @dataclass(frozen=True)
-class Measurement:
+class StepMeasurement:
     """A measured step: the params, the calibration of its parts, and its average seconds."""
 
     params: StepParams
@@ -107,7 +107,7 @@ class Measurement:
     step: float
 
     @classmethod
-    def read(cls, text: str | bytes, name: str) -> Measurement:
+    def read(cls, text: str | bytes, name: str) -> StepMeasurement:
         """The measurement in a JSON file. Raises BadInput with the file's name."""
         if len(text) > LARGEST:
             raise BadInput(f"{name} is larger than a calibration; `workshop scale calibrate --output` writes one.")
@@ -118,7 +118,7 @@ class Measurement:
         return cls.of_run(document, name)
 
     @classmethod
-    def of_run(cls, run: Any, name: str) -> Measurement:
+    def of_run(cls, run: Any, name: str) -> StepMeasurement:
         """The measurement of a run in its JSON form, with params and metrics. Raises BadInput with its name."""
         if (
             not isinstance(run, dict)

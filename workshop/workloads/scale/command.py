@@ -30,7 +30,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from workshop.workloads.scale.calibration import Measurement
+    from workshop.workloads.scale.calibration import StepMeasurement
     from workshop.workloads.scale.regression import Fitted
     from workshop.workloads.scale.step import StepPrediction
 
@@ -130,7 +130,7 @@ def _show(fitted: Fitted) -> None:
 def calibrate(
     ranks: Annotated[int, typer.Option(min=1, max=64, help="Ranks on which the parts are measured.")] = 2,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param of the workload `step`.")
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param of the workload `training-step`.")
     ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the calibration there, as JSON.")] = None,
     session: common.SessionName = None,
@@ -180,7 +180,7 @@ def predict(
     from workshop.workloads.scale import WORKLOAD, StepParams, calibration, step
 
     text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
-    measurement = calibration.Measurement.read(text, file.name)
+    measurement = calibration.StepMeasurement.read(text, file.name)
     changed = WORKLOAD.check({**measurement.params.model_dump(), **_settings(settings)})
     assert isinstance(changed, StepParams)
     predictions = [step.predict(measurement, changed, count) for count in _counts(ranks, "--ranks")]
@@ -242,10 +242,10 @@ def _settings(texts: list[str] | None) -> dict[str, Any]:
     return values
 
 
-def _measurement(document: dict[str, Any], name: str) -> Measurement:
-    from workshop.workloads.scale.calibration import Measurement
+def _measurement(document: dict[str, Any], name: str) -> StepMeasurement:
+    from workshop.workloads.scale.calibration import StepMeasurement
 
-    return Measurement.of_run(document, name)
+    return StepMeasurement.of_run(document, name)
 
 
 def _write(file: Path, document: dict[str, Any]) -> None:
@@ -257,7 +257,7 @@ def _write(file: Path, document: dict[str, Any]) -> None:
         raise BadInput(f"{file} can't be written ({error.strerror}).") from None
 
 
-def _show_calibration(measurement: Measurement) -> None:
+def _show_calibration(measurement: StepMeasurement) -> None:
     calibration = measurement.calibration
     network = calibration.network
     machine, rank_words = calibration.machine, words.count(calibration.ranks, "rank")

@@ -21,7 +21,7 @@ ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 
 
 @dataclass(frozen=True)
-class Link:
+class NetworkLink:
     """A connection of two ranks: the latency of a message [s], and the bandwidth [bytes/s]."""
 
     latency: float
@@ -36,21 +36,21 @@ class Link:
 class Network:
     """The links inside a host and between hosts. `per_host`: ranks of a host; 0: all ranks are on one host."""
 
-    inside: Link
-    between: Link
+    inside: NetworkLink
+    between: NetworkLink
     per_host: int = 0
 
     def hosts(self, ranks: int) -> int:
         return -(-ranks // self.per_host) if self.per_host else 1
 
-    def link(self, ranks: int) -> Link:
+    def link(self, ranks: int) -> NetworkLink:
         """The link that decides between so many neighbours: the one between hosts where there are several."""
         return self.between if self.hosts(ranks) > 1 else self.inside
 
     def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> Network:
         """The network with other links between hosts, or inside the host where there is one host."""
         link = self.between if self.per_host else self.inside
-        other = Link(link.latency * latency, link.bandwidth * bandwidth)
+        other = NetworkLink(link.latency * latency, link.bandwidth * bandwidth)
         return replace(self, between=other) if self.per_host else replace(self, inside=other)
 
 
@@ -118,7 +118,7 @@ def gustafson(ranks: float, serial: float) -> float:
     return ranks - serial * (ranks - 1)
 
 
-def pipeline_seconds(stages: int, micro_batches: int, compute: float, size: float, link: Link) -> float:
+def pipeline_seconds(stages: int, micro_batches: int, compute: float, size: float, link: NetworkLink) -> float:
     """A step of a pipeline [s]: `compute` is that of all stages, `size` the bytes of a micro-batch's activations. The
     first micro-batch fills the pipeline (Huang et al., arXiv:1811.06965), and each one is sent forth and back."""
     turn = compute / stages / micro_batches

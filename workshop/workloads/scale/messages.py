@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.scale.exchange import Algorithm, Link
+from workshop.workloads.scale.exchange import Algorithm, NetworkLink
 from workshop.workloads.scale.transfers import Rounds, rounds
 
 Array = NDArray[Any]
@@ -24,8 +24,8 @@ TAG = 71
 
 def wait_until(deadline: float) -> None:
     """Wait for a moment of time.monotonic(). A long wait needs no processor, so that many ranks can share few cores."""
-    while (left := deadline - time.monotonic()) > SPIN:
-        time.sleep(left - SPIN)
+    while (pause := deadline - time.monotonic() - SPIN) > 0:
+        time.sleep(pause)
     while time.monotonic() < deadline:
         pass
 
@@ -33,7 +33,7 @@ def wait_until(deadline: float) -> None:
 class Messenger:
     """Sends and receives arrays of float32 or float16. `link`: the emulated one between hosts of `per_host` ranks."""
 
-    def __init__(self, comm: Any, per_host: int, link: Link, half: bool = False) -> None:
+    def __init__(self, comm: Any, per_host: int, link: NetworkLink, half: bool = False) -> None:
         self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
         self.per_host, self.link = per_host, link
         self.dtype = np.dtype(np.float16 if half else np.float32)
@@ -108,6 +108,8 @@ class Messenger:
         key = algorithm, servers
         if key not in self._known:
             chunks, steps = rounds(algorithm, self.size, self.per_host, servers)
-            mine = [[step for step in messages if self.rank in (step.source, step.destination)] for messages in steps]
-            self._known[key] = chunks, mine
+            of_rank = [
+                [step for step in messages if self.rank in (step.source, step.destination)] for messages in steps
+            ]
+            self._known[key] = chunks, of_rank
         return self._known[key]

@@ -18,7 +18,7 @@ from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.workloads.scale import WORKLOAD, StepParams, figures, published
-from workshop.workloads.scale.calibration import Measurement
+from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
 from workshop.workloads.scale.step import StepPrediction, predict
 
@@ -44,8 +44,8 @@ def page() -> None:
     """Draw the page."""
     identity = frame.heading("Scale", WORDS)
     session = frame.choose_session()
-    own, literature = st.tabs([":material/straighten: This machine", ":material/public: Published machines"])
-    with own:
+    here, literature = st.tabs([":material/straighten: This machine", ":material/public: Published machines"])
+    with here:
         _this_machine(session, identity)
     with literature:
         _published()
@@ -65,7 +65,7 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
         return
     links.run_link(calibrated.id, f"Run {calibrated.id} · measured on {calibrated.placement.get('ranks')} ranks")
     with blocks.errors():
-        measurement = Measurement.of_run(calibrated.as_json(), f"Run {calibrated.id}")
+        measurement = StepMeasurement.of_run(calibrated.as_json(), f"Run {calibrated.id}")
         guesses = predictions.ask(NO_STUDY, GUESSES, identity, measured=False)
         if not guesses and identity.role == "learner":
             return
@@ -92,13 +92,13 @@ def _submit(session: SessionRecord, identity: Identity, params: Mapping[str, Any
 @st.cache_data(max_entries=200, show_spinner="Predicting …")
 def _predictions(run_id: int, params: Mapping[str, Any], counts: Sequence[int]) -> list[StepPrediction]:
     """Steps with these params, by the calibration of a run."""
-    measurement = Measurement.of_run(frame.store().run(run_id).as_json(), f"Run {run_id}")
+    measurement = StepMeasurement.of_run(frame.store().run(run_id).as_json(), f"Run {run_id}")
     return [predict(measurement, StepParams(**params), count) for count in counts]
 
 
 def _predict(
     run: RunRecord,
-    measurement: Measurement,
+    measurement: StepMeasurement,
     session: SessionRecord | None,
     identity: Identity,
     steps: Sequence[RunRecord],
@@ -205,5 +205,5 @@ def _published() -> None:
     curve = chosen.curves[curve_name]
     count = published.fitted_points(curve)
     fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
-    drawn = figures.published([point for point in points if point.curve == curve_name], fitted, chosen.unit)
-    cards.show(Card("published-curve", curve_name, (figure(drawn),)), "published-curve", full_width=True)
+    compared = figures.published([point for point in points if point.curve == curve_name], fitted, chosen.unit)
+    cards.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)

@@ -62,7 +62,7 @@ class _Draws:
     noise: Floats
 
     @classmethod
-    def of(cls, prior: Mapping[str, float], count: int, stream: np.random.Generator) -> _Draws:
+    def from_prior(cls, prior: Mapping[str, float], count: int, stream: np.random.Generator) -> _Draws:
         parameters = {name: mean * stream.standard_exponential(count) for name, mean in prior.items()}
         # Most machines have next to no contention, and some have much: the square of an exponential number has mean 2.
         parameters["contention"] = prior["contention"] * stream.standard_exponential(count) ** 2 / 2
@@ -95,7 +95,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = (), prior: Mapping[str, fl
         if not 1 <= count <= MOST_WORKERS:
             raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
     stream = np.random.default_rng(SEED)
-    draws = _Draws.of(prior, DRAWS, stream)
+    draws = _Draws.from_prior(prior, DRAWS, stream)
     likelihood, level = draws.likelihood(curve)
     weights = np.exp(likelihood - likelihood.max())
     weights /= weights.sum()

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 from workshop.core import topology
 from workshop.engine.context import RankContext
 from workshop.workloads.scale import NUMBER, StepParams
-from workshop.workloads.scale.exchange import ALGORITHMS, Link
+from workshop.workloads.scale.exchange import ALGORITHMS, NetworkLink
 from workshop.workloads.scale.messages import Messenger
 from workshop.workloads.scale.work import Work, work_of
 
@@ -37,12 +37,12 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
     step; `step_seconds` and `compute_seconds` of each step, of rank 0 and of all ranks; `sum_error`, the largest
     relative error of the summed gradients; `calibration`, which `Calibration` describes.
     """
-    link = Link(params.latency / 1e6, params.bandwidth * 1e6)
+    link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6)
     messenger = Messenger(ctx.comm, params.per_host, link, params.half)
     with _one_thread():
         work = work_of(params, ctx.comm)
         ctx.activity("warming up")
-        step = Step(params, work, messenger)
+        step = RankStep(params, work, messenger)
         for _ in range(WARM_UP):
             step.take(params.overlap)
         calibration = _calibrate(ctx, params, step) if params.calibrate else None
@@ -54,8 +54,8 @@ def _one_thread() -> AbstractContextManager[Any]:
     return threadpool_limits(1)
 
 
-class Step:
-    """A step on this rank, whose parts can be taken one by one."""
+class RankStep:
+    """A step on this rank, whose parts can be count one by one."""
 
     def __init__(self, params: StepParams, work: Work, messenger: Messenger) -> None:
         self.params, self.work, self.messenger = params, work, messenger
@@ -92,7 +92,7 @@ class Step:
 class _Exchanger:
     """A thread that exchanges buckets in their order while the rank computes. Only this thread talks meanwhile."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: RankStep) -> None:
         self._step = step
         self._gradients: list[Any] = []
         self._changed = threading.Condition()
@@ -121,7 +121,7 @@ class _Exchanger:
             self._error = error
 
 
-def _measure(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]:
+def _measure(ctx: RankContext, params: StepParams, step: RankStep) -> dict[str, Any]:
     """The steps themselves."""
     rows, messenger = [], step.messenger
     messages, size = messenger.messages, messenger.bytes
@@ -140,8 +140,8 @@ def _measure(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]
         ctx.progress(number + 1, params.steps)
         if number % 10 == 9 and ctx.stop_requested():
             break
-    taken = len(rows)
-    sent = (messenger.messages - messages) / taken, (messenger.bytes - size) / taken
+    count = len(rows)
+    sent = (messenger.messages - messages) / count, (messenger.bytes - size) / count
     error = _sum_error(step) if params.work == "paced" else None
     every = np.array(ctx.comm.allgather(rows))  # [ranks, steps, parts]
     total, read, computed, _, evaluation, _ = every.mean(axis=(0, 1))
@@ -153,16 +153,16 @@ def _measure(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]
     return {
         "seconds": {name: float(seconds) for name, seconds in parts.items()},
         "examples_per_second": float(params.batch * ctx.size / total),
-        "steps": taken,
+        "steps": count,
         "messages": sent[0],
         "bytes": sent[1],
         "step_seconds": every[0, :, 0].tolist(),
         "sum_error": error,
-        "stopped": taken < params.steps,
+        "stopped": count < params.steps,
     }
 
 
-def _extra(step: Step, params: StepParams, rank: int, number: int) -> tuple[float, float]:
+def _extra(step: RankStep, params: StepParams, rank: int, number: int) -> tuple[float, float]:
     """The seconds of an evaluation and of a checkpoint, where one is due behind this step."""
     times = []
     due = _due(params.evaluate_every, number), _due(params.checkpoint_every, number) and rank == 0
@@ -178,7 +178,7 @@ def _due(every: int, number: int) -> bool:
     return bool(every) and (number + 1) % every == 0
 
 
-def _sum_error(step: Step) -> float:
+def _sum_error(step: RankStep) -> float:
     """Paced gradients are ones, so that their sums are the number of ranks, or a power of it where a sum is used
     again."""
     step.work.read(step.params.batch)
@@ -187,7 +187,7 @@ def _sum_error(step: Step) -> float:
     return float(np.abs(gradients / step.messenger.size - 1).max())
 
 
-def _calibrate(ctx: RankContext, params: StepParams, step: Step) -> dict[str, Any]:
+def _calibrate(ctx: RankContext, params: StepParams, step: RankStep) -> dict[str, Any]:
     """Measure each part by itself. Collective. `Calibration` describes the result."""
     work, comm = step.work, ctx.comm
     ctx.activity("measuring compute")
@@ -242,7 +242,7 @@ def _timed(part: Callable[[], Any]) -> float:
     return time.perf_counter() - began
 
 
-def _compute(step: Step, batch: int) -> float:
+def _compute(step: RankStep, batch: int) -> float:
     """The seconds of a forward and backward pass."""
     step.work.read(batch)
     began = time.perf_counter()
@@ -256,12 +256,12 @@ def _shift(messenger: Messenger, distance: int, group: int, size: int) -> list[f
     """The time of a message while all ranks of each group send to the rank at a distance. Collective."""
     count, times = size // messenger.dtype.itemsize, []
     values, first, place = np.full(count, 0.0, np.float32), messenger.rank // group * group, messenger.rank % group
-    there, back = (first + (place + step) % group for step in (distance, -distance))
+    destination, source = (first + (place + step) % group for step in (distance, -distance))
     for _ in range(TURNS + 1):
         messenger.comm.Barrier()
         began = time.perf_counter()
-        messenger.send(values, there)
-        messenger.receive(count, back)
+        messenger.send(values, destination)
+        messenger.receive(count, source)
         messenger.finish()
         times.append(time.perf_counter() - began)
     of_ranks = messenger.comm.allgather(times[1:])  # the first one makes the connection

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import FORWARD, StepParams
-from workshop.workloads.scale.calibration import Calibration, Measurement
+from workshop.workloads.scale.calibration import Calibration, StepMeasurement
 from workshop.workloads.scale.exchange import Network, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 
@@ -58,7 +58,7 @@ class StepPrediction:
         return max(self.parts, key=lambda name: self.parts[name])
 
 
-def predict(measurement: Measurement, changed: StepParams, ranks: int) -> StepPrediction:
+def predict(measurement: StepMeasurement, changed: StepParams, ranks: int) -> StepPrediction:
     """Predict the step of `changed` params on so many ranks. Raises BadInput for ranks or params that can't be."""
     calibration, measured = measurement.calibration, measurement.params
     if not 1 <= ranks <= MOST_RANKS:
