@@ -99,6 +99,7 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
             "Tuning",
             "Federated",
             "Parallelism",
+            "Scale",
             "Quizzes",
             "History",
         )
