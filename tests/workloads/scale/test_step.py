@@ -144,6 +144,7 @@ def test_simulated_and_calculated_exchanges_are_alike_where_one_follows_the_othe
         ({"metrics": {"seconds": {"step": 0.05}, "calibration": None}}, "run 7 has no calibration"),
         ({"metrics": {"seconds": {}, "calibration": {"ranks": 2}}}, "run 7 has no calibration"),
         ({"metrics": {"seconds": {"step": 1.0}, "calibration": {"ranks": 2}}}, "run 7"),
+        ({"metrics": {"seconds": [1], "calibration": {"ranks": 2}}}, "run 7 has no calibration"),
         ({"params": {"steps": -1}}, "training-step: steps is -1"),
     ],
 )

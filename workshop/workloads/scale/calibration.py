@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,10 +23,10 @@ LARGEST = 4 << 20  # bytes of a file
 
 class Calibration(BaseModel):
     """Measured seconds. `compute`: by batch size, those of each rank. `input` and `evaluation`: those of each rank.
-    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes. `overlap`: a step
-    with and without overlap."""
+    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes. `overlap`: compute
+    and exchange of a step, by "true" with overlap and by "false" without it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     machine: Mapping[str, Any]
     hosts: PositiveInt = 1
@@ -113,7 +114,7 @@ class StepMeasurement:
             raise BadInput(f"{name} is larger than a calibration; `workshop scale calibrate --output` writes one.")
         try:
             document = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise BadInput(f"{name} is no JSON; `workshop scale calibrate --output` writes a calibration.") from None
         return cls.of_run(document, name)
 
@@ -128,9 +129,10 @@ class StepMeasurement:
             raise BadInput(
                 f"{name} is no run of `{WORKLOAD.name}` that has ended; `workshop scale calibrate` makes one."
             )
-        params, metrics = WORKLOAD.check(run.get("params") or {}), run["metrics"]
+        metrics, values, seconds = run["metrics"], run.get("params"), run["metrics"].get("seconds")
+        params = WORKLOAD.check(values if isinstance(values, dict) else {})
         assert isinstance(params, StepParams)
-        seconds = (metrics.get("seconds") or {}).get("step")
-        if not metrics.get("calibration") or not isinstance(seconds, int | float) or not seconds > 0:
+        step = seconds.get("step") if isinstance(seconds, dict) else None
+        if not metrics.get("calibration") or not isinstance(step, int | float) or not 0 < step < math.inf:
             raise BadInput(f"{name} has no calibration; run it with calibrate, and until it has measured its steps.")
-        return cls(params, Calibration.parse(metrics["calibration"], name), float(seconds))
+        return cls(params, Calibration.parse(metrics["calibration"], name), float(step))

@@ -26,13 +26,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.core import words
+from workshop.core import topology, words
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.workloads.scale.calibration import StepMeasurement
     from workshop.workloads.scale.regression import Fitted
     from workshop.workloads.scale.step import StepPrediction
+
+FAR = 1000  # times the measured ranks: a prediction beyond is marked
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
@@ -188,6 +190,12 @@ def predict(
         common.answer([asdict(prediction) | {"rate": prediction.rate} for prediction in predictions])
         return
     _show_predictions(predictions)
+    calibrated = measurement.calibration
+    if any(prediction.ranks > FAR * calibrated.ranks for prediction in predictions):
+        print(f"Predictions for more than {FAR:,} times the {calibrated.ranks} measured ranks are far beyond the data.")
+    here = topology.machine() | {"cores": topology.allowed_cores(topology.machine())}
+    if difference := calibrated.difference(here):
+        print(f"The calibration is of another machine than this one ({difference}): calibrate again to check it here.")
 
 
 @app.command()
@@ -276,6 +284,9 @@ def _show_calibration(measurement: StepMeasurement) -> None:
     for algorithm, times in calibration.all_reduces.items():
         size = max(times)
         rows.append((f"all-reduce of {words.size(size)}, {algorithm}", words.seconds(statistics.median(times[size]))))
+    for overlap, title in (("false", "without overlap"), ("true", "with overlap")):
+        if overlap in calibration.overlap:
+            rows.append((f"compute and exchange {title}", words.seconds(calibration.overlap[overlap])))
     common.show_table(("part", "measured"), [*rows, ("a step", words.seconds(measurement.step))])
 
 

@@ -133,8 +133,11 @@ def _predict(
         (before,) = _predictions(run.id, measured.model_dump(), (measurement.calibration.ranks,))
         same = [other for other in steps if other.status == "completed" and _same(other, values)]
         rates = {other.placement["ranks"]: other.metrics["examples_per_second"] for other in reversed(same)}
+        # The calibrated run itself checks nothing: the rest of its step is a part of the prediction.
+        checked = next((other for other in same if other.id != run.id and other.placement["ranks"] == ranks), None)
+        rate = checked.metrics["examples_per_second"] if checked else None
         bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.thousands(ranks)} ranks": here}
-        sentences = [line(_step_words(here, rates.get(ranks))), line(_limits(curve)), line(_cost(here), tone="about")]
+        sentences = [line(_step_words(here, rate)), line(_limits(curve)), line(_cost(here), tone="about")]
         parts = (text(*sentences), figure(figures.steps(bars)), figure(figures.rates(curve, rates)))
         cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
 

@@ -34,8 +34,8 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
 
     Metrics: `seconds` of an average step by part, where compute and stragglers are those of all ranks: the mean, and
     how much longer the slowest takes; `examples_per_second` of all ranks; `messages` and `bytes` that rank 0 sent in a
-    step; `step_seconds` and `compute_seconds` of each step, of rank 0 and of all ranks; `sum_error`, the largest
-    relative error of the summed gradients; `calibration`, which `Calibration` describes.
+    step; `step_seconds` of each step on rank 0; `sum_error`, the largest relative error of a sum of ones;
+    `calibration`, which `Calibration` describes.
     """
     link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6)
     messenger = Messenger(ctx.comm, params.per_host, link, params.half)
@@ -81,7 +81,6 @@ class RankStep:
         else:
             for gradients in pending:
                 self.exchange(gradients)
-        self.sums = pending
         return read - began, computed - read, time.perf_counter() - computed
 
     def exchange(self, gradients: Any) -> None:
@@ -179,9 +178,7 @@ def _due(every: int, number: int) -> bool:
 
 
 def _sum_error(step: RankStep) -> float:
-    """Paced gradients are ones, so that their sums are the number of ranks, or a power of it where a sum is used
-    again."""
-    step.work.read(step.params.batch)
+    """The largest relative error of a sum of ones, which is the number of ranks. Collective."""
     gradients = np.full(step.params.parameters, 1.0, np.float32)
     step.exchange(gradients)
     return float(np.abs(gradients / step.messenger.size - 1).max())
