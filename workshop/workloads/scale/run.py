@@ -7,10 +7,13 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
-from typing import Any
+from contextlib import nullcontext
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
+from mpi4py import MPI
 from threadpoolctl import threadpool_limits
 
 from workshop.core import topology
@@ -21,9 +24,10 @@ from workshop.workloads.scale.messages import Messenger
 from workshop.workloads.scale.work import Work, work_of
 
 WARM_UP = 2  # steps that don't count
-REPEATS = 24  # of each batch size while a machine is calibrated
+REPEATS, BUDGET = 24, 2.0  # repeats of each batch size in a calibration, as long as they take so many seconds
+LOOK = 0.5  # seconds between looks at whether the run should end early
 TURNS = 9  # of each message size
-FEW = 5  # of each all-reduce
+FEW = 5  # of each all-reduce, and of what takes long
 SMALLEST = 1 << 10  # bytes of a message
 
 
@@ -39,23 +43,19 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
     """
     link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6)
     messenger = Messenger(ctx.comm, params.per_host, link, params.half)
-    with _one_thread():
+    with threadpool_limits(1):
         work = work_of(params, ctx.comm)
         ctx.activity("warming up")
         step = RankStep(params, work, messenger)
         for _ in range(WARM_UP):
-            step.take(params.overlap)
-        calibration = _calibrate(ctx, params, step) if params.calibrate else None
+            longest = ctx.comm.allreduce(sum(step.take(params.overlap)), MPI.MAX)
+        calibration = _calibrate(ctx, params, step, longest) if params.calibrate else None
         ctx.activity("measuring steps")
-        return {**_measure(ctx, params, step), "calibration": calibration}
-
-
-def _one_thread() -> AbstractContextManager[Any]:
-    return threadpool_limits(1)
+        return {**_measure(ctx, params, step, longest), "calibration": calibration}
 
 
 class RankStep:
-    """A step on this rank, whose parts can be count one by one."""
+    """A step on this rank, whose parts can be measured one by one."""
 
     def __init__(self, params: StepParams, work: Work, messenger: Messenger) -> None:
         self.params, self.work, self.messenger = params, work, messenger
@@ -67,19 +67,15 @@ class RankStep:
         began = time.perf_counter()
         self.work.read(self.params.batch)
         read = time.perf_counter()
-        exchanger = _Exchanger(self) if overlap else None
-        self.work.forward()
-        pending = []
-        for bucket in self.buckets:
-            gradients = np.concatenate([self.work.backward(tensor) for tensor in bucket])
-            if exchanger:
-                exchanger.put(gradients)
-            pending.append(gradients)
-        computed = time.perf_counter()
-        if exchanger:
-            exchanger.join()
-        else:
-            for gradients in pending:
+        with _Exchanger(self) if overlap else nullcontext() as exchanger:
+            self.work.forward()
+            pending = []
+            for bucket in self.buckets:
+                pending.append(np.concatenate([self.work.backward(tensor) for tensor in bucket]))
+                if exchanger:
+                    exchanger.put(pending[-1])
+            computed = time.perf_counter()
+            for gradients in pending if exchanger is None else ():
                 self.exchange(gradients)
         return read - began, computed - read, time.perf_counter() - computed
 
@@ -89,39 +85,45 @@ class RankStep:
 
 
 class _Exchanger:
-    """A thread that exchanges buckets in their order while the rank computes. Only this thread talks meanwhile."""
+    """A thread that exchanges buckets in their order while the rank computes, until the block has ended and all are
+    exchanged. Only this thread talks meanwhile. A block that fails ends the thread."""
 
     def __init__(self, step: RankStep) -> None:
         self._step = step
-        self._gradients: list[Any] = []
-        self._changed = threading.Condition()
+        self._gradients = SimpleQueue[Any]()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._exchange, name="exchange", daemon=True)
+
+    def __enter__(self) -> Self:
         self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._gradients.put(None)
+        try:
+            if error is None:
+                self._thread.join()
+        finally:  # also where the run is cancelled while this waits: the thread must not talk in the next run
+            if self._thread.is_alive():
+                self._step.messenger.stopped = True
+                self._thread.join()
+        if self._error is not None and error is None:
+            raise self._error
 
     def put(self, gradients: Any) -> None:
-        with self._changed:
-            self._gradients.append(gradients)
-            self._changed.notify()
-
-    def join(self) -> None:
-        self._thread.join()
-        if self._error is not None:
-            raise self._error
+        self._gradients.put(gradients)
 
     def _exchange(self) -> None:
         try:
-            for number in range(len(self._step.buckets)):
-                with self._changed:
-                    while len(self._gradients) <= number:
-                        self._changed.wait()
-                self._step.exchange(self._gradients[number])
+            while (gradients := self._gradients.get()) is not None:
+                self._step.exchange(gradients)
         except BaseException as error:  # the rank's own thread raises it
             self._error = error
 
 
-def _measure(ctx: RankContext, params: StepParams, step: RankStep) -> dict[str, Any]:
-    """The steps themselves."""
+def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: float) -> dict[str, Any]:
+    """The steps themselves, one of which takes about `longest` seconds."""
+    look = min(max(int(LOOK / longest), 1), 10)  # steps between looks at whether the run should end early
     rows, messenger = [], step.messenger
     messages, size = messenger.messages, messenger.bytes
     ctx.comm.Barrier()
@@ -137,7 +139,7 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep) -> dict[str, 
         if ctx.rank == 0:
             ctx.emit("step", total, number)
         ctx.progress(number + 1, params.steps)
-        if number % 10 == 9 and ctx.stop_requested():
+        if number % look == look - 1 and ctx.stop_requested():
             break
     count = len(rows)
     sent = (messenger.messages - messages) / count, (messenger.bytes - size) / count
@@ -184,12 +186,17 @@ def _sum_error(step: RankStep) -> float:
     return float(np.abs(gradients / step.messenger.size - 1).max())
 
 
-def _calibrate(ctx: RankContext, params: StepParams, step: RankStep) -> dict[str, Any]:
-    """Measure each part by itself. Collective. `Calibration` describes the result."""
+def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: float) -> dict[str, Any] | None:
+    """Measure each part by itself, as `Calibration` describes it; None where the run should end early. Collective."""
     work, comm = step.work, ctx.comm
     ctx.activity("measuring compute")
     batches = sorted({max(params.batch // 4, 1), max(params.batch // 2, 1), params.batch, 2 * params.batch})
-    compute = {batch: comm.allgather([_compute(step, batch) for _ in range(REPEATS)]) for batch in batches}
+    compute = {}
+    for batch in batches:
+        repeats = min(max(int(BUDGET * params.batch / batch / longest), FEW), REPEATS)
+        compute[batch] = comm.allgather([_compute(step, batch) for _ in range(repeats)])
+        if ctx.stop_requested():
+            return None
     ctx.activity("measuring input, evaluation and checkpoint")
     parts = {
         "input": comm.allgather(_repeat(lambda: _timed(lambda: work.read(params.batch)))),

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.scale.exchange import Algorithm, Network
-from workshop.workloads.scale.transfers import rounds
+from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink
+from workshop.workloads.scale.transfers import Transfer, rounds
 
 Floats = NDArray[np.float64]
 
@@ -31,37 +31,39 @@ class Simulation:
 
     def __post_init__(self) -> None:
         self.sending, self.receiving = np.zeros(self.ranks), np.zeros(self.ranks)
-        self._chunks, self._rounds = rounds(self.algorithm, self.ranks, self.network.per_host, self.servers)
         members = self.network.per_host or self.ranks
-        near = [[step.source // members == step.destination // members for step in steps] for steps in self._rounds]
-        inside, between = self.network.inside, self.network.between
-        # For each round: sources, destinations, latencies, and seconds for each byte of the array.
-        self._steps = [
-            (
-                [step.source for step in steps],
-                [step.destination for step in steps],
-                [(inside if is_near else between).latency for is_near in nears],
-                [
-                    (step.end - step.begin) / self._chunks / (inside if is_near else between).bandwidth
-                    for step, is_near in zip(steps, nears, strict=True)
-                ],
-            )
-            for steps, nears in zip(self._rounds, near, strict=True)
+        chunks, messages = rounds(self.algorithm, self.ranks, self.network.per_host, self.servers)
+
+        def link(step: Transfer) -> NetworkLink:
+            is_near = step.source // members == step.destination // members
+            return self.network.inside if is_near else self.network.between
+
+        # For each message of each round: source, destination, latency, and seconds for each byte of the array.
+        self._rounds = [
+            [
+                (
+                    step.source,
+                    step.destination,
+                    link(step).latency,
+                    (step.end - step.begin) / chunks / link(step).bandwidth,
+                )
+                for step in steps
+            ]
+            for steps in messages
         ]
 
     def exchange(self, ready: Floats, size: float) -> Floats:
         """When each rank has the sum of `size` bytes, if it is ready for the exchange at these times."""
         now = ready.tolist()
         sending, receiving = self.sending.tolist(), self.receiving.tolist()
-        for sources, destinations, latencies, per_byte in self._steps:
+        for messages in self._rounds:
             arrivals = []
-            for number, source in enumerate(sources):
+            for order, (source, destination, latency, per_byte) in enumerate(messages):
                 begin = max(now[source], sending[source])
-                busy = size * per_byte[number]
+                busy = size * per_byte
                 sending[source] = begin + busy
-                arrivals.append((begin + latencies[number], number, busy))
-            for first_byte, number, busy in sorted(arrivals):
-                rank = destinations[number]
+                arrivals.append((begin + latency, order, busy, destination))
+            for first_byte, _, busy, rank in sorted(arrivals):
                 receiving[rank] = max(first_byte, receiving[rank]) + busy
                 now[rank] = max(now[rank], receiving[rank])
         self.sending, self.receiving = np.array(sending), np.array(receiving)
@@ -69,19 +71,17 @@ class Simulation:
 
 
 def step_seconds(
-    simulation: Simulation, compute: Floats, sizes: Sequence[float], forward: float, overlap: bool, before: Floats
+    simulation: Simulation, compute: Floats, sizes: Sequence[float], forward: float, overlap: bool
 ) -> float:
-    """The average time of repeated steps [s]. `compute`: seconds of each step and rank [steps, ranks]; `before`: what
-    each rank does before it computes, such as reading its input [ranks]. `sizes`: bytes of the buckets in the order in
-    which the backward pass, which begins after a share `forward` of compute, has them."""
+    """The average time of repeated steps [s]. `compute`: seconds of each step and rank [steps, ranks]. `sizes`: bytes
+    of the buckets in the order in which the backward pass, which begins after a share `forward` of compute, has them.
+    """
     now, total = np.zeros(simulation.ranks), float(sum(sizes)) or 1.0
     warm_up, starts = len(compute) // 4, 0.0
     for number, seconds in enumerate(compute):
         if number == warm_up:
             starts = float(now.mean())
-        begin = now + before
-        done, share = begin + seconds, forward
-        end = begin
+        begin, end, done, share = now, now, now + seconds, forward
         for size in sizes:
             share += (1 - forward) * size / total
             ready = begin + share * seconds if overlap else done

@@ -165,7 +165,7 @@ def exposed(params: StepParams, compute: Floats, network: Network) -> float:
     slowest, servers = float(compute.max(axis=1).mean()), min(params.servers, ranks)
     if ranks <= SIMULATED:
         simulation = Simulation(ranks, network, params.algorithm, servers)
-        return step_seconds(simulation, compute, sizes, FORWARD, params.overlap, np.zeros(ranks)) - slowest
+        return step_seconds(simulation, compute, sizes, FORWARD, params.overlap) - slowest
     share, end = FORWARD, 0.0
     for size in sizes:
         share += (1 - FORWARD) * size / sum(sizes)

@@ -1,5 +1,5 @@
 """What a rank does in a step besides the exchange: input, forward and backward pass, evaluation, checkpoint. Either it
-waits for drawn times, or it trains a perceptron in NumPy."""
+waits for drawn times, or it computes what a perceptron does in NumPy."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ class PacedWork:
 
 
 class NetworkWork:
-    """A perceptron with one hidden layer on random images. A tensor is the weights of some hidden units."""
+    """The products of matrices of a perceptron with one hidden layer, on random images. A tensor is the weights of some
+    hidden units."""
 
     def __init__(self, params: StepParams, rank: int) -> None:
         stream = np.random.default_rng([params.seed, rank])
