@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.report.analysis.cases import run
 from workshop.core.errors import BadInput
+from workshop.report.verdict import verdict
 from workshop.workloads.scale import WORKLOAD, StepParams
 from workshop.workloads.scale.calibration import StepMeasurement, fit_link
 from workshop.workloads.scale.exchange import Network, NetworkLink, exchange_seconds
@@ -186,3 +188,14 @@ def test_there_are_more_than_fifty_what_ifs_that_can_be_run() -> None:
         assert WORKLOAD.fits is not None
         WORKLOAD.fits(params, {}, change.ranks)
         assert change.changes or change.ranks != BASE_RANKS
+
+
+@pytest.mark.parametrize("part", ["input", "compute", "stragglers", "exchange", "evaluation", "checkpoint"])
+def test_the_verdict_names_the_longest_part(part: str) -> None:
+    seconds = dict.fromkeys(("input", "compute", "stragglers", "exchange", "evaluation", "checkpoint"), 0.001)
+    seconds |= {part: 0.04, "step": 0.045}
+    words = verdict(
+        run(workload=WORKLOAD.name, params={}, metrics={"seconds": seconds, "examples_per_second": 2844}), {}
+    )
+    assert f"{part} takes most of a step" in words["verdict"] and f"{part} 89 %" in words["why"]
+    assert "paced" in words["why"] and "The page Scale" in words["next"]

@@ -124,9 +124,10 @@ WORKLOAD = Workload(
     fits=_check_ranks,
     curves=("step",),
     opens="time",
-    results=("examples_per_second", "seconds.step", "seconds.compute", "seconds.stragglers", "seconds.exchange"),
+    results=("examples_per_second", "steps"),
     metrics={
         "examples_per_second": "rate of all ranks [examples/s]",
+        "steps": "steps",
         "seconds.step": "a step, on average [s]",
         "seconds.compute": "compute of a rank [s]",
         "seconds.stragglers": "waiting for the slowest rank [s]",
@@ -134,6 +135,7 @@ WORKLOAD = Workload(
     },
     notes={"step": "The time of each step on rank 0."},
     scaling=Scaling(rate="examples_per_second", unit="examples/s"),
+    verdict="workshop.workloads.scale.verdict:VERDICT",
     order=700,
     threads=lambda params: 1,
     presets=(

@@ -35,28 +35,27 @@ def rates(predictions: Sequence[StepPrediction], measured: Mapping[int, float]) 
     return _by_workers([*traces, *_measured(measured, "examples/s")], "ranks", "examples/s")
 
 
-def published(points: Sequence[ComparedPoint], fitted: Mapping[int, float], unit: str) -> go.Figure:
-    """The points of one curve that were fitted, and measured points beside their predictions with intervals."""
+def published(points: Sequence[ComparedPoint], fitted: Mapping[int, float]) -> go.Figure:
+    """The efficiency of one curve by workers, relative to its first point: the points that were fitted, and measured
+    ones beside their predictions with intervals."""
+    (first, first_rate), *_ = fitted.items()
+
+    def efficiency(workers: int, rate: float) -> float:
+        return 100 * rate / workers / (first_rate / first)
+
     workers = [point.prediction.workers for point in points]
-    predicted = [point.prediction.rate for point in points]
+    lows = [efficiency(point.prediction.workers, point.prediction.low) for point in points]
+    highs = [efficiency(point.prediction.workers, point.prediction.high) for point in points]
+    line = {**fitted} | {point.prediction.workers: point.prediction.rate for point in points}
+    measured = {**fitted} | {point.prediction.workers: point.measured for point in points}
+    predicted = [efficiency(*point) for point in line.items()]
     traces = [
-        *marks.band(
-            [point.prediction.low for point in points],
-            [point.prediction.high for point in points],
-            PREDICTED,
-            0.25,
-            x=workers,
-        ),
-        marks.line(
-            [*fitted, *workers],
-            [*fitted.values(), *predicted],
-            PREDICTED,
-            f"%{{x}}: %{{y:.4g}} {unit}",
-            name="predicted",
-        ),
+        *marks.band(lows, highs, PREDICTED, 0.25, x=workers),
+        marks.line(list(line), predicted, PREDICTED, "%{x}: %{y:.1f} %", name="fitted and predicted"),
+        *_measured({count: efficiency(count, rate) for count, rate in measured.items()}, "%"),
     ]
-    measured = {**fitted, **{point.prediction.workers: point.measured for point in points}}
-    return _by_workers([*traces, *_measured(measured, unit)], "workers", unit)
+    figure = _by_workers(traces, "workers", "efficiency [%]")
+    return figure.update_yaxes(type="linear", rangemode="tozero")
 
 
 def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:

@@ -208,5 +208,5 @@ def _published() -> None:
     curve = chosen.curves[curve_name]
     count = published.fitted_points(curve)
     fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
-    compared = figures.published([point for point in points if point.curve == curve_name], fitted, chosen.unit)
+    compared = figures.published([point for point in points if point.curve == curve_name], fitted)
     cards.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)
