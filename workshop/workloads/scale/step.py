@@ -31,7 +31,7 @@ SEED = 5
 MOST_RANKS = 100_000
 TAIL = 0.9  # quantile from which on the tail is exponential
 LEVEL = 0.9
-MODEL_ERROR = 0.02  # relative error of the model itself, and once more for each doubling beyond the measured ranks
+MODEL_ERROR = 0.027  # relative error of the model itself, and once more for each doubling beyond the measured ranks
 PARTS = ("input", "compute", "stragglers", "latency", "bandwidth", "evaluation", "checkpoint", "rest")
 
 
