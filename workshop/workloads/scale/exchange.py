@@ -119,8 +119,8 @@ def gustafson(ranks: float, serial: float) -> float:
 
 
 def pipeline_seconds(stages: int, micro_batches: int, compute: float, size: float, link: NetworkLink) -> float:
-    """A step of a pipeline [s]: `compute` is that of all stages, `size` the bytes of a micro-batch's activations. The
-    first micro-batch fills the pipeline (Huang et al., arXiv:1811.06965), and each one is sent forth and back."""
+    """A step of a pipeline [s]: `compute` is the work of all stages, `size` the bytes of a micro-batch's activations.
+    The first micro-batch fills the pipeline (Huang et al., arXiv:1811.06965), and each one is sent forth and back."""
     turn = compute / stages / micro_batches
     return (micro_batches + stages - 1) * turn + 2 * (stages - 1) * link.seconds(size)
 

@@ -39,7 +39,7 @@ def slowest(workers: Floats) -> Floats:
 
 
 def terms(workers: Sequence[int]) -> dict[str, Floats]:
-    """What each parameter is multiplied by [workers], except for `hosts`."""
+    """The factors of the parameters [workers], except for `hosts`."""
     count = np.asarray(workers, float)
     return {
         "bandwidth": (count - 1) / count,

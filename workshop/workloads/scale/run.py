@@ -36,8 +36,8 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
 
     Events: `step`, the seconds of each step on rank 0; the time of each step by phase from each rank.
 
-    Metrics: `seconds` of an average step by part, where compute and stragglers are those of all ranks: the mean, and
-    how much longer the slowest takes; `examples_per_second` of all ranks; `messages` and `bytes` that rank 0 sent in a
+    Metrics: `seconds` of an average step by part, where `compute` is the mean of all ranks, and `stragglers` how much
+    longer the slowest rank takes; `examples_per_second` of all ranks; `messages` and `bytes` that rank 0 sent in a
     step; `step_seconds` of each step on rank 0; `sum_error`, the largest relative error of a sum of ones;
     `calibration`, which `Calibration` describes.
     """

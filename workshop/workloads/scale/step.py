@@ -4,8 +4,8 @@ A step takes as long as the slowest of n ranks computes, and then as its gradien
 
     step = input + E[slowest of n draws of compute] + exchange that nothing hides + evaluation + checkpoint + rest
 
-Compute is drawn from the measured times of all ranks, or of each rank where one of them is always slow. Beyond the
-measured times, the tail falls exponentially, as that of most distributions does (Coles, An Introduction to Statistical
+Compute is drawn from the measured times of all ranks, without a rank that the params make slow. Beyond the measured
+times, the tail falls exponentially, as that of most distributions does (Coles, An Introduction to Statistical
 Modeling of Extreme Values, 2001, chapter 4). `rest` is what the parts don't explain of the measured step.
 """
 

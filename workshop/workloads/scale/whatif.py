@@ -1,4 +1,4 @@
-"""What if: changes of a measured step. This machine can make each of them true, so that predictions can be checked."""
+"""Changes of a measured step: what if? This machine can make each of them true, so that predictions can be checked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What a rank does in a step besides the exchange: input, forward and backward pass, evaluation, checkpoint. Either it
-waits for drawn times, or it computes what a perceptron does in NumPy."""
+"""The work of a rank in a step besides the exchange: input, forward and backward pass, evaluation, checkpoint. Either
+it waits for drawn times, or it computes what a perceptron does in NumPy."""
 
 from __future__ import annotations
 
