@@ -30,10 +30,11 @@ from workshop.core import topology, words
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
+    from workshop.report.cards import Card
     from workshop.workloads.scale.calibration import StepMeasurement
     from workshop.workloads.scale.regression import Fitted
-    from workshop.workloads.scale.step import StepPrediction
 
+MOST_ROWS = 100  # of a table
 FAR = 1000  # times the measured ranks: a prediction beyond is marked
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -168,7 +169,7 @@ def predict(
     as_json: common.JSON = False,
 ) -> None:
     """Predict a step on more ranks, or with other params, with intervals of 90 %."""
-    from workshop.workloads.scale import WORKLOAD, StepParams, calibration, step
+    from workshop.workloads.scale import WORKLOAD, StepParams, calibration, cards, step
 
     text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
     measurement = calibration.StepMeasurement.read(text, file.name)
@@ -178,7 +179,7 @@ def predict(
     if as_json:
         common.answer([asdict(prediction) | {"rate": prediction.rate} for prediction in predictions])
         return
-    _show_predictions(predictions)
+    _print(cards.predicted(predictions, {}))
     calibrated = measurement.calibration
     if any(prediction.ranks > FAR * calibrated.ranks for prediction in predictions):
         print(f"Predictions for more than {FAR:,} times the {calibrated.ranks} measured ranks are far beyond the data.")
@@ -193,6 +194,7 @@ def published(
     as_json: common.JSON = False,
 ) -> None:
     """Show published curves beside predictions from their points of few workers."""
+    from workshop.workloads.scale import cards
     from workshop.workloads.scale.published import comparison, machine, machines
 
     if not name:
@@ -203,26 +205,15 @@ def published(
     if as_json:
         common.answer([asdict(point) | {"error": point.error, "inside": point.inside} for point in points])
         return
-    print(f"{chosen.title}. {chosen.source}. {chosen.unit}, by the number of workers; a worker is a {chosen.worker}.")
-    common.show_table(
-        ("curve", "fitted to", "workers", "measured", "predicted", "90 % interval", "error"),
-        [
-            (
-                point.curve,
-                ", ".join(map(str, point.fitted)),
-                words.thousands(point.prediction.workers),
-                words.rate(point.measured),
-                words.rate(point.prediction.rate),
-                f"{words.rate(point.prediction.low)} to {words.rate(point.prediction.high)}",
-                f"{100 * point.error:+.1f} %",
-            )
-            for point in points
-        ],
-    )
-    if chosen.note:
-        print(chosen.note)
-    if any(len(point.fitted) < 2 for point in points):
-        print("A curve of one point says nothing of scaling: its predictions are those for any machine.")
+    _print(cards.compared(chosen, points))
+
+
+def _print(card: Card) -> None:
+    from rich.console import Console
+
+    from workshop.report import terminal
+
+    terminal.show(Console(highlight=False), [card], MOST_ROWS)
 
 
 def _settings(texts: list[str] | None) -> dict[str, Any]:
@@ -271,22 +262,3 @@ def _show_calibration(measurement: StepMeasurement) -> None:
         if overlap in calibration.overlap:
             rows.append((f"compute and exchange {title}", words.seconds(calibration.overlap[overlap])))
     common.show_table(("part", "measured"), [*rows, ("a step", words.seconds(measurement.step))])
-
-
-def _show_predictions(predictions: list[StepPrediction]) -> None:
-    first = predictions[0]
-    common.show_table(
-        ("ranks", "step", "90 % interval", "examples/s", "efficiency", "most time"),
-        [
-            (
-                words.thousands(prediction.ranks),
-                words.seconds(prediction.seconds),
-                f"{words.seconds(prediction.low)} to {words.seconds(prediction.high)}",
-                words.rate(prediction.rate),
-                words.percent(prediction.rate / prediction.ranks / (first.rate / first.ranks)),
-                prediction.limit,
-            )
-            for prediction in predictions
-        ],
-    )
-    print(f"The efficiency is relative to {words.count(first.ranks, 'rank')}.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import streamlit as st
@@ -11,13 +10,14 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.pages import blocks, cards, frame, links, predictions
-from workshop.report.cards import Card, figure, line, table
+from workshop.report.cards import Card, figure, line
 from workshop.report.cards import words as text
 from workshop.report.sentences import STATUS
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.workloads.scale import WORKLOAD, StepParams, figures, published
+from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
 from workshop.workloads.scale.step import StepPrediction, predict
@@ -137,7 +137,7 @@ def _predict(
         checked = next((other for other in same if other.id != run.id and other.placement["ranks"] == ranks), None)
         rate = checked.metrics["examples_per_second"] if checked else None
         bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.thousands(ranks)} ranks": here}
-        sentences = [line(_step_words(here, rate)), line(_limits(curve)), line(_cost(here), tone="about")]
+        sentences = [line(scale_cards.step_sentence(here, rate)), line(scale_cards.limits(curve)), line(_cost(here), tone="about")]
         parts = (text(*sentences), figure(figures.steps(bars)), figure(figures.rates(curve, rates)))
         cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
 
@@ -146,25 +146,6 @@ def _same(run: RunRecord, values: Mapping[str, Any]) -> bool:
     """Whether a run has these params, apart from its length and its own calibration."""
     usual = {**StepParams().model_dump(), **run.params}
     return all(usual.get(name) == value for name, value in values.items() if name not in ("calibrate", "steps", "seed"))
-
-
-def _step_words(prediction: StepPrediction, rate: float | None) -> str:
-    sentence = (
-        f"A step on {words.thousands(prediction.ranks)} ranks takes {words.seconds(prediction.seconds)}: "
-        f"{words.seconds(prediction.low)} to {words.seconds(prediction.high)} with a probability of 90 %."
-    )
-    if rate:
-        seconds = prediction.examples / rate
-        error = prediction.seconds / seconds - 1
-        sentence += f" Measured: {words.seconds(seconds)}, so that the prediction is {100 * error:+.1f} % off."
-    return sentence
-
-
-def _limits(curve: Sequence[StepPrediction]) -> str:
-    """From which number of ranks on another part takes most time."""
-    changes = [(after.ranks, after.limit) for first, after in pairwise(curve) if after.limit != first.limit]
-    later = "".join(f", from {words.thousands(ranks)} ranks {limit}" for ranks, limit in changes)
-    return f"Most time takes {curve[0].limit}{later}."
 
 
 def _cost(prediction: StepPrediction) -> str:
@@ -182,28 +163,12 @@ def _published() -> None:
     machines = published.machines()
     name = st.selectbox("Machine", list(machines), format_func=lambda name: machines[name].title)
     chosen = machines[name]
-    st.markdown(frame.plain(f"{chosen.source}. A worker is a {chosen.worker}."))
     try:
         points = published.comparison(chosen)
     except BadInput as error:
         st.info(frame.plain(str(error)), icon=":material/info:")
         return
-    rows = [
-        [
-            point.curve,
-            ", ".join(map(str, point.fitted)),
-            words.thousands(point.prediction.workers),
-            words.rate(point.measured),
-            f"{words.rate(point.prediction.rate)} ({words.rate(point.prediction.low)} to "
-            f"{words.rate(point.prediction.high)})",
-            f"{100 * point.error:+.1f} %",
-        ]
-        for point in points
-    ]
-    headings = ["Curve", "Fitted to", "Workers", f"Measured [{chosen.unit}]", "Predicted", "Error"]
-    cards.show(Card("published", chosen.title, (table(headings, rows),)), "published", full_width=True)
-    if chosen.note:
-        st.caption(frame.plain(chosen.note))
+    cards.show(scale_cards.compared(chosen, points), "published", full_width=True)
     curve_name = st.selectbox("Curve", list(chosen.curves)) if len(chosen.curves) > 1 else next(iter(chosen.curves))
     curve = chosen.curves[curve_name]
     count = published.fitted_points(curve)

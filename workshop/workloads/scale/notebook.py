@@ -1,0 +1,50 @@
+"""Predictions in a notebook: `predict(run, ranks=(4, 2048), bandwidth=500.0)`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from workshop.core.errors import BadInput
+from workshop.notebook.display import CardsDisplay
+from workshop.notebook.shown import RunShown
+from workshop.report.cards import Card
+from workshop.workloads.scale import WORKLOAD, StepParams, cards
+from workshop.workloads.scale.calibration import StepMeasurement
+from workshop.workloads.scale.step import StepPrediction
+from workshop.workloads.scale.step import predict as predict_step
+
+
+class PredictionsDisplay(CardsDisplay):
+    """Predictions by ranks, which show themselves as a table and a figure: `predictions[2048].seconds`."""
+
+    def __init__(self, predictions: Sequence[StepPrediction], measured_rates: dict[int, float]) -> None:
+        self._predictions = {prediction.ranks: prediction for prediction in predictions}
+        self._measured_rates = measured_rates
+
+    def __getitem__(self, ranks: int) -> StepPrediction:
+        """The prediction for so many ranks. Raises BadInput where there is none."""
+        if ranks not in self._predictions:
+            counts = ", ".join(map(str, self._predictions))
+            raise BadInput(f"There is no prediction for {ranks!r:.40} ranks; there are {counts}.")
+        return self._predictions[ranks]
+
+    def cards(self) -> Sequence[Card]:
+        return [cards.predicted(list(self._predictions.values()), self._measured_rates)]
+
+
+def predict(
+    run: RunShown, ranks: int | Iterable[int], measured: Iterable[RunShown] = (), **changes: Any
+) -> PredictionsDisplay:
+    """Predict the step of a calibrated run on other numbers of ranks, with changed params of `training-step`. The
+    figure also shows the rates of `measured` runs. Raises BadInput for ranks or params that can't be."""
+    counts = [ranks] if isinstance(ranks, int) else list(ranks)
+    if not counts or not all(isinstance(count, int) for count in counts):
+        raise BadInput(f"ranks is {ranks!r:.60}; it should be a number of ranks, or several, such as (4, 8, 2048).")
+    measurement = StepMeasurement.of_run(run.record.as_json(), f"Run {run.id}")
+    changed = WORKLOAD.check({**measurement.params.model_dump(), **changes})
+    assert isinstance(changed, StepParams)
+    predictions = [predict_step(measurement, changed, count) for count in counts]
+    return PredictionsDisplay(
+        predictions, {other.placement["ranks"]: other.metrics["examples_per_second"] for other in measured}
+    )
