@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -94,3 +96,17 @@ def test_pipelines_and_tensors_take_their_share() -> None:
     assert exchange.tensor_seconds(4, 8, 1.0, 1e6, Network(link, link)) == pytest.approx(0.25)
     slow = NetworkLink(1e-3, 1e9)
     assert exchange.tensor_seconds(2, 8, 1.0, 0.0, Network(slow, slow)) == pytest.approx(0.5 + 32 * 2e-3)
+
+
+@given(st.sampled_from(ALGORITHMS), st.sampled_from([2, 4, 8]), st.sampled_from([2, 4]), LINKS)
+def test_ranks_that_share_a_link_wait_for_each_other(
+    algorithm: Algorithm, hosts: int, per_host: int, link: NetworkLink
+) -> None:
+    network = Network(NetworkLink(1e-9, 1e15), link, per_host, shared=True)
+    servers = per_host if algorithm == "servers" else 1
+    ranks, size = hosts * per_host, 1e9 * link.bandwidth  # latencies don't matter
+    together = ratio(algorithm, ranks, size, network, servers)
+    assert together == pytest.approx(1, rel=0.1)
+    apart = exchange_seconds(algorithm, ranks, size, replace(network, shared=False), servers)
+    slower = exchange_seconds(algorithm, ranks, size, network, servers) / apart
+    assert slower == pytest.approx(per_host if algorithm in ("recursive-doubling", "servers") else 1, rel=0.01)

@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, P
 from workshop.core.errors import BadInput, bad_input
 from workshop.workloads.scale import WORKLOAD, StepParams
 from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink
+from workshop.workloads.scale.simulation import Simulation
 
 Seconds = list[PositiveFloat]
 FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
@@ -32,6 +34,7 @@ class Calibration(BaseModel):
     hosts: PositiveInt = 1
     ranks: PositiveInt
     per_host: int = Field(0, ge=0)
+    servers: PositiveInt = 1
     batch: PositiveInt
     gradient_bytes: PositiveFloat
     compute: Mapping[int, list[Seconds]] = Field(min_length=1)
@@ -58,7 +61,20 @@ class Calibration(BaseModel):
         """The links that fit the measured messages. A rank alone has none, and gets one that takes no time."""
         links = {place: fit_link(times) for place, times in self.messages.items() if times}
         between = links.get("between") or links.get("inside") or FREE
-        return Network(links.get("inside") or between, between, self.per_host)
+        return Network(links.get("inside") or between, between, self.per_host, shared=self.hosts > 1)
+
+    def slowdown(self, algorithm: Algorithm, size: float) -> float:
+        """How many times as long a measured all-reduce of `size` bytes takes as its messages on these links; 1 where
+        none was measured. Between measured sizes, the logarithm of the size counts."""
+        times = self.all_reduces.get(algorithm, {})
+        if not times:
+            return 1.0
+        factors = {}
+        for measured_size, seconds in sorted(times.items()):
+            simulation = Simulation(self.ranks, self.network, algorithm, min(self.servers, self.ranks))
+            simulated = float(simulation.exchange(np.zeros(self.ranks), measured_size).max())
+            factors[math.log(measured_size)] = statistics.median(seconds) / simulated
+        return float(np.interp(math.log(size), list(factors), list(factors.values())))
 
     @property
     def samples(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -88,15 +104,17 @@ class Calibration(BaseModel):
 
 
 def fit_link(times: Mapping[int, Sequence[float]]) -> NetworkLink:
-    """Latency and bandwidth of messages by size, from the medians of their times: a line with the least relative
-    errors. A latency is at least a tenth of the fastest message, and a line that falls has no limit of bandwidth."""
-    sizes = np.array(sorted(times), float)
-    medians = np.array([statistics.median(times[int(size)]) for size in sizes])
-    if len(sizes) == 1:
-        return NetworkLink(float(medians[0]), FREE.bandwidth)
-    design = np.stack([1 / medians, sizes / medians], axis=1)
-    latency, per_byte = np.linalg.lstsq(design, np.ones(len(sizes)), rcond=None)[0]
-    return NetworkLink(float(max(latency, medians.min() / 10)), float(1 / max(per_byte, 1 / FREE.bandwidth)))
+    """Latency and bandwidth of messages by size, from the medians of their times: the line with the median of all
+    slopes (Sen, J. Am. Stat. Assoc. 63, 1968), which a single odd size doesn't move. A latency is at least a tenth of
+    the fastest message, and exactly that where there is one size."""
+    medians = {size: statistics.median(seconds) for size, seconds in sorted(times.items())}
+    fastest = min(medians.values())
+    if len(medians) == 1:
+        return NetworkLink(fastest / 10, next(iter(medians)) / (0.9 * fastest))
+    pairs = combinations(medians.items(), 2)
+    per_byte = statistics.median((after - before) / (larger - size) for (size, before), (larger, after) in pairs)
+    latency = statistics.median(seconds - per_byte * size for size, seconds in medians.items())
+    return NetworkLink(max(latency, fastest / 10), 1 / max(per_byte, 1 / FREE.bandwidth))
 
 
 @dataclass(frozen=True)
@@ -127,7 +145,8 @@ class StepMeasurement:
             or not isinstance(run.get("metrics"), dict)
         ):
             raise BadInput(
-                f"{name} is no run of `{WORKLOAD.name}` that has ended; `workshop scale calibrate` makes one."
+                f"{name} is no run of `{WORKLOAD.name}` or of data-parallel training that has ended; "
+                "`workshop scale calibrate` makes one."
             )
         metrics, values, seconds = run["metrics"], run.get("params"), run["metrics"].get("seconds")
         params = WORKLOAD.check(values if isinstance(values, dict) else {})

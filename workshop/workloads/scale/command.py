@@ -2,6 +2,7 @@
 
 \b
   workshop scale calibrate --per-host 2 --ranks 4 --output four.json
+  workshop scale calibrate --run 12 --output mnist.json    a training run
   workshop scale predict four.json --ranks 8,64,2048 --set bandwidth=500
   workshop scale fit curve.csv --predict 64,256    rates that were not measured
   workshop scale published k80-ec2                 measured and predicted
@@ -135,6 +136,9 @@ def calibrate(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param of the workload `training-step`.")
     ] = None,
+    run: Annotated[
+        int | None, typer.Option("--run", metavar="N", help="Take the parts from the events of this training run.")
+    ] = None,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the calibration there, as JSON.")] = None,
     session: common.SessionName = None,
     private: common.Private = False,
@@ -143,20 +147,27 @@ def calibrate(
     """Measure the parts of a step on ranks of the session that is up, or of a private one."""
     from workshop.cli.run import run_and_watch
     from workshop.store.store import Store
-    from workshop.workloads.scale import WORKLOAD
+    from workshop.workloads.scale import WORKLOAD, training_run
     from workshop.workloads.scale.calibration import StepMeasurement
 
-    values = {**_settings(settings), "calibrate": True}
-    WORKLOAD.check(values)
-    run = run_and_watch(Store.open(), WORKLOAD, values, session, private, True, ranks=ranks, oversubscribe=True)
-    document = run.as_json()
-    if output is not None and run.status == "completed":
-        _write(output, document)
+    store = Store.open()
+    if run is not None:
+        record = store.run(run)
+        document = training_run.document(store, record)
+    else:
+        values = {**_settings(settings), "calibrate": True}
+        WORKLOAD.check(values)
+        record = run_and_watch(store, WORKLOAD, values, session, private, True, ranks=ranks, oversubscribe=True)
+        document = record.as_json()
+    if record.status == "completed" or run is not None:
+        measurement = StepMeasurement.of_run(document, f"Run {record.id}")
+        if output is not None:
+            _write(output, document)
+        if not as_json:
+            _show_calibration(measurement)
     if as_json:
         common.answer(document)
-    elif run.status == "completed":
-        _show_calibration(StepMeasurement.of_run(document, f"Run {run.id}"))
-    return 0 if run.status == "completed" else 1
+    return 0 if record.status == "completed" or run is not None else 1
 
 
 @app.command()
@@ -249,7 +260,11 @@ def _show_calibration(measurement: StepMeasurement) -> None:
             (f"compute of {size} examples", words.seconds(calibration.compute_seconds(size)))
             for size in calibration.compute
         ),
-        *((name, words.seconds(calibration.mean(name))) for name in ("input", "evaluation", "checkpoint")),
+        *(
+            (name, words.seconds(calibration.mean(name)))
+            for name in ("input", "evaluation", "checkpoint")
+            if getattr(calibration, name)
+        ),
     ]
     for place in calibration.messages:
         link = getattr(network, place)

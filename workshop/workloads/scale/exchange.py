@@ -34,11 +34,13 @@ class NetworkLink:
 
 @dataclass(frozen=True)
 class Network:
-    """The links inside a host and between hosts. `per_host`: ranks of a host; 0: all ranks are on one host."""
+    """The links inside a host and between hosts. `per_host`: ranks of a host; 0: all ranks are on one host. `shared`:
+    the ranks of a host share its link to other hosts; otherwise each rank has such a link."""
 
     inside: NetworkLink
     between: NetworkLink
     per_host: int = 0
+    shared: bool = False
 
     def hosts(self, ranks: int) -> int:
         return -(-ranks // self.per_host) if self.per_host else 1
@@ -46,6 +48,11 @@ class Network:
     def link(self, ranks: int) -> NetworkLink:
         """The link that decides between so many neighbours: the one between hosts where there are several."""
         return self.between if self.hosts(ranks) > 1 else self.inside
+
+    def slower(self, factor: float) -> Network:
+        """The network on which each message takes `factor` times as long."""
+        links = [NetworkLink(link.latency * factor, link.bandwidth / factor) for link in (self.inside, self.between)]
+        return replace(self, inside=links[0], between=links[1])
 
     def scaled(self, latency: float = 1.0, bandwidth: float = 1.0) -> Network:
         """The network with other links between hosts, or inside the host where there is one host."""
@@ -65,7 +72,9 @@ def exchange_seconds(algorithm: Algorithm, ranks: int, size: float, network: Net
         case "recursive-doubling":
             power = ranks.bit_length() - 1
             fold = 2 * network.link(ranks).seconds(size) if ranks > 1 << power else 0.0
-            return fold + _rounds(1 << power, size, network)
+            # All ranks of a host send at once.
+            slower = 1 / min(network.per_host, ranks) if network.shared and network.hosts(ranks) > 1 else 1.0
+            return fold + _rounds(1 << power, size, network.scaled(bandwidth=slower))
         case "tree":
             return 2 * _rounds(ranks, size, network)
         case "hierarchical":
@@ -74,7 +83,8 @@ def exchange_seconds(algorithm: Algorithm, ranks: int, size: float, network: Net
             members = min(network.per_host or ranks, ranks)
             return 2 * _rounds(members, size, replace(network, per_host=0)) + _ring(hosts, size, leaders)
         case "servers":
-            return 2 * _server(ranks, size / servers, network)
+            on_host = min(servers, network.per_host or servers) if network.shared else 1
+            return 2 * _server(ranks, size / servers, network.scaled(bandwidth=1 / on_host))
 
 
 def _rounds(ranks: int, size: float, network: Network) -> float:

@@ -31,9 +31,10 @@ def wait_until(deadline: float) -> None:
 
 
 class Messenger:
-    """Sends and receives arrays of float32 or float16. `link`: the emulated one between hosts of `per_host` ranks."""
+    """Sends and receives arrays of float32 or float16. `per_host`: ranks of a host; 0: all ranks are on one host.
+    `link`: the emulated link between hosts; None: hosts have their real link."""
 
-    def __init__(self, comm: Any, per_host: int, link: NetworkLink, half: bool = False) -> None:
+    def __init__(self, comm: Any, per_host: int, link: NetworkLink | None, half: bool = False) -> None:
         self.comm, self.rank, self.size = comm, comm.Get_rank(), comm.Get_size()
         self.per_host, self.link = per_host, link
         self.dtype = np.dtype(np.float16 if half else np.float32)
@@ -43,16 +44,16 @@ class Messenger:
         self._known: dict[tuple[Algorithm, int], tuple[int, Rounds]] = {}
         self._pending: list[tuple[Any, Array]] = []  # messages on their way, with their buffers
 
-    def crosses(self, other: int) -> bool:
-        """Whether another rank is on another emulated host."""
-        return bool(self.per_host) and self.rank // self.per_host != other // self.per_host
+    def link_to(self, other: int) -> NetworkLink | None:
+        """The emulated link to another rank; None where nothing is emulated."""
+        return self.link if self.per_host and self.rank // self.per_host != other // self.per_host else None
 
     def send(self, values: Array, destination: int) -> None:
         """Send without waiting."""
         payload = np.ascontiguousarray(values, self.dtype)
         begin = max(time.monotonic(), self._sending)
-        if self.crosses(destination):
-            self._sending = begin + payload.nbytes / self.link.bandwidth
+        if link := self.link_to(destination):
+            self._sending = begin + payload.nbytes / link.bandwidth
         buffer = np.empty(HEADER + payload.nbytes, np.uint8)
         buffer[:HEADER].view(np.float64)[0] = begin
         buffer[HEADER:] = payload.view(np.uint8)
@@ -65,9 +66,9 @@ class Messenger:
         request = self.comm.Irecv(buffer, source, TAG)
         while not request.Test():
             self._pause()
-        if self.crosses(source):
-            first_byte = float(buffer[:HEADER].view(np.float64)[0]) + self.link.latency
-            busy = (len(buffer) - HEADER) / self.link.bandwidth
+        if link := self.link_to(source):
+            first_byte = float(buffer[:HEADER].view(np.float64)[0]) + link.latency
+            busy = (len(buffer) - HEADER) / link.bandwidth
             self._receiving = max(first_byte, self._receiving) + busy
             while self._pending and time.monotonic() < self._receiving - LOOK:
                 self._progress()  # large messages of this rank leave only while it calls MPI

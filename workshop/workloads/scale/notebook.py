@@ -9,8 +9,7 @@ from workshop.core.errors import BadInput
 from workshop.notebook.display import CardsDisplay
 from workshop.notebook.shown import RunShown
 from workshop.report.cards import Card
-from workshop.workloads.scale import WORKLOAD, StepParams, cards
-from workshop.workloads.scale.calibration import StepMeasurement
+from workshop.workloads.scale import WORKLOAD, StepParams, cards, training_run
 from workshop.workloads.scale.step import StepPrediction
 from workshop.workloads.scale.step import predict as predict_step
 
@@ -36,12 +35,13 @@ class PredictionsDisplay(CardsDisplay):
 def predict(
     run: RunShown, ranks: int | Iterable[int], measured: Iterable[RunShown] = (), **changes: Any
 ) -> PredictionsDisplay:
-    """Predict the step of a calibrated run on other numbers of ranks, with changed params of `training-step`. The
-    figure also shows the rates of `measured` runs. Raises BadInput for ranks or params that can't be."""
+    """Predict the step of a calibrated run, or of a data-parallel training run, on other numbers of ranks, with changed
+    params of `training-step`. The figure also shows the rates of `measured` runs. Raises BadInput for ranks or params
+    that can't be."""
     counts = [ranks] if isinstance(ranks, int) else list(ranks)
     if not counts or not all(isinstance(count, int) for count in counts):
         raise BadInput(f"ranks is {ranks!r:.60}; it should be a number of ranks, or several, such as (4, 8, 2048).")
-    measurement = StepMeasurement.of_run(run.record.as_json(), f"Run {run.id}")
+    measurement = training_run.measurement(run.store, run.record)
     changed = WORKLOAD.check({**measurement.params.model_dump(), **changes})
     assert isinstance(changed, StepParams)
     predictions = [predict_step(measurement, changed, count) for count in counts]

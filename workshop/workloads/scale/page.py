@@ -10,13 +10,14 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.pages import blocks, cards, frame, links, predictions
+from workshop.registry import workload_title
 from workshop.report.cards import Card, figure, line
 from workshop.report.cards import words as text
 from workshop.report.sentences import STATUS
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
-from workshop.workloads.scale import WORKLOAD, StepParams, figures, published
+from workshop.workloads.scale import WORKLOAD, StepParams, figures, published, training_run
 from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
@@ -54,18 +55,21 @@ def page() -> None:
 def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
     runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     steps = [run for run in runs if run.workload == WORKLOAD.name]
-    calibrated = next((run for run in steps if run.status == "completed" and run.params.get("calibrate", True)), None)
+    candidates = [run for run in runs if run.status == "completed" and _measures(run)]
     live = next((run for run in steps if not run.ended), None)
     if st.button("Measure the parts", icon=":material/speed:", disabled=session is None) and session is not None:
         _submit(session, identity, MEASURED, 4)
     if live is not None:
         st.fragment(run_every=EVERY)(_wait)(live.id)
-    if calibrated is None:
+    if not candidates:
         st.info("Nothing is measured yet. *Measure the parts* runs a step on four ranks, two on each emulated host.")
         return
-    links.run_link(calibrated.id, f"Run {calibrated.id} · measured on {calibrated.placement.get('ranks')} ranks")
+    calibrated = (
+        st.selectbox("Measured by", candidates, format_func=_run_words) if len(candidates) > 1 else candidates[0]
+    )
+    links.run_link(calibrated.id, _run_words(calibrated))
     with blocks.errors():
-        measurement = StepMeasurement.of_run(calibrated.as_json(), f"Run {calibrated.id}")
+        measurement = training_run.measurement(frame.store(), calibrated)
         guesses = predictions.ask(NO_STUDY, GUESSES, identity, measured=False)
         if not guesses and identity.role == "learner":
             return
@@ -73,6 +77,17 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
         first, far = _predictions(calibrated.id, measurement.params.model_dump(), (COUNTS[0], FAR))
         efficiency = 100 * far.rate / FAR / first.rate
         predictions.score(GUESSES, guesses, {"efficiency": Answer(efficiency)}, {})
+
+
+def _measures(run: RunRecord) -> bool:
+    """Whether a run has a calibration, or was a training whose events make one."""
+    if run.workload == WORKLOAD.name:
+        return bool(run.params.get("calibrate", True))
+    return bool((run.metrics or {}).get("bytes_per_step")) and "exchange" in (run.metrics or {})
+
+
+def _run_words(run: RunRecord) -> str:
+    return f"Run {run.id} · {workload_title(run.workload)} · measured on {run.placement.get('ranks')} ranks"
 
 
 def _wait(run_id: int) -> None:
@@ -92,7 +107,7 @@ def _submit(session: SessionRecord, identity: Identity, params: Mapping[str, Any
 @st.cache_data(max_entries=200, show_spinner="Predicting …")
 def _predictions(run_id: int, params: Mapping[str, Any], counts: Sequence[int]) -> list[StepPrediction]:
     """Steps with these params, by the calibration of a run."""
-    measurement = StepMeasurement.of_run(frame.store().run(run_id).as_json(), f"Run {run_id}")
+    measurement = training_run.measurement(frame.store(), frame.store().run(run_id))
     return [predict(measurement, StepParams(**params), count) for count in counts]
 
 
@@ -122,7 +137,7 @@ def _predict(
             update={"algorithm": algorithm, "bandwidth": measured.bandwidth * factor, "bucket": bucket, **choices}
         )
         values = changed.model_dump()
-        possible = session is not None and session.up and ranks <= MOST_RUN
+        possible = session is not None and session.up and ranks <= MOST_RUN and run.workload == WORKLOAD.name
         if st.button("Run it", type="primary", disabled=not possible) and session is not None:
             _submit(session, identity, {**values, "calibrate": False}, ranks)
         if ranks > MOST_RUN:
@@ -137,7 +152,11 @@ def _predict(
         checked = next((other for other in same if other.id != run.id and other.placement["ranks"] == ranks), None)
         rate = checked.metrics["examples_per_second"] if checked else None
         bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.thousands(ranks)} ranks": here}
-        sentences = [line(scale_cards.step_sentence(here, rate)), line(scale_cards.limits(curve)), line(_cost(here), tone="about")]
+        sentences = [
+            line(scale_cards.step_sentence(here, rate)),
+            line(scale_cards.limits(curve)),
+            line(_cost(here), tone="about"),
+        ]
         parts = (text(*sentences), figure(figures.steps(bars)), figure(figures.rates(curve, rates)))
         cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
 

@@ -6,7 +6,7 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from queue import SimpleQueue
 from types import TracebackType
@@ -41,8 +41,9 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
     step; `step_seconds` of each step on rank 0; `sum_error`, the largest relative error of a sum of ones;
     `calibration`, which `Calibration` describes.
     """
-    link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6)
-    messenger = Messenger(ctx.comm, params.per_host, link, params.half)
+    hosts = ctx.comm.allgather(socket.gethostname())
+    link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6) if params.per_host else None
+    messenger = Messenger(ctx.comm, params.per_host or ranks_per_host(hosts), link, params.half)
     with threadpool_limits(1):
         work = work_of(params, ctx.comm)
         ctx.activity("warming up")
@@ -50,8 +51,18 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
         for _ in range(WARM_UP):
             longest = ctx.comm.allreduce(sum(step.take(params.overlap)), MPI.MAX)
         calibration = _calibrate(ctx, params, step, longest) if params.calibrate else None
+        if calibration is not None:
+            calibration["hosts"] = len(set(hosts))
         ctx.activity("measuring steps")
         return {**_measure(ctx, params, step, longest), "calibration": calibration}
+
+
+def ranks_per_host(hosts: Sequence[str]) -> int:
+    """The ranks of each host, from the host of each rank; 0 where all ranks are on one host, or where hosts don't have
+    equally many neighbouring ranks."""
+    count = len(hosts) // len(set(hosts))
+    regular = [host for host in dict.fromkeys(hosts) for _ in range(count)]
+    return count if len(set(hosts)) > 1 and regular == list(hosts) else 0
 
 
 class RankStep:
@@ -207,11 +218,13 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
     total = params.parameters * NUMBER
     sizes = sorted({min(SMALLEST * 8**power, total) for power in range(8)})
     messages = {}
-    members = params.per_host or ctx.size
-    shifts = {"inside": (1, members), "between": (params.per_host, ctx.size)}
+    members = step.messenger.per_host
+    shifts = {"inside": (1, members or ctx.size), "between": (members, ctx.size)}
     for name, (distance, group) in shifts.items():
         if 0 < distance < group and ctx.size % group == 0:
-            messages[name] = {size: _shift(step.messenger, distance, group, size) for size in sizes}
+            # The ranks of a real host share its link: one of them is measured.
+            takes_part = name == "inside" or bool(params.per_host) or ctx.rank % distance == 0
+            messages[name] = {size: _shift(step.messenger, distance, group, size, takes_part) for size in sizes}
     ctx.activity("measuring all-reduces")
     all_reduces = {
         algorithm: {size: _all_reduce(step.messenger, algorithm, params.servers, size) for size in sizes[-3:]}
@@ -219,13 +232,12 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
         if ctx.size > 1
     }
     steps = {overlap: [sum(step.take(overlap)[1:]) for _ in range(FEW)] for overlap in (False, True)}
-    hosts = comm.allgather(socket.gethostname())
     machine = topology.machine()
     return {
         "machine": {name: machine.get(name) for name in ("model", "host")} | {"cores": topology.allowed_cores(machine)},
-        "hosts": len(set(hosts)),
         "ranks": ctx.size,
-        "per_host": params.per_host,
+        "per_host": members,
+        "servers": params.servers,
         "batch": params.batch,
         "gradient_bytes": total,
         "compute": compute,
@@ -256,19 +268,20 @@ def _compute(step: RankStep, batch: int) -> float:
     return time.perf_counter() - began
 
 
-def _shift(messenger: Messenger, distance: int, group: int, size: int) -> list[float]:
-    """The time of a message while all ranks of each group send to the rank at a distance. Collective."""
+def _shift(messenger: Messenger, distance: int, group: int, size: int, takes_part: bool) -> list[float]:
+    """The time of a message while the ranks of each group that take part send to the rank at a distance. Collective."""
     count, times = size // messenger.dtype.itemsize, []
     values, first, place = np.full(count, 0.0, np.float32), messenger.rank // group * group, messenger.rank % group
     destination, source = (first + (place + step) % group for step in (distance, -distance))
     for _ in range(TURNS + 1):
         messenger.comm.Barrier()
         began = time.perf_counter()
-        messenger.send(values, destination)
-        messenger.receive(count, source)
-        messenger.finish()
-        times.append(time.perf_counter() - began)
-    of_ranks = messenger.comm.allgather(times[1:])  # the first one makes the connection
+        if takes_part:
+            messenger.send(values, destination)
+            messenger.receive(count, source)
+            messenger.finish()
+            times.append(time.perf_counter() - began)
+    of_ranks = filter(None, messenger.comm.allgather(times[1:]))  # the first one makes the connection
     return [statistics.fmean(turn) for turn in zip(*of_ranks, strict=True)]
 
 

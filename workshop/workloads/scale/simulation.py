@@ -20,7 +20,8 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Simulation:
-    """Ranks with their clocks [s]. `sending` and `receiving`: until when the links of each rank are busy."""
+    """Ranks that send and receive. `sending` and `receiving`: until when the link of each rank is busy [s], and then
+    that of each host where its ranks share one."""
 
     ranks: int
     network: Network
@@ -30,20 +31,29 @@ class Simulation:
     receiving: Floats = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sending, self.receiving = np.zeros(self.ranks), np.zeros(self.ranks)
+        count = self.ranks + self.network.hosts(self.ranks)
+        self.sending, self.receiving = np.zeros(count), np.zeros(count)
         members = self.network.per_host or self.ranks
         chunks, messages = rounds(self.algorithm, self.ranks, self.network.per_host, self.servers)
 
-        def link(step: Transfer) -> NetworkLink:
-            is_near = step.source // members == step.destination // members
-            return self.network.inside if is_near else self.network.between
+        def is_near(step: Transfer) -> bool:
+            return step.source // members == step.destination // members
 
-        # For each message of each round: source, destination, latency, and seconds for each byte of the array.
+        def link(step: Transfer) -> NetworkLink:
+            return self.network.inside if is_near(step) else self.network.between
+
+        def place(rank: int, step: Transfer) -> int:
+            return self.ranks + rank // members if self.network.shared and not is_near(step) else rank
+
+        # For each message of each round: source, destination, the places of their links, latency, and seconds for each
+        # byte of the array.
         self._rounds = [
             [
                 (
                     step.source,
                     step.destination,
+                    place(step.source, step),
+                    place(step.destination, step),
                     link(step).latency,
                     (step.end - step.begin) / chunks / link(step).bandwidth,
                 )
@@ -58,14 +68,14 @@ class Simulation:
         sending, receiving = self.sending.tolist(), self.receiving.tolist()
         for messages in self._rounds:
             arrivals = []
-            for order, (source, destination, latency, per_byte) in enumerate(messages):
-                begin = max(now[source], sending[source])
+            for order, (source, destination, outgoing, incoming, latency, per_byte) in enumerate(messages):
+                begin = max(now[source], sending[outgoing])
                 busy = size * per_byte
-                sending[source] = begin + busy
-                arrivals.append((begin + latency, order, busy, destination))
-            for first_byte, _, busy, rank in sorted(arrivals):
-                receiving[rank] = max(first_byte, receiving[rank]) + busy
-                now[rank] = max(now[rank], receiving[rank])
+                sending[outgoing] = begin + busy
+                arrivals.append((begin + latency, order, busy, incoming, destination))
+            for first_byte, _, busy, incoming, rank in sorted(arrivals):
+                receiving[incoming] = max(first_byte, receiving[incoming]) + busy
+                now[rank] = max(now[rank], receiving[incoming])
         self.sending, self.receiving = np.array(sending), np.array(receiving)
         return np.array(now)
 

@@ -12,7 +12,7 @@ Modeling of Extreme Values, 2001, chapter 4). `rest` is what the parts don't exp
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,13 +144,16 @@ def quantiles(pool: Floats, levels: Floats) -> Floats:
 
 
 def changed_network(calibration: Calibration, measured: StepParams, changed: StepParams) -> Network:
-    """The measured network, with an emulated link between hosts as much slower or faster as the params say."""
+    """The measured network, as much slower as measured all-reduces take longer than their messages, with an emulated
+    link between hosts as the params say. Real hosts stay as they are where the params emulate none."""
     network = calibration.network
-    network = Network(network.inside, network.between, changed.per_host)
-    if changed.per_host:
+    real = calibration.per_host if network.shared else 0
+    network = replace(network, per_host=changed.per_host or real, shared=real > 0 and not changed.per_host)
+    if changed.per_host and measured.per_host:
         latency = changed.latency / measured.latency if measured.latency else 1.0
         network = network.scaled(latency, changed.bandwidth / measured.bandwidth)
-    return network
+    bucket = changed.parameters * changed.number_bytes / len(changed.buckets)
+    return network.slower(calibration.slowdown(changed.algorithm, bucket))
 
 
 def exposed(params: StepParams, compute: Floats, network: Network) -> float:
