@@ -32,7 +32,9 @@ def test_parts_are_measured_from_the_page(open_page: Open, store: Store, session
 def test_a_guess_comes_before_the_line(open_page: Open, store: Store, session: SessionRecord) -> None:
     run = calibrated(store, session)
     page = open_page("scale")
-    assert f"Run {run} · Synthetic training step · measured on 4 ranks" in " ".join(link.proto.label for link in page.get("page_link"))
+    assert f"Run {run} · Synthetic training step · measured on 4 ranks" in " ".join(
+        link.proto.label for link in page.get("page_link")
+    )
     assert "Run it" not in labels(page) and "with a probability of 90 %" not in plain(page)
     page.number_input[0].set_value(40)
     next(button for button in page.button if button.label == "Keep my guess").click().run(timeout=60)

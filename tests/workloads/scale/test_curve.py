@@ -10,9 +10,12 @@ from workshop.core.errors import BadInput
 from workshop.workloads.scale.curve import read
 
 
-def test_a_curve_has_its_points_and_names_what_it_leaves_out() -> None:
-    curve = read("\ufeffRate, workers,algorithm\n52.4,1,server\n\n378,8,server\n", "k80.csv")
-    assert (curve.workers, curve.rates, curve.unused) == ((1, 8), (52.4, 378.0), ("algorithm",))
+def test_a_curve_has_its_points_and_what_describes_them() -> None:
+    curve = read("\ufeffRate, workers,algorithm,bytes,batch\n52.4,1,Ring,4e6,32\n\n378,8,ring,2e6,64\n", "k80.csv")
+    assert (curve.workers, curve.rates) == ((1, 8), (52.4, 378.0))
+    assert (curve.algorithm, curve.bytes, curve.batch) == (("ring", "ring"), (1, 0.5), (1, 2))
+    far = curve.setting([64, 128])
+    assert (far.workers, far.algorithm, far.bytes, far.batch) == ((64, 128), ("ring", "ring"), (0.5, 0.5), (2, 2))
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,8 @@ def test_a_curve_has_its_points_and_names_what_it_leaves_out() -> None:
         ("workers,rate\n1.5,3\n", "workers is '1.5'; it should be a whole number"),
         ("workers,rate\n8,378\n8,380\n", "line 3: 8 workers come after 8; they should grow"),
         ('workers,rate\n1,"52\n', "this is no CSV"),
+        ("workers,rate,bytes\n1,52,none\n8,378,4\n", "line 2: bytes is 'none'"),
+        ("workers,rate,batch\n1,52,32\n8,378,0\n", "line 3: batch is '0'"),
     ],
 )
 def test_a_damaged_curve_is_refused_with_its_place(text: str, sentence: str) -> None:

@@ -7,7 +7,8 @@
   workshop scale fit curve.csv --predict 64,256    rates that were not measured
   workshop scale published k80-ec2                 measured and predicted
 
-A curve is a file with the columns workers and rate, with a line for each measurement:
+A curve is a file with the columns workers and rate, with a line for each measurement. It can also have the columns
+bytes (of the gradients), batch (of each worker) and algorithm (of the all-reduce, such as ring or tree):
 
 \b
   workers,rate
@@ -94,7 +95,6 @@ def _document(fitted: Fitted) -> dict[str, Any]:
         "points": [{"workers": count, "rate": rate, "fitted": value} for count, rate, value in points],
         "mean_error": fitted.mean_error,
         "unclear": list(fitted.unclear),
-        "unused": list(fitted.curve.unused),
         "predicted": [asdict(prediction) for prediction in fitted.predicted],
     }
 
@@ -126,8 +126,6 @@ def _show(fitted: Fitted) -> None:
         common.show_table(("workers", "predicted", "90 % interval", "efficiency", ""), predictions)
     for sentence in fitted.unclear:
         print(sentence)
-    if fitted.curve.unused:
-        print(f"The fit doesn't use {words.listed(fitted.curve.unused)}.")
 
 
 @app.command()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale.curve import MOST_WORKERS, ScalingCurve
+from workshop.workloads.scale.exchange import ALGORITHMS
 from workshop.workloads.scale.model import HOST_SIZES, PRIOR, Floats, step_times
 
 DRAWS = 50_000
@@ -69,9 +70,10 @@ class _Draws:
         host_sizes = stream.choice(np.asarray(HOST_SIZES, float), count)
         return cls(parameters, host_sizes, NOISE * np.exp(NOISE_SPREAD * stream.standard_normal(count)))
 
-    def shape(self, workers: Sequence[int]) -> Floats:
-        """log(rate / rate of one worker) [draws, workers]."""
-        return np.log(np.asarray(workers, float)) - np.log(step_times(self.parameters, self.host_sizes, workers))
+    def shape(self, curve: ScalingCurve) -> Floats:
+        """log(rate / rate of one worker with the batch of the first point) [draws, points]."""
+        work = np.asarray(curve.workers, float) * np.asarray(curve.batch or 1.0)
+        return np.log(work) - np.log(step_times(self.parameters, self.host_sizes, curve))
 
     def chosen(self, places: NDArray[np.int64]) -> _Draws:
         parameters = {name: values[places] for name, values in self.parameters.items()}
@@ -80,7 +82,7 @@ class _Draws:
     def likelihood(self, curve: ScalingCurve) -> tuple[Floats, Floats]:
         """The logarithm of each draw's likelihood, and of the rate of one worker that fits it best. That rate may be
         anything, so that a curve of one point says nothing."""
-        residuals = np.log(curve.rates) - self.shape(curve.workers)
+        residuals = np.log(curve.rates) - self.shape(curve)
         level = residuals.mean(axis=1)
         squares = ((residuals - level[:, None]) ** 2).sum(axis=1)
         return -squares / (2 * self.noise**2) - (len(curve.rates) - 1) * np.log(self.noise), level
@@ -104,15 +106,18 @@ def fit(
     chosen = stream.choice(draw_count, draw_count // 4, p=weights)
     draws, noise = draws.chosen(chosen), draws.noise[chosen]
     level = level[chosen] + noise / np.sqrt(len(curve.rates)) * stream.standard_normal(len(chosen))
-    fitted = np.exp(np.median(level[:, None] + draws.shape(curve.workers), axis=0))
+    logs = level[:, None] + draws.shape(curve.setting(predict)) if predict else level
+    fitted = np.exp(np.median(level[:, None] + draws.shape(curve), axis=0))
     return Fitted(
         curve,
         {name: (float(values.mean()), float(values.std())) for name, values in draws.parameters.items()},
         float(np.exp(np.median(level))),
         tuple(map(float, fitted)),
         float(np.mean(np.abs(fitted / curve.rates - 1))),
-        tuple(_unclear(draws.parameters, prior)),
-        tuple(_predictions(curve, predict, level[:, None] + draws.shape(predict), noise, stream)) if predict else (),
+        (*_unclear(draws.parameters, prior), *_unknown(curve)),
+        tuple(_predictions(curve, predict, level[:, None] + draws.shape(curve.setting(predict)), noise, stream))
+        if predict
+        else (),
     )
 
 
@@ -148,3 +153,9 @@ def _unclear(parameters: dict[str, Floats], prior: Mapping[str, float]) -> list[
         if matrix[number, other] < SUBSTITUTES
     ]
     return sentences
+
+
+def _unknown(curve: ScalingCurve) -> list[str]:
+    """Sentences on algorithms that the model doesn't know."""
+    names = dict.fromkeys(name for name in curve.algorithm if name not in ALGORITHMS)
+    return [f"The model doesn't know the algorithm {name!r:.40}: it counts as an unnamed one." for name in names]
