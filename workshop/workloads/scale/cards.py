@@ -11,6 +11,7 @@ from workshop.report.cards import words as text
 from workshop.workloads.scale import figures
 from workshop.workloads.scale.published import ComparedPoint, PublishedMachine
 from workshop.workloads.scale.step import StepPrediction
+from workshop.workloads.scale.training_time import WATTS, TrainingPreset, TrainingTime
 
 
 def predicted(predictions: Sequence[StepPrediction], measured_rates: Mapping[int, float]) -> Card:
@@ -80,3 +81,29 @@ def compared(machine: PublishedMachine, points: Sequence[ComparedPoint]) -> Card
         else "",
     ]
     return Card("published", machine.title, (table(headings, rows), text(*map(line, filter(None, notes)))))
+
+
+def trainings(preset: TrainingPreset, times: Sequence[TrainingTime]) -> Card:
+    """The time, device hours and energy of a training by devices, with the assumptions."""
+    rows = [
+        (
+            words.thousands(time.devices),
+            words.thousands(time.copies),
+            words.long(time.seconds),
+            f"{words.long(time.low)} to {words.long(time.high)}",
+            words.thousands(round(time.device_hours)),
+            words.thousands(round(time.energy)),
+        )
+        for time in times
+    ]
+    headings = ("devices", "copies", "time", "90 % interval", "device hours", "kWh")
+    tensor, stages = preset.cut
+    cut = f"A copy has {words.count(stages, 'stage')} of {words.count(tensor, 'tensor rank')}."
+    notes = [
+        f"{words.thousands(round(preset.examples))} examples, {words.thousands(preset.global_batch)} in a step. "
+        f"{preset.source}.",
+        f"Assumed: {preset.device}; links of 25 GB/s between hosts of eight devices; {WATTS} W for a device; no "
+        "failures.",
+        cut if tensor * stages > 1 else "",
+    ]
+    return Card("training-time", preset.title, (table(headings, rows), text(*map(line, filter(None, notes)))))

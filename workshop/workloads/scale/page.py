@@ -22,6 +22,7 @@ from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
 from workshop.workloads.scale.step import StepPrediction, predict
+from workshop.workloads.scale.training_time import training_times, trainings
 
 WORDS = (
     "Two cores can't show two thousand nodes, but they can measure what a step is made of. A model predicts the rest, "
@@ -77,6 +78,7 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
         first, far = _predictions(calibrated.id, measurement.params.model_dump(), (COUNTS[0], FAR))
         efficiency = 100 * far.rate / FAR / first.rate
         predictions.score(GUESSES, guesses, {"efficiency": Answer(efficiency)}, {})
+        _trainings(measurement)
 
 
 def _measures(run: RunRecord) -> bool:
@@ -172,10 +174,20 @@ def _cost(prediction: StepPrediction) -> str:
     hours = IMAGES / prediction.rate / 3600
     nodes = hours * prediction.ranks
     return (
-        f"90 epochs of ImageNet ({IMAGES / 1e6:.0f} million examples) would take {words.seconds(hours * 3600)}, "
+        f"90 epochs of ImageNet ({IMAGES / 1e6:.0f} million examples) would take {words.long(hours * 3600)}, "
         f"{words.thousands(round(nodes))} node hours and {words.thousands(round(nodes * WATTS / 1000))} kWh, with a "
         f"rank on each node and {WATTS} W for a node."
     )
+
+
+def _trainings(measurement: StepMeasurement) -> None:
+    st.markdown("#### Whole trainings on large machines")
+    presets = trainings()
+    choice, link = st.columns([2, 1])
+    name = choice.selectbox("Training", list(presets), format_func=lambda name: presets[name].title)
+    slower = link.select_slider("Links between hosts, times slower", (1, 2, 5, 10, 100))
+    times = training_times(presets[name], measurement.calibration, slower)
+    cards.show(scale_cards.trainings(presets[name], times), "training-time", full_width=True)
 
 
 def _published() -> None:

@@ -115,9 +115,7 @@ def fit(
         tuple(map(float, fitted)),
         float(np.mean(np.abs(fitted / curve.rates - 1))),
         (*_unclear(draws.parameters, prior), *_unknown(curve)),
-        tuple(_predictions(curve, predict, level[:, None] + draws.shape(curve.setting(predict)), noise, stream))
-        if predict
-        else (),
+        tuple(_predictions(curve, predict, logs, noise, stream)) if predict else (),
     )
 
 
