@@ -21,6 +21,7 @@ from tests.labs import quiz_checks
 from tests.labs.test_text import COMMAND, unknown
 from tests.quiz.asked import grade
 from tests.support import limit
+from workshop import registry
 from workshop.core.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reader, truth
 from workshop.quiz.deck import Deck
@@ -66,6 +67,7 @@ LABS = (
     "privacy",
     "recipe",
     "ring",
+    "scaling",
     "sgan",
 )
 
@@ -274,7 +276,8 @@ def members(node: ast.expr) -> Iterator[tuple[str, str]]:
 def told(workload: str) -> set[str]:
     """All words that stand as text in a workload's code, and in that of training: its metrics' names are among them."""
     package = Path(workshop.__file__).parent
-    files = [*(package / "workloads" / workload).rglob("*.py"), *(package / "engine" / "training").glob("*.py")]
+    folder = registry.workload(workload).function.split(".")[2]
+    files = [*(package / "workloads" / folder).rglob("*.py"), *(package / "engine" / "training").glob("*.py")]
     trees = [ast.parse(file.read_text()) for file in files]
     nodes = [node for tree in trees for node in ast.walk(tree)]
     texts = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, model_validator
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=60)]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=40)]
+WorkloadName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=40)]
 MARKDOWN = "Markdown"  # marks the fields, and items of fields, whose text is Markdown
 Markdown = Annotated[str, Field(min_length=1, max_length=10_000), MARKDOWN]
 Comment = Annotated[str, Field(max_length=10_000), MARKDOWN]  # Markdown that may be empty
@@ -109,7 +110,7 @@ class Pair(DeckPart):
 class RunWanted(DeckPart):
     """A run from which the right answer is computed."""
 
-    workload: Name = Field(description="what to run, as in `workshop run`")
+    workload: WorkloadName = Field(description="what to run, as in `workshop run`")
     params: dict[str, Any] = Field({}, description="its settings that the answer depends on; others may differ")
     placement: dict[str, Any] = Field({}, description="where it runs: ranks, map_by, bind_to, threads and so on")
 
