@@ -71,7 +71,7 @@ def serial_share(function: Callable[..., Any]) -> None:
     """First times that follow the law, then times that don't, then no serial share at all."""
     for ranks, seconds in (
         ([1, 2, 4, 8], [0.1, 0.06, 0.04, 0.03]),  # s = 0.2
-        ([1, 2, 4, 8], [0.156, 0.0916, 0.0591, 0.0436]),
+        ([1, 2, 4, 8], [0.156, 0.09, 0.0591, 0.0436]),
         ([1, 3, 16], [2.0, 1.1, 0.9]),
         ([1, 2, 4], [1.0, 0.5, 0.25]),
         ([1, 4], [3.0, 3.0]),
@@ -196,16 +196,15 @@ def _wrong_steps(
         float(values.max()) + exchange,
         "that has the largest measured time. With few ranks, the slowest draw is often a smaller one.",
     )
-    yield float(values[::-1] @ weights) + exchange, "sort the times from small to large; yours begin with the largest."
+    yield (
+        float(values[::-1] @ weights) + exchange,
+        "that is the fastest of n draws. Sort the times from small to large, so that the largest has the largest weight.",
+    )
     yield float(given @ weights) + exchange, "sort the times first."
     yield float(values @ np.diff(edges)) + exchange, "raise i / m and (i - 1) / m to the power n."
     yield float(values @ np.diff(edges * ranks)) + exchange, "take i / m to the power n, and don't multiply by n."
     yield float(values @ edges[1:] ** ranks) + exchange, "subtract ((i - 1) / m)^n, so that the weights add up to 1."
     yield float(values @ edges[:-1] ** ranks) + exchange, "subtract ((i - 1) / m)^n from (i / m)^n for each i."
-    yield (
-        float(values @ np.diff((1 - edges) ** ranks)) * -1 + exchange,
-        "that is the fastest of n draws; the weights of the slowest are (i / m)^n - ((i - 1) / m)^n.",
-    )
     yield ranks * float(values.mean()) + exchange, "the ranks compute at the same time; don't add up their times."
 
 
@@ -256,8 +255,12 @@ def _wrong_errors(workers: Sequence[int], rates: Sequence[float]) -> Iterator[tu
     yield rates[-1] / predicted, "that is the efficiency; return the error of the prediction, relative to the last rate."
     yield 1 - rates[-1] / predicted, "divide by the measured rate, and not by the predicted rate."
     yield rates[-1] / predicted - 1, "divide the prediction by the measured rate; yours is the other way round."
+    if predicted < rates[-1]:  # where the sign alone is wrong, earlier cases were right
+        yield (
+            abs(predicted / rates[-1] - 1),
+            "keep the sign: a prediction below the measured rate has an error below 0.",
+        )
     yield 1 - predicted / rates[-1], "the sign is the other way round: a prediction that is too large has an error above 0."
-    yield abs(predicted / rates[-1] - 1), "keep the sign: a prediction below the measured rate has an error below 0."
     yield predicted - rates[-1], "divide the difference by the measured rate."
     yield (predicted / rates[-1] - 1) * 100, "return a share, such as 0.25, and not per cent."
     yield (

@@ -30,7 +30,7 @@ MISTAKES = {
         Mistake("averages one share a point", code=SHARE + "    return (y[1:] / x[1:]).mean()\n", hint="weighs points"),
         Mistake("divides the sums", code=SHARE + "    return y.sum() / x.sum()\n", hint="that is sum(y) / sum(x)"),
         Mistake("divides by the other squares", code=SHARE + "    return x @ y / (y @ y)\n", hint="sum(y * y)"),
-        Mistake("doesn't divide", code=SHARE + "    return x @ y\n", hint="The division by".lower()),
+        Mistake("doesn't divide", code=SHARE + "    return x @ y\n", hint="the division by"),
         Mistake(
             "keeps 1 / n in the times",
             code=SHARE.replace("seconds[0] - 1 / n", "seconds[0]") + "    return x @ y / (x @ x)\n",
@@ -46,7 +46,7 @@ MISTAKES = {
             code=STEP + "    return x.mean()" + RING,
             hint="All ranks wait for the slowest",
         ),
-        Mistake("has the largest", code=STEP + "    return x.max()" + RING, hint="should be 0.045"),
+        Mistake("has the largest", code=STEP + "    return x.max()" + RING, hint="the largest measured time"),
         Mistake(
             "doesn't sort",
             code=STEP.replace("np.sort(times)", "np.array(times)") + "    return slowest" + RING,
@@ -55,7 +55,7 @@ MISTAKES = {
         Mistake(
             "sorts downwards",
             code=STEP.replace("np.sort(times)", "np.sort(times)[::-1]") + "    return slowest" + RING,
-            hint="sort the times from small to large",
+            hint="Sort the times from small to large",
         ),
         Mistake(
             "forgets the power",
