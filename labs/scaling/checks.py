@@ -99,7 +99,10 @@ def _wrong_shares(ranks: Sequence[int], seconds: Sequence[float]) -> Iterator[tu
     yield float(y.sum() / x.sum()), "that is sum(y) / sum(x). Least squares has sum(x * y) / sum(x * x)."
     yield float((x @ y) / (y @ y)), "the sum below the line should be sum(x * x), and yours is sum(y * y)."
     yield float(x @ y), "the division by sum(x * x) is missing."
-    yield float((times @ x) / squares), "subtract 1 / n from T(n) / T(1) before the sums: s + (1 - s) / n = 1 / n + s x."
+    yield (
+        float((times @ x) / squares),
+        "subtract 1 / n from T(n) / T(1) before the sums: the law is T(n) / T(1) = 1 / n + s x.",
+    )
     yield float((y @ x) / len(x)), "divide by sum(x * x), and not by the number of points."
     speedup = float(times[0] / times[-1])
     yield speedup, "that is the speed-up on the last number of ranks; return the serial share."
@@ -198,7 +201,7 @@ def _wrong_steps(
     )
     yield (
         float(values[::-1] @ weights) + exchange,
-        "that is the fastest of n draws. Sort the times from small to large, so that the largest has the largest weight.",
+        "that is the fastest of n draws. Sort the times from small to large: the largest has the largest weight.",
     )
     yield float(given @ weights) + exchange, "sort the times first."
     yield float(values @ np.diff(edges)) + exchange, "raise i / m and (i - 1) / m to the power n."
@@ -252,7 +255,7 @@ def _wrong_errors(workers: Sequence[int], rates: Sequence[float]) -> Iterator[tu
     unscaled = rates[0] * workers[-1]
     yield predicted, "that is the prediction; return its relative error."
     yield predicted / rates[-1], "subtract 1: an exact prediction has the error 0."
-    yield rates[-1] / predicted, "that is the efficiency; return the error of the prediction, relative to the last rate."
+    yield rates[-1] / predicted, "that is the efficiency; return the relative error of the prediction."
     yield 1 - rates[-1] / predicted, "divide by the measured rate, and not by the predicted rate."
     yield rates[-1] / predicted - 1, "divide the prediction by the measured rate; yours is the other way round."
     if predicted < rates[-1]:  # where the sign alone is wrong, earlier cases were right
@@ -260,7 +263,7 @@ def _wrong_errors(workers: Sequence[int], rates: Sequence[float]) -> Iterator[tu
             abs(predicted / rates[-1] - 1),
             "keep the sign: a prediction below the measured rate has an error below 0.",
         )
-    yield 1 - predicted / rates[-1], "the sign is the other way round: a prediction that is too large has an error above 0."
+    yield 1 - predicted / rates[-1], "turn the sign: a prediction that is too large has an error above 0."
     yield predicted - rates[-1], "divide the difference by the measured rate."
     yield (predicted / rates[-1] - 1) * 100, "return a share, such as 0.25, and not per cent."
     yield (

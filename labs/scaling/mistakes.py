@@ -79,9 +79,7 @@ MISTAKES = {
             code=STEP + "    return slowest" + RING.replace("size / ranks", "size"),
             hint="divide the size by n",
         ),
-        Mistake(
-            "goes round once", code=STEP + "    return slowest" + RING.replace("2 * (", "("), hint="n - 1 to hand"
-        ),
+        Mistake("goes round once", code=STEP + "    return slowest" + RING.replace("2 * (", "("), hint="n - 1 to hand"),
         Mistake(
             "has 2 n rounds",
             code=STEP + "    return slowest" + RING.replace("(ranks - 1)", "ranks"),
@@ -114,7 +112,9 @@ MISTAKES = {
             hint="divide by the measured rate",
         ),
         Mistake(
-            "has the sign of the measurement", code=ERROR + "    return 1 - prediction / rates[-1]\n", hint="the sign"
+            "has the sign of the measurement",
+            code=ERROR + "    return 1 - prediction / rates[-1]\n",
+            hint="turn the sign",
         ),
         Mistake("drops the sign", code=ERROR + "    return abs(prediction / rates[-1] - 1)\n", hint="keep the sign"),
         Mistake(

@@ -1,12 +1,12 @@
 """Measure the parts of a training step on a few ranks, and predict the step on two and four times as many.
 
     mpirun -n 2 python labs/scaling/scaling.py --save two.json       measure and predict
-    mpirun -n 4 --oversubscribe python labs/scaling/scaling.py --compare two.json    measure what was predicted
+    mpirun -n 4 --oversubscribe python labs/scaling/scaling.py --compare two.json    measure the predicted step
     python labs/scaling/scaling.py                                    one process, which has nothing to exchange
 
-Compute is paced: a rank sleeps for a drawn time. Asleep, it needs no core. The link is emulated: a message takes at least
-the set latency and the time of its bytes. So four ranks can share two cores. Read the script from top to bottom. Every
-rank runs all of it.
+Compute is paced: a rank sleeps for a drawn time. Asleep, it needs no core. The link is emulated: a message takes at
+least the set latency and the time of its bytes. So four ranks can share two cores. Read the script from top to bottom.
+Every rank runs all of it.
 """
 
 import argparse

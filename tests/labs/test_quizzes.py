@@ -66,6 +66,7 @@ LABS = (
     "privacy",
     "recipe",
     "ring",
+    "scaling",
     "sgan",
 )
 
