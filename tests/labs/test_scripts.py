@@ -13,7 +13,7 @@ from tests.labs import script
 from workshop.core import config
 
 LABS = config.labs_folder()
-PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE = SCRIPTS = tuple(
+PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE, SCALING = SCRIPTS = tuple(
     LABS / path
     for path in (
         "first/pi.py",
@@ -23,6 +23,7 @@ PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE = SCRIPTS = tuple(
         "ring/ring.py",
         "memory/mlp.py",
         "pipelines/pipeline.py",
+        "scaling/scaling.py",
     )
 )
 PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
@@ -164,6 +165,32 @@ def test_a_bias_on_each_rank_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
+def test_a_step_on_four_ranks_is_predicted_on_two_and_measured(tmp_path: Path) -> None:
+    saved, short = tmp_path / "two.json", ["--compute", "0.01", "--steps", "5"]
+    ended = script.run(SCALING, *short, "--save", str(saved), ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith("2 ranks: compute ") and "the link, fitted: latency " in ended.stdout
+    assert [line.split()[0] for line in ended.stdout.splitlines() if ", predicted: " in line] == ["2", "4", "8"]
+    compared = script.run(SCALING, *short, "--compare", str(saved), ranks=4)
+    assert compared.returncode == 0, compared.stderr
+    assert compared.stdout.splitlines()[-1].startswith("predicted on fewer ranks: ")
+    for file, sentence in ((saved, "has other settings"), (tmp_path / "nowhere.json", "can't be read")):
+        refused = script.run(SCALING, "--steps", "5", "--compare", str(file))
+        assert refused.returncode == 1 and sentence in refused.stderr and "Traceback" not in refused.stderr
+
+
+@pytest.mark.real
+def test_a_wrong_sum_behind_the_emulated_link_is_noticed(tmp_path: Path) -> None:
+    text = SCALING.read_text()
+    changed = text.replace("chunk += arrived[: len(chunk)]", "chunk[:] = arrived[: len(chunk)]")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", ranks=2)
+    assert ended.returncode != 0 and "has a wrong sum of 1024 numbers." in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("path", "cases"),
     [
@@ -185,6 +212,15 @@ def test_a_bias_on_each_rank_is_noticed(tmp_path: Path) -> None:
                 ("--steps", "0"): "steps should be from 1 to 1000",
                 ("--width", "0"): "width should be from 1 to 2048",
                 ("--pace", "nan"): "pace should be from 0 to 1",
+            },
+        ),
+        (
+            SCALING,
+            {
+                ("--compute", "0"): "compute should be more than 0 and at most 1",
+                ("--spread", "nan"): "spread should be from 0 to 1",
+                ("--parameters", "10"): "parameters should be from 1000 to 5000000",
+                ("--bandwidth", "0"): "bandwidth should be from 0.1 to 100000",
             },
         ),
         (BINDINGS, {("--threads", "0"): "should be at least 1", ("--threads", "two"): "invalid int value"}),
