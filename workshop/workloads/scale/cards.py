@@ -89,8 +89,8 @@ def trainings(preset: TrainingPreset, times: Sequence[TrainingTime]) -> Card:
         (
             words.thousands(time.devices),
             words.thousands(time.copies),
-            words.long(time.seconds),
-            f"{words.long(time.low)} to {words.long(time.high)}",
+            _days(time.seconds),
+            f"{_days(time.low)} to {_days(time.high)}",
             words.thousands(round(time.device_hours)),
             words.thousands(round(time.energy)),
         )
@@ -107,3 +107,9 @@ def trainings(preset: TrainingPreset, times: Sequence[TrainingTime]) -> Card:
         cut if tensor * stages > 1 else "",
     ]
     return Card("training-time", preset.title, (table(headings, rows), text(*map(line, filter(None, notes)))))
+
+
+def _days(seconds: float) -> str:
+    """A time with three digits in minutes, hours or days."""
+    factor, unit = next((each for each in ((86400, "days"), (3600, "h")) if seconds >= 2 * each[0]), (60, "min"))
+    return f"{seconds / factor:,.0f} {unit}" if seconds >= 100 * factor else f"{seconds / factor:.3g} {unit}"

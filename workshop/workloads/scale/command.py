@@ -202,7 +202,7 @@ def predict(
 def training(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A calibration of `workshop scale calibrate --output`.")],
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="A training; without it, all are listed.")] = "",
-    devices: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of devices; default: powers of two.")] = "",
+    devices: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of devices; default: several.")] = "",
     slower: Annotated[
         float, typer.Option(min=0.01, max=1000, help="Links between hosts are so many times slower.")
     ] = 1,

@@ -59,13 +59,14 @@ def published(points: Sequence[ComparedPoint], fitted: Mapping[int, float]) -> g
 
 
 def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
-    """Steps by part, in milliseconds: a bar for each name."""
-    parts = {part: [1000 * max(prediction.parts[part], 0.0) for prediction in predictions.values()] for part in PARTS}
+    """Steps by part, in milliseconds: a bar for each name. Parts that nobody would see are left out."""
     longest = max(prediction.seconds for prediction in predictions.values()) * 1000
+    every = {part: [1000 * max(prediction.parts[part], 0.0) for prediction in predictions.values()] for part in PARTS}
+    parts = {part: values for part, values in every.items() if max(values) > 0.002 * longest}
     return marks.stacked(
         list(predictions),
         parts,
-        {part: {"color": colour, "line": {"width": 0}} for part, colour in COLOURS.items()},
+        {part: {"color": COLOURS[part], "line": {"width": 0}} for part in parts},
         {part: f"%{{y}}<br>{part}: %{{x:.3g}} ms<extra></extra>" for part in parts},
         {
             part: [f"{value:.3g}" if value > 0.06 * longest else "" for value in values]

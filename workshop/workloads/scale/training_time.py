@@ -29,7 +29,7 @@ MEMORY = 48e9  # bytes of a device of 80 GB for the state; activations have the 
 STATE, HALF = 16, 2  # bytes of a parameter, and of a number of 16 bits
 WATTS = 400  # of a device with its share of the host
 NORMAL = 1.645  # standard deviations of an interval of 90 %
-DEVICES = tuple(2**power for power in range(13))
+DEVICES = tuple(4**power for power in range(7))
 
 
 @dataclass(frozen=True)
@@ -100,10 +100,10 @@ def training(name: str) -> TrainingPreset:
 
 
 def training_times(preset: TrainingPreset, calibration: Calibration, slower: float = 1.0) -> list[TrainingTime]:
-    """The training on all powers of two of devices that can have it."""
+    """The training on the fewest devices that can have it, and on more."""
     tensor, stages = preset.cut
     fewest = tensor * stages
-    counts = [count for count in DEVICES if fewest <= count <= fewest * preset.global_batch]
+    counts = [fewest, *(count for count in DEVICES if fewest < count <= fewest * preset.global_batch)]
     return [training_time(preset, calibration, count, slower) for count in counts]
 
 
@@ -141,4 +141,5 @@ def _slowest(calibration: Calibration, devices: int) -> float:
     samples = calibration.samples
     pool = np.sort((samples / samples.mean(axis=1, keepdims=True)).ravel())
     levels = np.random.default_rng(SEED).random((DRAWS, devices))
-    return float(quantiles(pool, levels).max(axis=1).mean())
+    draws = quantiles(pool, levels)
+    return float(draws.max(axis=1).mean() / draws.mean())
