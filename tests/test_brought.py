@@ -124,7 +124,7 @@ def test_a_placement_is_predicted_and_written(brought: None) -> None:
     placement, machine = registry.placement({"mpi": "thin", "ranks": 2, "map_by": "package"}), machines.read("2x4x2")
     ours = placement.model_copy(update={"mpi": "openmpi"})
     written = command_lines.commands(placement, machine)
-    assert list(written) == [*OURS, "thin", "horovodrun", "sbatch"]
+    assert list(written) == [*OURS, "thin", "mpirun_rsh", "horovodrun", "sbatch"]
     assert written["thin"] == written["openmpi"]
     assert command_lines.titles()["thin"] == "Thin MPI"
     assert words.parse(written["thin"], placement, machine).placement == placement

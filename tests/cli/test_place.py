@@ -41,7 +41,7 @@ def test_without_a_word_it_is_the_workshops_example() -> None:
     ]
     assert told["predicted"][1]["units"] == [8, 9, 10, 11]
     assert told["masks"][:2] == ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]
-    assert list(told["commands"]) == ["openmpi", "mpich", "intelmpi", "horovodrun", "sbatch"]
+    assert list(told["commands"]) == ["openmpi", "mpich", "intelmpi", "mpirun_rsh", "horovodrun", "sbatch"]
     assert told["placement"]["hosts"] == [{"name": f"host{name}", "slots": 2} for name in "ABC"]
 
 

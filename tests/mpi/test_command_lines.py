@@ -55,13 +55,14 @@ def run(text: str, variables: dict[str, str], folder: Path, timeout: float = 90)
 
 def test_the_workshops_two_socket_example() -> None:
     written = command_lines.commands(EXAMPLE, MACHINE)
-    assert list(written) == ["openmpi", "mpich", "intelmpi", "horovodrun", "sbatch"]
+    assert list(written) == ["openmpi", "mpich", "intelmpi", "mpirun_rsh", "horovodrun", "sbatch"]
     assert written["openmpi"].startswith(
         "mpirun -n 6 --map-by ppr:1:package:pe=2 --bind-to core -H hostA:2,hostB:2,hostC:2 "
     )
     assert "-x OMP_NUM_THREADS=2" in written["openmpi"]
     assert "-bind-to core:2 -map-by socket -hosts hostA:2,hostB:2,hostC:2" in written["mpich"]
     assert "-genv I_MPI_PIN_DOMAIN 4" in written["intelmpi"] and "-ppn 2" in written["intelmpi"]
+    assert "no words for 1 rank per package" in written["mpirun_rsh"]
     assert "horovodrun -np 6 -H hostA:2,hostB:2,hostC:2" in written["horovodrun"]
     assert '--binding-args="--map-by ppr:1:package:pe=2 --bind-to core"' in written["horovodrun"]
     script = written["sbatch"].splitlines()
@@ -71,6 +72,22 @@ def test_the_workshops_two_socket_example() -> None:
     assert " -H " not in script[-1]
     for text in written.values():
         assert text.rstrip().endswith(PROGRAM)
+
+
+def test_mvapich_names_the_host_of_each_rank_and_its_binding() -> None:
+    hosts = hosts_from("hostA:2,hostB:2")
+
+    def written(**values: object) -> str:
+        placement = Placement.parse({"ranks": 4, "hosts": hosts, **values})
+        return command_lines.commands(placement, MACHINE)["mpirun_rsh"].splitlines()[-1]
+
+    assert written().startswith("mpirun_rsh -np 4 hostA hostA hostB hostB OMP_NUM_THREADS=1 ")
+    assert "MV2_ENABLE_AFFINITY=1 MV2_CPU_BINDING_POLICY=bunch MV2_CPU_BINDING_LEVEL=core " in written()
+    assert "hostA hostB hostA hostB" in written(map_by="node")
+    assert "MV2_CPU_BINDING_POLICY=scatter MV2_CPU_BINDING_LEVEL=socket" in written(map_by="package", bind_to="package")
+    hybrid = "MV2_CPU_BINDING_POLICY=hybrid MV2_HYBRID_BINDING_POLICY=linear MV2_THREADS_PER_PROCESS=2"
+    assert hybrid in written(cores_per_rank=2)
+    assert "MV2_ENABLE_AFFINITY=0" in written(bind_to="none")
 
 
 def test_what_a_tool_has_no_words_for_is_said() -> None:

@@ -54,7 +54,7 @@ def placements(draw: st.DrawFn) -> Placement:
 
 def tools(placement: Placement) -> list[str]:
     """The tools that start ranks with the placement's own MPI and have words for all of it."""
-    mine = [placement.mpi, "sbatch", *(["horovodrun"] if placement.mpi == "openmpi" else [])]
+    mine = [placement.mpi, "mpirun_rsh", "sbatch", *(["horovodrun"] if placement.mpi == "openmpi" else [])]
     return [tool for tool in mine if command_lines.words(tool, placement, MACHINE.cores, MACHINE) is not None]
 
 
@@ -85,6 +85,9 @@ def test_without_knowing_what_was_there_it_means_the_same(placement: Placement) 
 # Words of command lines, good ones and bad ones.
 VOCABULARY = [
     "mpirun",
+    "mpirun_rsh",
+    "MV2_CPU_BINDING_POLICY=scatter",
+    "MV2_THREADS_PER_PROCESS=2",
     "mpiexec",
     "horovodrun",
     "srun",
@@ -170,6 +173,34 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
         ("mpirun -n 4 -npernode 2 a", {"ranks": 4, "map_by": "node", "per_resource": 2, "bind_to": "numa"}, ()),
         ("mpirun -n 4 --map-by socket a", {"ranks": 4, "map_by": "package", "bind_to": "package"}, ()),
         ("horovodrun -np 4 python t.py", {"ranks": 4, "bind_to": "none"}, ()),
+        (
+            "mpirun_rsh -np 4 n1 n1 n2 n2 MV2_CPU_BINDING_POLICY=scatter OMP_NUM_THREADS=1 MV2_SHOW_CPU_BINDING=1 ./t",
+            {
+                "mpi": "mpich",
+                "ranks": 4,
+                "hosts": [{"name": "n1", "slots": 2}, {"name": "n2", "slots": 2}],
+                "map_by": "package",
+                "bind_to": "core",
+                "environment": {"MV2_SHOW_CPU_BINDING": "1"},
+            },
+            (),
+        ),
+        (
+            "mpirun_rsh -rsh -np 4 -hostfile hosts MV2_ENABLE_AFFINITY=0 ./t n1",
+            {"mpi": "mpich", "ranks": 4, "bind_to": "none"},
+            ("-hostfile hosts",),
+        ),
+        (
+            "mpirun_rsh -np 3 n1 n2 n1 MV2_CPU_BINDING_LEVEL=socket MV2_CPU_BINDING_POLICY=spread ./t",
+            {
+                "mpi": "mpich",
+                "ranks": 3,
+                "hosts": [{"name": "n1", "slots": 2}, {"name": "n2", "slots": 1}],
+                "map_by": "node",
+                "bind_to": "package",
+            },
+            ("MV2_CPU_BINDING_POLICY=spread",),
+        ),
         ("mpiexec -n 4 -prepend-rank a", {"mpi": "mpich", "ranks": 4, "bind_to": "none"}, ()),
         (
             "mpirun -n 4 -prepend-rank a",  # Intel MPI pins ranks to their share of the host
@@ -279,6 +310,7 @@ def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown
         ("# only a remark", "There is no command"),
         ("ls -l", "begins with 'ls -l'"),
         ("mpirun -n", "needs a value"),
+        ("mpirun_rsh -np 2 n1 n2 MV2_THREADS_PER_PROCESS=many ./t", "should be a number of cores"),
         ("mpirun -n two a", "-n is 'two'"),
         ("mpirun -n 0 a", "-n is '0'"),
         ("mpirun -n 5000 a", "ranks is 5000"),

@@ -1,4 +1,4 @@
-"""A placement as commands to copy: mpirun of each MPI, horovodrun, and a script for Slurm.
+"""A placement as commands to copy: mpirun of each MPI, MVAPICH2's launcher, horovodrun, and a script for Slurm.
 
 A comment line names everything that a tool has no option for. The options are the ones with which sessions start ranks.
 """
@@ -13,11 +13,15 @@ from collections.abc import Sequence
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
-from workshop.mpi import module_of, openmpi
+from workshop.mpi import module_of, mpirun_rsh, openmpi
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
-TITLES = {"horovodrun": "Horovod (on Open MPI)", "sbatch": "Slurm, as a script for sbatch"}  # of what is no MPI
+TITLES = {  # of what no session is started with
+    mpirun_rsh.LAUNCHER: f"{mpirun_rsh.TITLE}, by {mpirun_rsh.LAUNCHER}",
+    "horovodrun": "Horovod (on Open MPI)",
+    "sbatch": "Slurm, as a script for sbatch",
+}
 
 _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
@@ -25,7 +29,7 @@ _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where 
 
 def commands(placement: Placement, described: MachineDescription) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
-    The tools are all MPIs that can be used, `horovodrun`, and `sbatch`.
+    The tools are all MPIs that can be used, `mpirun_rsh`, `horovodrun`, and `sbatch`.
 
     `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
     """
@@ -82,7 +86,8 @@ def _chunks(arguments: Sequence[str]) -> list[str]:
     belong, options = 0, False
     for place, word in enumerate(arguments):
         options = options or word.startswith("-")
-        if options and belong == 0 and not word.startswith("-"):
+        positional = arguments[0] == mpirun_rsh.LAUNCHER and place < len(arguments) - len(PROGRAM)
+        if options and belong == 0 and not word.startswith("-") and not positional:
             return [" ".join(chunk) for chunk in chunks] + [" ".join(arguments[place:])]
         if chunks and belong > 0 and not word.startswith("-"):
             chunks[-1].append(word)
@@ -123,6 +128,8 @@ def quoted(word: str) -> str:
 def _words(tool: str, placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """The words of a command without the program (of a script: its lines). Raises BadInput where there are none."""
     variables = placement.rank_environment()
+    if tool == mpirun_rsh.LAUNCHER:
+        return mpirun_rsh.words(placement, cores)
     if tool == "horovodrun":
         return _horovodrun(placement, cores)
     if tool == "sbatch":
@@ -186,6 +193,8 @@ def _remarks(tool: str, placement: Placement, described: MachineDescription) -> 
         remarks.append(
             f"# Slurm has no words for a number of ranks of each node's own ({host_list}); this is the most."
         )
+    if tool == mpirun_rsh.LAUNCHER:
+        remarks.append(f"# Sessions can't be started with {mpirun_rsh.TITLE}; this is for a machine that has it.")
     if tool == "horovodrun" and placement.mpi != "openmpi":
         remarks.append("# This starts ranks with Open MPI, which Horovod is linked to, whatever the placement's MPI.")
     if tool in mpis() and placement.oversubscribe and module_of(tool).SHARES:

@@ -49,7 +49,7 @@ class ParsedCommand:
 def parse(
     command_line: str, base: Placement | None = None, described: MachineDescription | None = None
 ) -> ParsedCommand:
-    """Read mpirun, mpiexec, horovodrun or a batch script of Slurm.
+    """Read mpirun, mpiexec, mpirun_rsh, horovodrun or a batch script of Slurm.
 
     `base` is the previous placement. It decides between placements that are written alike, and gives the number of
     ranks where the command doesn't. `described` is the machine, which decides what `auto` means; without it both

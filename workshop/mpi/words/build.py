@@ -9,7 +9,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import MOST_HOSTS, THREAD_VARIABLES, Placement, hosts_from
-from workshop.mpi import rules
+from workshop.mpi import mpirun_rsh, rules
 from workshop.mpi.words import defaults
 from workshop.mpi.words.parsed_options import ParsedOptions
 
@@ -32,6 +32,8 @@ _RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
 def build(options: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
     """The placement that a command asks for; sets the command's tool. Raises BadInput."""
     environment = _environment(options, base)
+    if options.launcher == mpirun_rsh.LAUNCHER:
+        return _mpirun_rsh(options, base, environment)
     mpi = _mpi(options, base, environment)
     options.tool = options.tool or ("horovodrun" if options.launcher == "horovodrun" else mpi)
     values: dict[str, Any] = {
@@ -54,6 +56,17 @@ def build(options: ParsedOptions, base: Placement | None, described: MachineDesc
     if options.processors and (options.launcher == "srun" or values["bind_to"] == "none"):
         # Otherwise mpirun in the script says by itself what its ranks own.
         values["cores_per_rank"] = max(options.processors // _threads_of_a_core(described), 1)
+    values["threads"], values["environment"] = _threads(environment, values["cores_per_rank"])
+    return Placement.parse(values)
+
+
+def _mpirun_rsh(options: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> Placement:
+    """The placement of a command of MVAPICH2, which is derived from MPICH. Raises BadInput."""
+    options.tool = mpirun_rsh.LAUNCHER
+    values, unknown = mpirun_rsh.settings(options.hosts, environment)
+    options.unknown += unknown
+    values["mpi"] = base.mpi if base is not None else "mpich"
+    values["ranks"] = options.ranks or len(options.hosts) or (base.ranks if base is not None else Placement().ranks)
     values["threads"], values["environment"] = _threads(environment, values["cores_per_rank"])
     return Placement.parse(values)
 

@@ -11,7 +11,10 @@ from workshop.core.errors import BadInput
 
 LONGEST = 20_000  # characters
 OPENMPI = ("mpirun", "orterun", "prterun", "mpiexec")  # that Open MPI has; all have mpirun and mpiexec
-LAUNCHERS = (*OPENMPI, "mpiexec.hydra", "hydra_mpiexec", "mpiexec.mpich", "mpirun.mpich", "horovodrun", "srun")
+LAUNCHERS = (
+    *OPENMPI,
+    *("mpiexec.hydra", "hydra_mpiexec", "mpiexec.mpich", "mpirun.mpich", "mpirun_rsh", "horovodrun", "srun"),
+)
 RIGHT = "it should be like `mpirun -n 4 --map-by core python train.py`"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.S)
@@ -62,7 +65,7 @@ def read_lines(text: str) -> CommandLine:
     if command_line is None:
         first = next((line for line in lines if line and not line.startswith("#")), "")
         raise BadInput(
-            f"The command begins with {_excerpt(first)}; {RIGHT}, with mpirun, mpiexec, horovodrun or srun."
+            f"The command begins with {_excerpt(first)}; {RIGHT}, with mpirun, mpiexec, mpirun_rsh, horovodrun or srun."
             if first
             else f"There is no command; {RIGHT}."
         )

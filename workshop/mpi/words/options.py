@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 
 from workshop.core.errors import BadInput
+from workshop.mpi import mpirun_rsh
 from workshop.mpi.words.handlers import HANDLERS, SLURM
 from workshop.mpi.words.lines import CommandLine
 from workshop.mpi.words.parsed_options import ParsedOptions
@@ -18,7 +20,7 @@ _HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap",
 
 # What reports, forwards or allows and moves no rank.
 _HARMLESS = {"report-bindings", "tag-output", "allow-run-as-root", "print-rank-map", "prepend-rank", "l", "v", "q"}
-_HARMLESS |= {"genvall", "envall", "verbose", "timestamp-output", "mpi", "do-not-launch"}
+_HARMLESS |= {"genvall", "envall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh", "export"}
 # Options with one value (or two) that say nothing of a placement; they are named together with it.
 _ONE_VALUE = {"hostfile", "machinefile", "machine", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "wd", "prefix"}
 _ONE_VALUE |= {"path", "timeout", "tune", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "iface"}
@@ -50,7 +52,10 @@ def read_options(line: CommandLine) -> ParsedOptions:
     options = ParsedOptions(line.launcher, tool, before=dict(line.environment), unknown=list(line.other))
     if line.slurm:
         OptionReader(options, line.slurm, slurm=True).read()
-    OptionReader(options, line.words, slurm=line.launcher == "srun").read()
+    reader = OptionReader(options, line.words, slurm=line.launcher == "srun")
+    reader.read()
+    if line.launcher == mpirun_rsh.LAUNCHER:
+        reader.hosts_and_variables()
     return options
 
 
@@ -70,6 +75,18 @@ class OptionReader:
         rest = self.words[self.place :]
         if ":" in rest and not self.slurm:
             self.options.unknown.append(" ".join(rest[rest.index(":") :]))  # a second program
+
+    def hosts_and_variables(self) -> None:
+        """Read what mpirun_rsh has behind its options: a host for each rank unless a file has them, then variables."""
+        if not any("hostfile" in words for words in self.options.unknown):
+            last = self.place + (self.options.ranks or 0)
+            hosts = itertools.takewhile(lambda word: "=" not in word, self.words[self.place : last])
+            self.options.hosts = list(hosts)
+            self.place += len(self.options.hosts)
+        while self.place < len(self.words) and "=" in self.words[self.place]:
+            name, _, value = self.words[self.place].partition("=")
+            self.options.environment[name] = value
+            self.place += 1
 
     def option(self, word: str) -> None:
         if self.slurm and (joined := _JOINED.fullmatch(word)):

@@ -31,7 +31,7 @@ class ParsedOptions:
     """The options of a command, in the words of a placement; None stands for a missing option."""
 
     launcher: str
-    tool: str = ""  # openmpi, mpich, intelmpi, horovodrun or sbatch
+    tool: str = ""  # openmpi, mpich, intelmpi, mpirun_rsh, horovodrun or sbatch
     ranks: int | None = None
     hosts: list[str] = field(default_factory=list)  # name, name:slots
     per_host: int | None = None
