@@ -18,9 +18,10 @@ from workshop import mpi
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.engine import daal
 from workshop.engine.context import RankContext
 from workshop.extension import no_artifacts
-from workshop.workloads.kmeans import WORKLOAD, daal
+from workshop.workloads.kmeans import WORKLOAD
 
 RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order
 
@@ -81,11 +82,11 @@ def test_ranks_of_open_mpi_say_which_mpi_it_needs(workshop_home):
 
 
 def test_what_the_tuner_has_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daal, "check_here", lambda: None)
+    monkeypatch.setattr(daal, "check_here", lambda instead: None)
     assert "needs MPICH or Intel MPI" in daal.missing(("openmpi",))["daal4py"]
     assert daal.missing(("openmpi", "mpich")) == {}
 
-    def not_here() -> None:
+    def not_here(instead: str) -> None:
         raise BadInput("daal4py is not installed.")
 
     monkeypatch.setattr(daal, "check_here", not_here)
