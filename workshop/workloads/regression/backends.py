@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.engine import daal
 from workshop.engine.context import RankContext
+from workshop.workloads.regression import RegressionParams
 
 Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
 
@@ -43,19 +44,20 @@ def fit_daal4py(
 
 
 def fit_sklearn(
-    features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, exact: bool = False
+    features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, tolerance: float, exact: bool = False
 ) -> Coefficients:
-    """Fit by scikit-learn: features (n, p), targets (n,). Without a penalty it decomposes the features (SVD);
-    `exact` has it do so with a penalty, too, in place of the normal equations."""
+    """Fit by scikit-learn: features (n, p), targets (n,). Without a penalty it decomposes the features (SVD),
+    and leaves out singular values below `tolerance` times the largest one; `exact` has it decompose them with a
+    penalty, too, in place of the normal equations."""
     from sklearn.linear_model import LinearRegression, Ridge
 
-    model = Ridge(penalty, solver="svd" if exact else "auto") if penalty else LinearRegression()
+    model = Ridge(penalty, solver="svd" if exact else "auto") if penalty else LinearRegression(tol=tolerance)
     model.fit(features, targets)
     return np.asarray(model.coef_, np.float64), float(model.intercept_)
 
 
 def fit_gathered(
-    ctx: RankContext, features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float
+    ctx: RankContext, features: NDArray[np.floating], targets: NDArray[np.floating], params: RegressionParams
 ) -> tuple[Coefficients, int]:
     """Send all rows to rank 0, where scikit-learn fits them: the coefficients, and the bytes of all ranks' rows.
     Collective."""
@@ -66,6 +68,6 @@ def fit_gathered(
     with ctx.phase("compute"):
         if parts is not None:
             gathered = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-            coefficients = fit_sklearn(gathered[0], gathered[1], penalty)
+            coefficients = fit_sklearn(gathered[0], gathered[1], params.penalty, params.tolerance)
     with ctx.phase("communicate"):
         return ctx.comm.bcast((coefficients, sum(array.nbytes for array in gathered) if parts else 0))

@@ -11,7 +11,7 @@ from typing import Any
 
 from workshop.bench.peers import Prepare, serve
 from workshop.engine.data.shards import shard
-from workshop.workloads.regression import backends
+from workshop.workloads.regression import TOLERANCE, backends
 from workshop.workloads.regression.data import MadeUpRows, Rows
 
 CONDITION, NOISE, SEED = 10.0, 1.0, 999
@@ -41,7 +41,7 @@ def begin(contender: str, comm: Any) -> Prepare:
 
 def _fit_of(contender: str, comm: Any) -> Callable[[Rows], backends.Coefficients]:
     if contender == "sklearn":
-        return lambda rows: backends.fit_sklearn(*rows, 0.0)
+        return lambda rows: backends.fit_sklearn(*rows, 0.0, TOLERANCE)
     if contender == "ours":
         from workshop.engine.context import RankContext
         from workshop.workloads.regression.fit import fit

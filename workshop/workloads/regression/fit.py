@@ -19,6 +19,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
+from workshop.workloads.regression import TOLERANCE
 from workshop.workloads.regression.data import Rows
 from workshop.workloads.regression.moments import SAMPLE, Moments, Triangle, centred, check
 
@@ -26,6 +27,7 @@ from workshop.workloads.regression.moments import SAMPLE, Moments, Triangle, cen
 # estimates of the condition number that are too low.
 ILL_CONDITIONED = 1e4
 EPS = float(np.finfo(float).eps)
+RESERVE = 10  # estimates of the condition number may be too low by so much
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,7 @@ class Fit:
     condition: float  # estimate, of the centred features with unit norms and the penalty; infinite where it has none
     method: Literal["normal equations", "QR"]
     rows: int
+    rank: int  # singular values of the features that were not left out, of p
     messages: int
     bytes_exchanged: int
 
@@ -86,12 +89,14 @@ def fit(
     blocks: Iterable[Rows],
     penalty: float = 0.0,
     solver: Literal["auto", "normal", "qr"] = "auto",
+    tolerance: float = TOLERANCE,
 ) -> Fit:
     """Minimise |y - X b - intercept|² + penalty |b|² over all ranks' rows. Collective.
 
     `blocks` are this rank's features X (n, p) and targets y (n,), as many blocks on every rank; a block may be empty.
     A single block is the batch, several are a stream, of which each is seen once. `solver` auto takes QR if the first
-    block's condition number is above `ILL_CONDITIONED`. Raises BadInput, on all ranks alike: for a negative penalty,
+    block's condition number is above `ILL_CONDITIONED`, or if singular values may be left out. Without a penalty, QR
+    leaves out singular values below `tolerance` times the largest one, as scikit-learn does. Raises BadInput, on all ranks alike: for a negative penalty,
     numbers that are not finite, no more rows than features, and features that depend on each other.
     """
     check(penalty, np.inf, 1)
@@ -101,9 +106,13 @@ def fit(
     with ctx.phase("compute"):
         moments.add(features, targets)
     packed = _add_up(messenger, moments)
-    coefficients, condition = solve_normal(centred(packed)[0], penalty)
-    ill_conditioned = coefficients is None or condition > ILL_CONDITIONED
-    triangle = Triangle(moments.pivot) if solver == "qr" or (solver == "auto" and ill_conditioned) else None
+    products = centred(packed)[0]
+    coefficients, condition = solve_normal(products, penalty)
+    exact = coefficients is not None and condition <= ILL_CONDITIONED
+    if exact and not penalty:  # condition x largest / smallest norm is a bound of the unscaled condition number
+        norms = np.sqrt(np.diag(products)[:-1])
+        exact = bool(condition * norms.max() * tolerance * RESERVE <= norms.min())
+    triangle = Triangle(moments.pivot) if solver == "qr" or (solver == "auto" and not exact) else None
     if triangle:
         with ctx.phase("compute"):
             triangle.add(features, targets)
@@ -118,9 +127,10 @@ def fit(
         packed = _add_up(messenger, moments)
     products, means, rows = centred(packed)
     _check_solvable(products, means + moments.pivot, rows, penalty)
+    rank = len(products) - 1
     if triangle:
         messenger.merge(triangle)
-        coefficients, condition = solve_triangle(triangle.factor, penalty)
+        coefficients, condition, rank = solve_triangle(triangle.factor, penalty, tolerance)
     elif more:
         coefficients, condition = solve_normal(products, penalty)
     if coefficients is None:
@@ -136,6 +146,7 @@ def fit(
         condition,
         "QR" if triangle else "normal equations",
         int(rows),
+        rank,
         messenger.messages,
         messenger.bytes,
     )
@@ -160,8 +171,11 @@ def solve_normal(products: NDArray[np.float64], penalty: float) -> tuple[NDArray
     return solution / scale, 1 / np.sqrt(reciprocal)
 
 
-def solve_triangle(factor: NDArray[np.float64], penalty: float) -> tuple[NDArray[np.float64], float]:
-    """Coefficients (p,) from a `Triangle.factor` (p + 2, p + 2), and LAPACK's estimate of its condition number.
+def solve_triangle(
+    factor: NDArray[np.float64], penalty: float, tolerance: float
+) -> tuple[NDArray[np.float64], float, int]:
+    """Coefficients (p,) from a `Triangle.factor` (p + 2, p + 2), LAPACK's estimate of its condition number, and how many
+    singular values are at least `tolerance` times the largest one. The others are left out, unless there is a penalty.
 
     Raises BadInput for features that depend on each other. The penalty is a row sqrt(penalty) for each coefficient.
     """
@@ -179,7 +193,12 @@ def solve_triangle(factor: NDArray[np.float64], penalty: float) -> tuple[NDArray
             f"The matrix is singular: feature {number} depends on the other features, at least to within rounding; "
             "leave it out, or take a ridge penalty above 0."
         )
-    return solve_triangular(scaled, target) / scale, 1 / reciprocal
+    if not penalty:
+        directions, values, weights = np.linalg.svd(upper)
+        rank = int(np.count_nonzero(values > tolerance * values[0]))
+        if rank < features:  # the shortest coefficients of those that fit in the remaining directions
+            return weights[:rank].T @ ((directions.T @ target)[:rank] / values[:rank]), 1 / reciprocal, rank
+    return solve_triangular(scaled, target) / scale, 1 / reciprocal, features
 
 
 def explained(products: NDArray[np.float64], coefficients: NDArray[np.float64]) -> float:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from workshop.core.errors import BadInput
+from workshop.workloads.regression.kernel import add_products, shift
 
 NARROW = 32  # features up to which the compiled kernel is faster than BLAS
-ROWS = 1024  # that BLAS multiplies at once
+ROWS = 512  # that BLAS multiplies at once
+VECTOR = 8  # columns that BLAS computes together
 SAMPLE = 1000  # rows of each rank whose mean is the pivot
 LARGEST = 1e150  # numbers up to this can be squared and added
 
@@ -30,17 +34,21 @@ class Moments:
 
     def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
         """Add rows: features (n, p) and targets (n,)."""
+        features, targets = compilable(features), compilable(targets)
+        columns = len(self.products)
         if features.shape[1] <= NARROW:
-            from workshop.workloads.regression.narrow_kernel import add_products
-
-            # One layout and one kind of array: every other one would be compiled again.
-            arrays = [np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"]) for array in (features, targets)]
-            add_products(*arrays, self.pivot, self.products)
+            add_products(features, targets, self.pivot, self.products)
         else:
+            width = -(-columns // VECTOR) * VECTOR
+            products = np.zeros((width, width), order="F")
+            rows = np.zeros((min(ROWS, len(features)), width))
+            rows[:, columns - 1] = 1
             for first in range(0, len(features), ROWS):
-                rows = shifted(features[first : first + ROWS], targets[first : first + ROWS], self.pivot)
+                part = rows[: len(features) - first]
+                shift(features[first : first + ROWS], targets[first : first + ROWS], self.pivot, part)
                 # The transposed view is the matrix by columns, as BLAS reads it without a copy.
-                self.products = dsyrk(1.0, rows.T, beta=1.0, c=self.products, overwrite_c=True)
+                products = dsyrk(1.0, part.T, beta=1.0, c=products, overwrite_c=True)
+            self.products += products[:columns, :columns]
         if self.bad_row is None and not np.isfinite(self.products).all():
             usable = (np.abs(features) < LARGEST).all(axis=1) & (np.abs(targets) < LARGEST)
             self.bad_row = None if usable.all() else self.rows + int(np.argmin(usable))
@@ -51,14 +59,10 @@ class Moments:
         return self.products[np.triu_indices(len(self.products))]
 
 
-def shifted(
-    features: NDArray[np.floating], targets: NDArray[np.floating], pivot: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The rows [X - pivot, y - pivot, 1] in float64, (n, p + 2)."""
-    rows = np.ones((len(features), len(pivot) + 1))
-    np.subtract(features, pivot[:-1], out=rows[:, :-2])
-    np.subtract(targets, pivot[-1], out=rows[:, -2])
-    return rows
+def compilable(array: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The array in the one layout and kind for which the kernels are compiled; every other one would be compiled
+    anew."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"])
 
 
 def centred(packed: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
@@ -85,9 +89,11 @@ class Triangle:
 
     def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
         """Add rows: features (n, p) and targets (n,)."""
+        features, targets = compilable(features), compilable(targets)
         at_once = max(ROWS, 4 * len(self.factor))
         for first in range(0, len(features), at_once):
-            rows = shifted(features[first : first + at_once], targets[first : first + at_once], self.pivot)
+            rows = np.ones((len(features[first : first + at_once]), len(self.factor)))
+            shift(features[first : first + at_once], targets[first : first + at_once], self.pivot, rows)
             self.merge(np.roll(rows, 1, axis=1))
 
     def merge(self, rows: NDArray[np.float64]) -> None:
@@ -106,7 +112,7 @@ def check(penalty: float, rows: float, features: int) -> None:
         )
 
 
-def compile_kernel() -> None:
-    """Have the kernel compiled for both precisions, unless Numba's cache has it."""
-    for dtype in (np.float32, np.float64):
-        Moments(np.zeros(2)).add(np.zeros((1, 1), dtype), np.zeros(1, dtype))
+def compile_kernels() -> None:
+    """Have the kernels compiled for both precisions, unless Numba's cache has them."""
+    for dtype, features in product((np.float32, np.float64), (1, NARROW + 1)):
+        Moments(np.zeros(features + 1)).add(np.zeros((1, features), dtype), np.zeros(1, dtype))

@@ -17,7 +17,7 @@ from workshop.engine.data.shards import shard
 from workshop.workloads.regression import INSTEAD, RegressionParams, backends
 from workshop.workloads.regression.data import MadeUpRows, Rows
 from workshop.workloads.regression.fit import Fit, fit
-from workshop.workloads.regression.moments import compile_kernel
+from workshop.workloads.regression.moments import compile_kernels
 
 MOST_NUMBERS = 4096  # coefficients that metrics carry
 KMEANS_CLUSTERS = 10  # of the k-means whose messages are compared
@@ -31,7 +31,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
     seconds: dict[str, float] = {}
     source = MadeUpRows(params.rows, params.features, params.condition, params.noise, params.seed, params.dtype)
     ctx.activity("compiling")
-    ctx.rank_0_first(compile_kernel)
+    ctx.rank_0_first(compile_kernels)
     if params.mode == "batch":
         result, seconds["fit"], stopped = _batch(ctx, params, source, seconds)
     else:
@@ -42,6 +42,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
         "features": params.features,
         "backend": params.backend,
         "method": result.method if params.backend == INSTEAD else params.backend,
+        "rank": result.rank,
         "condition": result.condition if math.isfinite(result.condition) else None,
         "r2": result.r2 if math.isfinite(result.r2) else None,
         "coefficient_error": error,
@@ -58,7 +59,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
     if params.verify and not stopped:
         ctx.activity("fitting with scikit-learn")
         with ctx.timed("verify", seconds):
-            metrics["difference"] = ctx.comm.bcast(_verify(source, params.penalty, result) if ctx.rank == 0 else None)
+            metrics["difference"] = ctx.comm.bcast(_verify(source, params, result) if ctx.rank == 0 else None)
     return metrics | {"seconds": {name: round(value, 6) for name, value in seconds.items()}}
 
 
@@ -95,7 +96,7 @@ def _backend(
 ) -> Callable[[], Fit]:
     """A fit of these rows by the backend; what that doesn't tell of a fit is NaN or 0."""
     if params.backend == "own":
-        return lambda: fit(ctx, [(features, targets)], params.penalty, params.solver)
+        return lambda: fit(ctx, [(features, targets)], params.penalty, params.solver, params.tolerance)
     if params.backend == "daal4py":
         library = backends.load_daal4py(ctx, len(features), INSTEAD)
 
@@ -105,8 +106,8 @@ def _backend(
             with ctx.phase("compute"):
                 coefficients = backends.fit_daal4py(library, features, targets, params.penalty, distributed=True)
         else:
-            coefficients, exchanged = backends.fit_gathered(ctx, features, targets, params.penalty)
-        return Fit(*coefficients, math.nan, math.nan, "normal equations", params.rows, 0, exchanged)
+            coefficients, exchanged = backends.fit_gathered(ctx, features, targets, params)
+        return Fit(*coefficients, math.nan, math.nan, "normal equations", params.rows, params.features, 0, exchanged)
 
     return fit_once
 
@@ -128,9 +129,9 @@ def _streaming(
             began = time.perf_counter()
             with ctx.phase("read"):
                 rows = source.read(first + begin, first + end)
-            seconds["generate"] += time.perf_counter() - began
+            seconds["generate"] += (made := time.perf_counter()) - began
             yield rows
-            _tell(ctx, number, count, size / max(time.perf_counter() - added, 1e-9))
+            _tell(ctx, number, count, size / max(time.perf_counter() - made, 1e-9))
             if ctx.stop_requested():
                 stopped = number < count
                 return
@@ -138,7 +139,7 @@ def _streaming(
     ctx.activity("fitting the stream")
     ctx.synchronise()
     before, began = ctx.phase_seconds.get("communicate", 0.0), time.perf_counter()
-    result = fit(ctx, blocks(), params.penalty, params.solver)
+    result = fit(ctx, blocks(), params.penalty, params.solver, params.tolerance)
     took = time.perf_counter() - began - seconds["generate"]
     seconds["exchange"] = ctx.phase_seconds.get("communicate", 0.0) - before
     return result, took, stopped
@@ -152,10 +153,11 @@ def _tell(ctx: RankContext, number: int, count: int, rate: float) -> None:
     ctx.progress(number, count)
 
 
-def _verify(source: MadeUpRows, penalty: float, result: Fit) -> float:
+def _verify(source: MadeUpRows, params: RegressionParams, result: Fit) -> float:
     """The largest relative difference from scikit-learn's coefficients of all rows, in float64."""
     features, targets = (array.astype(np.float64) for array in source.read(0, source.size))
-    return _largest_difference(result.coefficients, backends.fit_sklearn(features, targets, penalty, exact=True)[0])
+    expected, _ = backends.fit_sklearn(features, targets, params.penalty, params.tolerance, exact=True)
+    return _largest_difference(result.coefficients, expected)
 
 
 def _largest_difference(values: NDArray[np.float64], expected: NDArray[np.float64]) -> float:

@@ -35,7 +35,14 @@ def _conditioning(metrics: Mapping[str, Any]) -> str:
     if condition and condition <= ILL_CONDITIONED:
         return f"The features are well-conditioned ({number})."
     if method == "QR":
-        return f"The features are ill-conditioned: their condition number is about {number}, so QR was used."
+        left_out = metrics["features"] - metrics["rank"]
+        truncated = (
+            f" {words.capital(words.count(left_out, 'singular value'))} counted as 0, as in scikit-learn; "
+            "--tolerance 0 keeps all."
+            if left_out
+            else ""
+        )
+        return f"The features are ill-conditioned: their condition number is about {number}, so QR was used.{truncated}"
     return (
         f"The features are ill-conditioned: their condition number is about {number}, and the normal equations square it; "
         "coefficients may be wrong."

@@ -1,8 +1,4 @@
-"""Products of few columns, compiled by Numba for one core: BLAS is slow for such narrow matrices.
-
-Rows pass through a small buffer, columns first, that stays in the first-level cache. Each pair of columns shares its
-loads with a neighbouring pair.
-"""
+"""Loops over rows, compiled by Numba for one core: BLAS is slow for the products of few columns."""
 
 from __future__ import annotations
 
@@ -10,7 +6,23 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-ROWS = 128  # of the buffer
+ROWS = 128  # of the buffer of `add_products`
+
+
+@njit(cache=True)
+def shift(
+    features: NDArray[np.floating],
+    targets: NDArray[np.floating],
+    pivot: NDArray[np.float64],
+    rows: NDArray[np.float64],
+) -> None:
+    """Fill the first p + 1 columns of `rows` (n, at least p + 1) with [X - pivot, y - pivot], for features X (n, p),
+    targets y (n,) and pivot (p + 1,)."""
+    size, width = features.shape
+    for row in range(size):
+        for column in range(width):
+            rows[row, column] = features[row, column] - pivot[column]
+        rows[row, width] = targets[row] - pivot[width]
 
 
 # Sums may be reordered, so that vector registers add; infinities and NaN keep their meaning.
@@ -22,7 +34,11 @@ def add_products(
     products: NDArray[np.float64],
 ) -> None:
     """Add to the upper triangle of `products` (p + 2, p + 2) the products of the columns of [X - pivot, y - pivot, 1],
-    for features X (n, p), targets y (n,) and pivot (p + 1,)."""
+    for features X (n, p), targets y (n,) and pivot (p + 1,).
+
+    Rows pass through a small buffer, columns first, that stays in the first-level cache. Each pair of columns shares
+    its loads with a neighbouring pair.
+    """
     size, width = features.shape
     columns = width + 2
     even = columns + columns % 2
