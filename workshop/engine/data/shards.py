@@ -16,8 +16,8 @@ def shard(count: int, size: int, rank: int) -> tuple[int, int]:
 
 
 def blocks(first: int, end: int, size: int) -> Iterator[tuple[int, slice, slice]]:
-    """The parts of things `first` to `end` where they are made in blocks of `size`: the block's number, the part's place
-    in the block, and its place among the things."""
+    """Divide things `first` to `end` into parts, which lie in blocks of `size` each: yields the block's number, the
+    part's place in the block, and its place among the things."""
     for number in range(first // size, -(-end // size)):
         start = number * size
         begin, stop = max(first - start, 0), min(end - start, size)

@@ -22,7 +22,7 @@ def kmeans(
 
 
 def install_peers() -> None:
-    """Install what the benches of k-means and of regression compare with: MPICH and daal4py, each in a prefix of its own."""
+    """Install what the benches of k-means and regression compare with: MPICH and daal4py, each in its own prefix."""
     from workshop.bench import peers
 
     err = common.stderr()

@@ -44,7 +44,12 @@ def lloyd(
     """
     from workshop.workloads.kmeans.lloyd import LloydStep  # not above: who submits a run never touches MPI
 
-    settings = {"fptype": daal.NUMBERS[points.dtype.name], "accuracyThreshold": 0, "assignFlag": False, "distributed": True}
+    settings = {
+        "fptype": daal.NUMBERS[points.dtype.name],
+        "accuracyThreshold": 0,
+        "assignFlag": False,
+        "distributed": True,
+    }
     number = 0
     while True:
         number += 1

@@ -23,7 +23,7 @@ def load_daal4py(ctx: RankContext, rows: int, instead: str) -> Any:
     library = daal.load(instead)
     if ctx.comm.allreduce(rows, op=MPI.MIN) < 1:
         raise BadInput(
-            f"daal4py needs a row on every rank, and there are fewer; take fewer ranks, or choose the backend {instead}."
+            f"daal4py needs a row on every rank, and some have none; take fewer ranks, or choose the backend {instead}."
         )
     return library
 

@@ -21,7 +21,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.workloads.regression import TOLERANCE
 from workshop.workloads.regression.data import Rows
-from workshop.workloads.regression.moments import SAMPLE, Moments, Triangle, centred, check
+from workshop.workloads.regression.moments import SAMPLE, Moments, Triangle, centred, check, upper_triangle
 
 # The normal equations lose about eps x condition² of the coefficients, 2e-8 here; the limit leaves a reserve for
 # estimates of the condition number that are too low.
@@ -96,8 +96,10 @@ def fit(
     `blocks` are this rank's features X (n, p) and targets y (n,), as many blocks on every rank; a block may be empty.
     A single block is the batch, several are a stream, of which each is seen once. `solver` auto takes QR if the first
     block's condition number is above `ILL_CONDITIONED`, or if singular values may be left out. Without a penalty, QR
-    leaves out singular values below `tolerance` times the largest one, as scikit-learn does. Raises BadInput, on all ranks alike: for a negative penalty,
-    numbers that are not finite, no more rows than features, and features that depend on each other.
+    leaves out singular values below `tolerance` times the largest one, as scikit-learn does.
+
+    Raises BadInput, on all ranks alike: for a negative penalty, numbers that are not finite, no more rows than
+    features, and features that depend on each other.
     """
     check(penalty, np.inf, 1)
     messenger, stream = Messenger(ctx), iter(blocks)
@@ -174,15 +176,15 @@ def solve_normal(products: NDArray[np.float64], penalty: float) -> tuple[NDArray
 def solve_triangle(
     factor: NDArray[np.float64], penalty: float, tolerance: float
 ) -> tuple[NDArray[np.float64], float, int]:
-    """Coefficients (p,) from a `Triangle.factor` (p + 2, p + 2), LAPACK's estimate of its condition number, and how many
-    singular values are at least `tolerance` times the largest one. The others are left out, unless there is a penalty.
+    """Coefficients (p,) from a `Triangle.factor` (p + 2, p + 2), LAPACK's estimate of its condition number, and how
+    many singular values are above `tolerance` times the largest one. The others are left out, without a penalty.
 
     Raises BadInput for features that depend on each other. The penalty is a row sqrt(penalty) for each coefficient.
     """
     triangle = factor[1:, 1:]  # without the first column and row, which are the means
     features = len(triangle) - 1
     if penalty:
-        triangle = np.linalg.qr(np.vstack([triangle, np.sqrt(penalty) * np.eye(features, features + 1)]), mode="r")
+        triangle = upper_triangle(np.vstack([triangle, np.sqrt(penalty) * np.eye(features, features + 1)]))
     upper, target = triangle[:features, :features], triangle[:features, features]
     scale = np.sqrt(np.square(upper).sum(axis=0))
     scaled = upper / np.where(scale, scale, 1)
@@ -225,15 +227,13 @@ def _add_up(messenger: Messenger, moments: Moments) -> NDArray[np.float64]:
             (0, 0),
         )
         raise BadInput(
-            f"Row {row} of rank {rank} has a number that is not finite (NaN) or too large to be squared; leave such rows "
-            "out, or replace the number."
+            f"Row {row} of rank {rank} has a number that is not finite (NaN) or too large to be squared; leave such "
+            "rows out, or replace the number."
         )
     return packed
 
 
-def _check_solvable(
-    products: NDArray[np.float64], means: NDArray[np.float64], rows: float, penalty: float
-) -> None:
+def _check_solvable(products: NDArray[np.float64], means: NDArray[np.float64], rows: float, penalty: float) -> None:
     """Raises BadInput for no more rows than features, and for a feature that is constant, where there is no penalty."""
     features = len(products) - 1
     check(penalty, rows, features)

@@ -98,7 +98,13 @@ class Triangle:
 
     def merge(self, rows: NDArray[np.float64]) -> None:
         """Add rows, or another rank's triangle: (n, p + 2)."""
-        self.factor = np.linalg.qr(np.vstack([self.factor, rows]), mode="r")
+        self.factor = upper_triangle(np.vstack([self.factor, rows]))
+
+
+def upper_triangle(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The triangle R of the QR decomposition of rows (n, w), (min(n, w), w)."""
+    triangle: NDArray[np.float64] = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
+    return triangle
 
 
 def check(penalty: float, rows: float, features: int) -> None:
@@ -107,8 +113,8 @@ def check(penalty: float, rows: float, features: int) -> None:
         raise BadInput(f"The ridge penalty is {penalty:g}; take 0 or a positive number.")
     if features >= rows and not penalty:
         raise BadInput(
-            f"There are {features} features, but {rows:.0f} rows; take at least {features + 1} rows, or a ridge penalty "
-            "above 0."
+            f"There are {features} features, but {rows:.0f} rows; take at least {features + 1} rows, or a ridge "
+            "penalty above 0."
         )
 
 

@@ -31,9 +31,9 @@ def outcome(facts: Facts) -> Finding | None:
 
 def _conditioning(metrics: Mapping[str, Any]) -> str:
     condition, method = metrics.get("condition"), metrics.get("method")
-    number = words.short(condition) if condition else "infinite"
+    number = f"about {words.short(condition)}" if condition else "too large to be estimated"
     if condition and condition <= ILL_CONDITIONED:
-        return f"The features are well-conditioned ({number})."
+        return f"The features are well-conditioned: their condition number is {number}."
     if method == "QR":
         left_out = metrics["features"] - metrics["rank"]
         truncated = (
@@ -42,10 +42,10 @@ def _conditioning(metrics: Mapping[str, Any]) -> str:
             if left_out
             else ""
         )
-        return f"The features are ill-conditioned: their condition number is about {number}, so QR was used.{truncated}"
+        return f"The features are ill-conditioned: their condition number is {number}, so QR was used.{truncated}"
     return (
-        f"The features are ill-conditioned: their condition number is about {number}, and the normal equations square it; "
-        "coefficients may be wrong."
+        f"The features are ill-conditioned: their condition number is {number}, and the normal equations "
+        "square it; coefficients may be wrong."
     )
 
 
@@ -56,8 +56,8 @@ def _exchanged(metrics: Mapping[str, Any]) -> str:
     if not metrics.get("messages"):
         return ""  # daal4py doesn't tell what it exchanges
     return (
-        f"A rank exchanged {exchanged} ({words.count(metrics['messages'], 'message')}), as many for any number of rows; "
-        f"k-means with 10 clusters would exchange {words.size(metrics['bytes_kmeans'])} in each iteration."
+        f"A rank exchanged {exchanged} ({words.count(metrics['messages'], 'message')}), as many for any number of "
+        f"rows; k-means with 10 clusters would exchange {words.size(metrics['bytes_kmeans'])} in each iteration."
     )
 
 
@@ -70,9 +70,7 @@ def _verified(metrics: Mapping[str, Any]) -> str:
 
 
 def _published(rate: float) -> str:
-    rates = words.listed(
-        f"{words.size(line.size)} in {words.seconds(line.seconds)} ({words.size(line.rate)}/s)" for line in PUBLISHED
-    )
+    rates = words.listed(f"{line.title} ({words.size(line.rate)}/s)" for line in PUBLISHED)
     return f"This is {words.size(rate)}/s; published for daal4py on {NODES} nodes: {rates} ({SOURCE})."
 
 
@@ -90,4 +88,4 @@ def _ill_conditioned(metrics: Mapping[str, Any]) -> bool:
     return condition is None or condition > ILL_CONDITIONED
 
 
-VERDICT = Verdict(outcome=outcome)
+VERDICT = Verdict(outcome=outcome, first=True)
