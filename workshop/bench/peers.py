@@ -18,8 +18,7 @@ from workshop import bench
 from workshop.bench.crew import answer, crew, orders
 from workshop.core import config, topology
 from workshop.core.placement import Placement
-from workshop.engine import daal
-from workshop.mpi import openmpi, prefix
+from workshop.mpi import daal, openmpi, prefix
 
 DISTRIBUTED = ("ours", "daal4py_distributed")
 PEERS = ("daal4py_distributed", "daal4py_threads", "sklearn")
@@ -41,7 +40,7 @@ class Contender:
 
 def install() -> None:
     """Install the peers: MPICH and daal4py, each in a prefix of its own. Raises WorkshopError."""
-    prefix.install("mpich")
+    prefix.install(daal.MPI)
     daal.install()
 
 
@@ -52,7 +51,7 @@ def contenders(module: str) -> dict[str, Contender]:
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     two = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
     mpirun = [openmpi.launcher(), "-n", "2", *openmpi.arguments(Placement(ranks=2), cores)]
-    known = {
+    by_name = {
         "ours": Contender(
             [*mpirun, *rank, "ours"],
             ranks=2,
@@ -63,24 +62,24 @@ def contenders(module: str) -> dict[str, Contender]:
     daal4py = daal.path()
     if daal4py is None:
         absent = Contender(note=f"daal4py is not installed; `{INSTALL}` does.")
-        return known | {"daal4py_distributed": absent, "daal4py_threads": absent}
+        return by_name | {"daal4py_distributed": absent, "daal4py_threads": absent}
     path = {"PYTHONPATH": os.pathsep.join(filter(None, [daal4py, os.environ.get("PYTHONPATH")]))}
-    known["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
-    mpich = prefix.installed().get("mpich")
+    by_name["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
+    mpich = prefix.installed().get(daal.MPI)
     if mpich is None:
-        known["daal4py_distributed"] = Contender(note="MPICH is not installed; `workshop mpi install mpich` does.")
+        by_name["daal4py_distributed"] = Contender(note=f"MPICH is not installed; `{INSTALL}` does.")
     else:
         binding = ["-bind-to", "core"] if cores >= 2 else []
-        known["daal4py_distributed"] = Contender(
+        by_name["daal4py_distributed"] = Contender(
             [prefix.launcher(mpich), "-n", "2", *binding, *rank, "daal4py_distributed"],
             ranks=2,
             environment=one_thread | path | prefix.environment(mpich),
         )
-    return known
+    return by_name
 
 
 def measure(
-    known: Mapping[str, Contender],
+    by_name: Mapping[str, Contender],
     orders_by_name: Mapping[str, Mapping[str, Any]],
     repeats: int,
     progress: bench.Progress,
@@ -89,7 +88,7 @@ def measure(
     with ExitStack() as stack:
         crews = {
             name: stack.enter_context(crew(name, it.command, it.ranks, it.environment or {}))
-            for name, it in known.items()
+            for name, it in by_name.items()
             if not it.note
         }
 

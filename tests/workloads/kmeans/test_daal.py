@@ -8,9 +8,9 @@ from mpi4py import MPI
 
 from tests import mpis
 from workshop.core.errors import BadInput
-from workshop.engine import daal
 from workshop.engine.context import RankContext
 from workshop.extension import no_artifacts
+from workshop.mpi import daal
 from workshop.workloads.kmeans import WORKLOAD
 
 RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order

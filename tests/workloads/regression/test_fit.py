@@ -12,9 +12,9 @@ from mpi4py import MPI
 
 from tests.workloads.regression.oracle import AGREE, difference, rows_of, sklearn_coefficients
 from workshop.core.errors import BadInput
-from workshop.engine import daal
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
+from workshop.mpi import daal
 from workshop.workloads.regression import WORKLOAD
 from workshop.workloads.regression.data import MadeUpRows
 from workshop.workloads.regression.fit import fit

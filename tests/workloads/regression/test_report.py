@@ -6,8 +6,7 @@ import pytest
 
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
-from workshop.workloads.regression.panels import compared
-from workshop.workloads.regression.published import PUBLISHED, measured
+from workshop.workloads.regression.report import PUBLISHED, compared, measured
 
 METRICS = {
     "rows": 1_000_000,

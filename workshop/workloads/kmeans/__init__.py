@@ -78,7 +78,7 @@ class KMeansParams(Params):
 def _inputs(params: KMeansParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The photo's bytes, checked; nothing for blobs. Raises BadInput, also where the backend is not here."""
     if params.backend == "daal4py":
-        from workshop.engine import daal
+        from workshop.mpi import daal
 
         daal.check_here("numba")
     if params.data == "blobs":
@@ -126,8 +126,8 @@ WORKLOAD = Workload(
         seconds="fit",
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
-        missing="workshop.engine.daal:missing",
-        usable="workshop.engine.daal:usable",
+        missing="workshop.mpi.daal:missing",
+        usable="workshop.mpi.daal:usable",
     ),
     compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
@@ -156,7 +156,7 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    software=(Software("daal4py", "workshop.engine.daal:install"),),
+    software=(Software("daal4py", "workshop.mpi.daal:install"),),
     commands=(
         Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans", order=100),
         Command("bench", "peers", "workshop.workloads.kmeans.bench_command:install_peers", order=600),

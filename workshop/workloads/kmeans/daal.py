@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine import daal
-from workshop.engine.context import RankContext
+from workshop.engine.context import RankContext, library
+from workshop.mpi import daal
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import LloydStep
@@ -25,13 +25,13 @@ def load(ctx: RankContext, points: int, clusters: int) -> Any:
     """
     from mpi4py import MPI
 
-    library = daal.load(INSTEAD)
+    package = daal.load(library(), INSTEAD)
     if (least := ctx.comm.allreduce(points, op=MPI.MIN)) < clusters:
         raise BadInput(
             f"daal4py needs as many points on every rank as there are clusters: one has {least}, for {clusters} "
             f"clusters; take fewer ranks, or choose the backend {INSTEAD}."
         )
-    return library
+    return package
 
 
 def lloyd(

@@ -66,7 +66,7 @@ class RegressionParams(Params):
 def _inputs(params: RegressionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """No files. Raises BadInput where the backend is not here."""
     if params.backend == "daal4py":
-        from workshop.engine import daal
+        from workshop.mpi import daal
 
         daal.check_here(INSTEAD)
     return {}
@@ -108,10 +108,10 @@ WORKLOAD = Workload(
     notes={"total rows/s": "The rows of each fit, or of each block of a stream, by its seconds."},
     scaling=Scaling(rate="rows_per_second", unit="rows/s", total="rows", live="total rows/s"),
     compile="workshop.workloads.regression.moments:compile_kernels",
-    order=120,
+    order=650,
     lab="kmeans",
-    verdict="workshop.workloads.regression.verdict:VERDICT",
-    panels="workshop.workloads.regression.panels:PANELS",
+    verdict="workshop.workloads.regression.report:VERDICT",
+    panels="workshop.workloads.regression.report:PANELS",
     presets=(
         Preset(
             "Two ranks against one",

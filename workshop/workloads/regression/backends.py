@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine import daal
-from workshop.engine.context import RankContext
+from workshop.engine.context import RankContext, library
+from workshop.mpi import daal
 from workshop.workloads.regression import RegressionParams
 
 Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
@@ -20,25 +20,25 @@ def load_daal4py(ctx: RankContext, rows: int, instead: str) -> Any:
     `instead` is the backend to choose then."""
     from mpi4py import MPI
 
-    library = daal.load(instead)
+    package = daal.load(library(), instead)
     if ctx.comm.allreduce(rows, op=MPI.MIN) < 1:
         raise BadInput(
             f"daal4py needs a row on every rank, and some have none; take fewer ranks, or choose the backend {instead}."
         )
-    return library
+    return package
 
 
 def fit_daal4py(
-    library: Any, features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, distributed: bool
+    package: Any, features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, distributed: bool
 ) -> Coefficients:
     """Fit by daal4py's normal equations, in the precision of the rows: features (n, p), targets (n,)."""
     settings: dict[str, Any] = {"fptype": daal.NUMBERS[features.dtype.name], "interceptFlag": True}
     if penalty:
-        algorithm = library.ridge_regression_training(
+        algorithm = package.ridge_regression_training(
             **settings, ridgeParameters=np.array([[penalty]]), distributed=distributed
         )
     else:
-        algorithm = library.linear_regression_training(**settings, distributed=distributed)
+        algorithm = package.linear_regression_training(**settings, distributed=distributed)
     beta = np.asarray(algorithm.compute(features, targets[:, None]).model.Beta, np.float64)[0]
     return beta[1:], float(beta[0])
 

@@ -39,8 +39,8 @@ class MadeUpRows:
         for number, part, place in blocks(first, end, BLOCK):
             random = np.random.default_rng([self._seed, 1, number])
             # The whole block is multiplied, since BLAS rounds the products of some rows alone in another way.
-            made = (random.standard_normal((BLOCK, self.features)) @ self._mixing + self._means).astype(self._dtype)
-            exact = made.astype(np.float64) @ self.coefficients + self.intercept
-            features[place] = made[part]
+            normal = (random.standard_normal((BLOCK, self.features)) @ self._mixing + self._means).astype(self._dtype)
+            exact = normal.astype(np.float64) @ self.coefficients + self.intercept
+            features[place] = normal[part]
             targets[place] = (exact + self._noise * random.standard_normal(BLOCK))[part]
         return features, targets

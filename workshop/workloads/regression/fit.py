@@ -31,7 +31,7 @@ RESERVE = 10  # estimates of the condition number may be too low by so much
 
 
 @dataclass(frozen=True)
-class Fit:
+class RegressionFit:
     """A regression, the same on all ranks. `bytes_exchanged` are those of the arrays that a rank gave to messages."""
 
     coefficients: NDArray[np.float64]  # (p,)
@@ -45,15 +45,15 @@ class Fit:
     bytes_exchanged: int
 
 
-class Messenger:
+class CountedMessages:
     """The collective messages of a fit, counted; their time is the context's phase "communicate"."""
 
     def __init__(self, ctx: RankContext) -> None:
         self.ctx = ctx
-        self.messages = self.bytes = 0
+        self.count = self.bytes = 0
 
     def _count(self, array: NDArray[np.float64]) -> None:
-        self.messages += 1
+        self.count += 1
         self.bytes += array.nbytes
 
     def add_up(self, array: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,7 +90,7 @@ def fit(
     penalty: float = 0.0,
     solver: Literal["auto", "normal", "qr"] = "auto",
     tolerance: float = TOLERANCE,
-) -> Fit:
+) -> RegressionFit:
     """Minimise |y - X b - intercept|² + penalty |b|² over all ranks' rows. Collective.
 
     `blocks` are this rank's features X (n, p) and targets y (n,), as many blocks on every rank; a block may be empty.
@@ -102,12 +102,12 @@ def fit(
     features, and features that depend on each other.
     """
     check(penalty, np.inf, 1)
-    messenger, stream = Messenger(ctx), iter(blocks)
+    messages, stream = CountedMessages(ctx), iter(blocks)
     features, targets = next(stream)
-    moments = Moments(_pivot(messenger, features, targets))
+    moments = Moments(_pivot(messages, features, targets))
     with ctx.phase("compute"):
         moments.add(features, targets)
-    packed = _add_up(messenger, moments)
+    packed = _add_up(messages, moments)
     products = centred(packed)[0]
     coefficients, condition = solve_normal(products, penalty)
     exact = coefficients is not None and condition <= ILL_CONDITIONED
@@ -126,12 +126,12 @@ def fit(
             if triangle:
                 triangle.add(features, targets)
     if more:
-        packed = _add_up(messenger, moments)
+        packed = _add_up(messages, moments)
     products, means, rows = centred(packed)
     _check_solvable(products, means + moments.pivot, rows, penalty)
     rank = len(products) - 1
     if triangle:
-        messenger.merge(triangle)
+        messages.merge(triangle)
         coefficients, condition, rank = solve_triangle(triangle.factor, penalty, tolerance)
     elif more:
         coefficients, condition = solve_normal(products, penalty)
@@ -141,7 +141,7 @@ def fit(
             "choose the solver qr, leave a feature out, or take a ridge penalty above 0."
         )
     intercept = means[-1] + moments.pivot[-1] - (means[:-1] + moments.pivot[:-1]) @ coefficients
-    return Fit(
+    return RegressionFit(
         coefficients,
         float(intercept),
         explained(products, coefficients),
@@ -149,8 +149,8 @@ def fit(
         "QR" if triangle else "normal equations",
         int(rows),
         rank,
-        messenger.messages,
-        messenger.bytes,
+        messages.count,
+        messages.bytes,
     )
 
 
@@ -211,19 +211,21 @@ def explained(products: NDArray[np.float64], coefficients: NDArray[np.float64]) 
     return float(min((2 * coefficients @ moment - coefficients @ gram @ coefficients) / total, 1.0))
 
 
-def _pivot(messenger: Messenger, features: NDArray[np.floating], targets: NDArray[np.floating]) -> NDArray[np.float64]:
+def _pivot(
+    messages: CountedMessages, features: NDArray[np.floating], targets: NDArray[np.floating]
+) -> NDArray[np.float64]:
     """The mean of some rows of all ranks, (p + 1,)."""
     some = [features[:SAMPLE].sum(axis=0, dtype=np.float64), [targets[:SAMPLE].sum(dtype=np.float64)]]
-    sums = messenger.add_up(np.concatenate([*some, [len(targets[:SAMPLE])]]))
+    sums = messages.add_up(np.concatenate([*some, [len(targets[:SAMPLE])]]))
     return sums[:-1] / max(sums[-1], 1)
 
 
-def _add_up(messenger: Messenger, moments: Moments) -> NDArray[np.float64]:
+def _add_up(messages: CountedMessages, moments: Moments) -> NDArray[np.float64]:
     """All ranks' packed moments. Raises BadInput, on all ranks, where a number is not finite."""
-    packed = messenger.add_up(moments.packed())
+    packed = messages.add_up(moments.packed())
     if not np.isfinite(packed).all():
         rank, row = next(
-            ((rank, row) for rank, row in enumerate(messenger.ctx.comm.allgather(moments.bad_row)) if row is not None),
+            ((rank, row) for rank, row in enumerate(messages.ctx.comm.allgather(moments.bad_row)) if row is not None),
             (0, 0),
         )
         raise BadInput(

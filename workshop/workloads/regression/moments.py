@@ -60,8 +60,7 @@ class Moments:
 
 
 def compilable(array: NDArray[np.floating]) -> NDArray[np.floating]:
-    """The array in the one layout and kind for which the kernels are compiled; every other one would be compiled
-    anew."""
+    """The array in the one layout and kind for which the kernels are compiled; others would be compiled, too."""
     return np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"])
 
 
@@ -103,8 +102,7 @@ class Triangle:
 
 def upper_triangle(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """The triangle R of the QR decomposition of rows (n, w), (min(n, w), w)."""
-    triangle: NDArray[np.float64] = np.linalg.qr(rows, mode="r")  # type: ignore[assignment]
-    return triangle
+    return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 def check(penalty: float, rows: float, features: int) -> None:

@@ -16,10 +16,9 @@ from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.regression import INSTEAD, RegressionParams, backends
 from workshop.workloads.regression.data import MadeUpRows, Rows
-from workshop.workloads.regression.fit import Fit, fit
+from workshop.workloads.regression.fit import RegressionFit, fit
 from workshop.workloads.regression.moments import compile_kernels
 
-MOST_NUMBERS = 4096  # coefficients that metrics carry
 KMEANS_CLUSTERS = 10  # of the k-means whose messages are compared
 
 
@@ -47,7 +46,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
         "r2": result.r2 if math.isfinite(result.r2) else None,
         "coefficient_error": error,
         "intercept": result.intercept,
-        "coefficients": result.coefficients.tolist() if params.features <= MOST_NUMBERS else None,
+        "coefficients": result.coefficients.tolist(),
         "rows_per_second": round(result.rows / seconds["fit"]),
         "messages": result.messages,
         "bytes_exchanged": result.bytes_exchanged,
@@ -65,7 +64,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
 
 def _batch(
     ctx: RankContext, params: RegressionParams, source: MadeUpRows, seconds: dict[str, float]
-) -> tuple[Fit, float, bool]:
+) -> tuple[RegressionFit, float, bool]:
     """Fit the same rows several times: the fit, the median of its seconds, and whether a stop was asked for."""
     ctx.activity("making the rows")
     with ctx.timed("generate", seconds):
@@ -93,28 +92,30 @@ def _batch(
 
 def _backend(
     ctx: RankContext, params: RegressionParams, features: NDArray[np.floating], targets: NDArray[np.floating]
-) -> Callable[[], Fit]:
+) -> Callable[[], RegressionFit]:
     """A fit of these rows by the backend; what that doesn't tell of a fit is NaN or 0."""
     if params.backend == "own":
         return lambda: fit(ctx, [(features, targets)], params.penalty, params.solver, params.tolerance)
     if params.backend == "daal4py":
         library = backends.load_daal4py(ctx, len(features), INSTEAD)
 
-    def fit_once() -> Fit:
+    def fit_once() -> RegressionFit:
         exchanged = 0
         if params.backend == "daal4py":
             with ctx.phase("compute"):
                 coefficients = backends.fit_daal4py(library, features, targets, params.penalty, distributed=True)
         else:
             coefficients, exchanged = backends.fit_gathered(ctx, features, targets, params)
-        return Fit(*coefficients, math.nan, math.nan, "normal equations", params.rows, params.features, 0, exchanged)
+        return RegressionFit(
+            *coefficients, math.nan, math.nan, "normal equations", params.rows, params.features, 0, exchanged
+        )
 
     return fit_once
 
 
 def _streaming(
     ctx: RankContext, params: RegressionParams, source: MadeUpRows, seconds: dict[str, float]
-) -> tuple[Fit, float, bool]:
+) -> tuple[RegressionFit, float, bool]:
     """Fit blocks as they arrive: the fit, its seconds without what it takes to make the rows, and whether a stop was
     asked for."""
     stopped = False
@@ -129,9 +130,9 @@ def _streaming(
             began = time.perf_counter()
             with ctx.phase("read"):
                 rows = source.read(first + begin, first + end)
-            seconds["generate"] += (made := time.perf_counter()) - began
+            seconds["generate"] += (read := time.perf_counter()) - began
             yield rows
-            _tell(ctx, number, count, size / max(time.perf_counter() - made, 1e-9))
+            _tell(ctx, number, count, size / max(time.perf_counter() - read, 1e-9))
             if ctx.stop_requested():
                 stopped = number < count
                 return
@@ -153,7 +154,7 @@ def _tell(ctx: RankContext, number: int, count: int, rate: float) -> None:
     ctx.progress(number, count)
 
 
-def _verify(source: MadeUpRows, params: RegressionParams, result: Fit) -> float:
+def _verify(source: MadeUpRows, params: RegressionParams, result: RegressionFit) -> float:
     """The largest relative difference from scikit-learn's coefficients of all rows, in float64."""
     features, targets = (array.astype(np.float64) for array in source.read(0, source.size))
     expected, _ = backends.fit_sklearn(features, targets, params.penalty, params.tolerance, exact=True)

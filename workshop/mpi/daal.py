@@ -15,11 +15,11 @@ from typing import Any
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.engine.context import library
 from workshop.mpi import prefix
 
 # daal4py with what it loads; not its dependency on scikit-learn, which the environment has.
 PACKAGES = ("scikit-learn-intelex==2026.2.0", "daal==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0")
+MPI = "mpich"  # the MPI to install for it
 INSTALL = "workshop mpi install daal4py"
 NUMBERS = {"float32": "float", "float64": "double"}
 
@@ -65,15 +65,16 @@ def check_here(instead: str) -> None:
         raise BadInput(f"daal4py is not installed; `{INSTALL}` does that. Or choose the backend {instead}.")
 
 
-def load(instead: str) -> Any:
-    """Import daal4py, ready to be used; takes seconds. `instead` is the backend to choose where it can't be had.
+def load(library: str, instead: str) -> Any:
+    """Import daal4py, ready to be used; takes seconds. `library` is the MPI of the ranks, and `instead` the backend to
+    choose where daal4py can't be had.
 
     Raises BadInput, on all ranks alike, where these ranks can't run it.
     """
     check_here(instead)
-    if not library().startswith(("MPICH", "Intel")):
+    if not library.startswith(("MPICH", "Intel")):
         raise BadInput(
-            f"daal4py needs MPICH or Intel MPI, these ranks run under {library()}; "
+            f"daal4py needs MPICH or Intel MPI, these ranks run under {library}; "
             f"start them with --mpi mpich, or choose the backend {instead}."
         )
     extra = path() or ""
