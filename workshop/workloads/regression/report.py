@@ -1,5 +1,5 @@
-"""What is shown of a regression: its verdict, which says how well conditioned the features are and what was exchanged,
-and its fit beside published ones."""
+"""The verdict on a regression, with how well conditioned its features are and how much it exchanged, and the panel that
+shows it beside published fits."""
 
 from __future__ import annotations
 
