@@ -3,13 +3,18 @@ linked into the state folders of the tests that use them. `.ci/run` installs the
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests.support import limit, need
+from workshop import mpi
+from workshop.core import topology
+from workshop.core.placement import Placement
 
 HOME = Path(sys.prefix) / "workshop-tests"
 PLACES = {"mpich": "cache/mpi/mpich", "intelmpi": "cache/mpi/intelmpi", "daal4py": "cache/bench/daal4py"}
@@ -38,6 +43,25 @@ def _install(name: str) -> str | None:
     variables = os.environ | {"WORKSHOP_HOME": str(HOME)}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit(900))
     return None if done.returncode == 0 else done.stderr
+
+
+def launched(home: Path, name: str, ranks: int, program: str) -> dict[str, Any]:
+    """What a module's rank 0 wrote as JSON, run by this MPI with daal4py."""
+    use(home, name, "daal4py")
+    placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)
+    output = home / "found.json"
+    options = module.arguments(placement, topology.allowed_cores(topology.machine()))
+    done = subprocess.run(
+        [module.launcher(), "-n", str(ranks), *options, sys.executable, "-m", program, str(output)],
+        env=os.environ | module.environment(placement) | placement.rank_environment(),
+        cwd=Path(__file__).parent.parent,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=limit(120),
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(output.read_text())
 
 
 def left_by_killed(folder: Path, contact: str) -> list[Path]:

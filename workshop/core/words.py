@@ -85,7 +85,7 @@ def rate(value: float) -> str:
 
 def size(count: float) -> str:
     """Bytes: 61.2 kB."""
-    for factor, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+    for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= factor:
             return f"{count / factor:.3g} {unit}"
     return f"{count:.0f} bytes"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -108,6 +108,23 @@ class RankContext:
         """Wait for all ranks. The time counts as "wait", because a slower rank has caused it."""
         with self.phase("wait", account):
             self.comm.Barrier()
+
+    @contextmanager
+    def timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:
+        """The enclosed time is a phase, whose seconds become `seconds[name]`: from when all ranks begin it to when this
+        one has ended it. Collective."""
+        self.synchronise(account=False)
+        began = time.perf_counter()
+        with self.phase(name):
+            yield
+        seconds[name] = time.perf_counter() - began
+
+    def rank_0_first(self, prepare: Callable[[], object]) -> None:
+        """Call a function on rank 0, then on the others, which find in a cache what rank 0 has compiled. Collective."""
+        for turn in (self.rank == 0, self.rank != 0):
+            if turn:
+                prepare()
+            self.synchronise(account=False)
 
     def progress(self, done: float, total: float) -> None:
         """Tell how far the run is; rank 0's word counts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests import mpis
+from workshop.bench import peers
 from workshop.core.errors import WorkshopError
 from workshop.workloads.kmeans import bench, bench_rank
 
@@ -26,7 +27,7 @@ def test_missing_peers_are_told_with_the_command_that_installs_them(workshop_hom
 @pytest.mark.timeout(400)
 def test_all_contenders_agree(workshop_home):
     mpis.use(workshop_home, "mpich", "daal4py")
-    bench.install_peers()
+    peers.install()
     turns = []
     document = bench.run(repeats=1, clusters=[10], progress=lambda done, total: turns.append((done, total)))
     assert turns[-1] == (8, 8)

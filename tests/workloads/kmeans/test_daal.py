@@ -2,52 +2,24 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from mpi4py import MPI
 
 from tests import mpis
-from tests.support import limit
-from workshop import mpi
-from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement
 from workshop.engine.context import RankContext
 from workshop.extension import no_artifacts
-from workshop.workloads.kmeans import WORKLOAD, daal
+from workshop.mpi import daal
+from workshop.workloads.kmeans import WORKLOAD
 
 RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order
-
-
-def launched(home: Path, name: str, ranks: int) -> dict:
-    mpis.use(home, name, "daal4py")
-    placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)
-    output = home / "found.json"
-    options = module.arguments(placement, topology.allowed_cores(topology.machine()))
-    program = [sys.executable, "-m", "tests.workloads.kmeans.daal_program", str(output)]
-    done = subprocess.run(
-        [module.launcher(), "-n", str(ranks), *options, *program],
-        env=os.environ | module.environment(placement) | placement.rank_environment(),
-        cwd=Path(__file__).parents[3],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=limit(120),
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(output.read_text())
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["mpich", "intelmpi"])
 def test_the_same_result_from_the_same_start(workshop_home, name):
-    found = launched(workshop_home, name, ranks=2)
+    found = mpis.launched(workshop_home, name, 2, "tests.workloads.kmeans.daal_program")
     assert found["ranks"] == 2
     for dtype in ("float32", "float64"):
         ours, theirs = found[f"numpy {dtype}"], found[f"daal4py {dtype}"]
@@ -81,11 +53,11 @@ def test_ranks_of_open_mpi_say_which_mpi_it_needs(workshop_home):
 
 
 def test_what_the_tuner_has_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(daal, "check_here", lambda: None)
+    monkeypatch.setattr(daal, "check_here", lambda instead: None)
     assert "needs MPICH or Intel MPI" in daal.missing(("openmpi",))["daal4py"]
     assert daal.missing(("openmpi", "mpich")) == {}
 
-    def not_here() -> None:
+    def not_here(instead: str) -> None:
         raise BadInput("daal4py is not installed.")
 
     monkeypatch.setattr(daal, "check_here", not_here)

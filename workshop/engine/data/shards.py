@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,15 @@ def shard(count: int, size: int, rank: int) -> tuple[int, int]:
     each, more = divmod(count, size)
     begin = rank * each + min(rank, more)
     return begin, begin + each + (rank < more)
+
+
+def blocks(first: int, end: int, size: int) -> Iterator[tuple[int, slice, slice]]:
+    """Divide things `first` to `end` into parts, which lie in blocks of `size` each: yields the block's number, the
+    part's place in the block, and its place among the things."""
+    for number in range(first // size, -(-end // size)):
+        start = number * size
+        begin, stop = max(first - start, 0), min(end - start, size)
+        yield number, slice(begin, stop), slice(start + begin - first, start + stop - first)
 
 
 def order(count: int, seed: int | Sequence[int]) -> NDArray[np.int64]:

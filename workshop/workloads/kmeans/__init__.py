@@ -78,9 +78,9 @@ class KMeansParams(Params):
 def _inputs(params: KMeansParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The photo's bytes, checked; nothing for blobs. Raises BadInput, also where the backend is not here."""
     if params.backend == "daal4py":
-        from workshop.workloads.kmeans import daal
+        from workshop.mpi import daal
 
-        daal.check_here()
+        daal.check_here("numba")
     if params.data == "blobs":
         return {}
     from workshop.workloads.kmeans.photo import read
@@ -126,8 +126,8 @@ WORKLOAD = Workload(
         seconds="fit",
         load={"data": "blobs", "clusters": 100},
         knobs={"backend": ("numba", "numpy", "daal4py")},
-        missing="workshop.workloads.kmeans.daal:missing",
-        usable="workshop.workloads.kmeans.daal:usable",
+        missing="workshop.mpi.daal:missing",
+        usable="workshop.mpi.daal:usable",
     ),
     compile="workshop.workloads.kmeans.compilation:kernels",
     order=100,  # it answers at once, with a picture
@@ -156,9 +156,9 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    software=(Software("daal4py", "workshop.workloads.kmeans.daal:install"),),
+    software=(Software("daal4py", "workshop.mpi.daal:install"),),
     commands=(
         Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans", order=100),
-        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:peers", order=600),
+        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:install_peers", order=600),
     ),
 )

@@ -21,11 +21,11 @@ def kmeans(
     bench_output.show(document, as_json)
 
 
-def peers() -> None:
-    """Install what the k-means bench compares with: MPICH and daal4py, each in a prefix of its own."""
-    from workshop.workloads.kmeans import bench
+def install_peers() -> None:
+    """Install what the benches of k-means and regression compare with: MPICH and daal4py, each in its own prefix."""
+    from workshop.bench import peers
 
     err = common.stderr()
     err.print("Installing MPICH and daal4py ...")
-    bench.install_peers()
-    err.print("Done; `workshop bench kmeans` compares with them.")
+    peers.install()
+    err.print("Done; `workshop bench kmeans` and `workshop bench regression` compare with them.")

@@ -5,16 +5,14 @@ Makes its points, then fits at every order: from the row-major points and the st
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.bench.crew import answer, orders
+from workshop.bench.peers import Prepare, serve
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans.data import Blobs
 
@@ -46,8 +44,8 @@ def ours(comm: Any) -> Fit:
 
     ctx = RankContext(comm)
 
-    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, begin, ITERATIONS, 0.0)
+    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+        centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, first, ITERATIONS, 0.0)
         return centroids, iterations
 
     return run
@@ -59,11 +57,11 @@ def daal4py(threads: int, distributed: bool) -> Fit:
 
     d4p.daalinit(threads)
 
-    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
         algorithm = d4p.kmeans(
-            len(begin), ITERATIONS, fptype="float", accuracyThreshold=0, assignFlag=False, distributed=distributed
+            len(first), ITERATIONS, fptype="float", accuracyThreshold=0, assignFlag=False, distributed=distributed
         )
-        result = algorithm.compute(own_points, begin)
+        result = algorithm.compute(own_points, first)
         return result.centroids, int(np.ravel(result.nIterations)[0])
 
     return run
@@ -73,43 +71,33 @@ def sklearn() -> Fit:
     """scikit-learn on as many threads as OMP_NUM_THREADS says."""
     from sklearn.cluster import KMeans
 
-    def run(own_points: NDArray[np.float32], begin: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        model = KMeans(len(begin), init=begin, n_init=1, max_iter=ITERATIONS, tol=0, algorithm="lloyd").fit(own_points)
+    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+        model = KMeans(len(first), init=first, n_init=1, max_iter=ITERATIONS, tol=0, algorithm="lloyd").fit(own_points)
         return model.cluster_centers_, model.n_iter_
 
     return run
 
 
-def main() -> None:
-    """Fit for every order `{"clusters": k}` and answer with the seconds from when all ranks began to when all ended."""
-    contender, folder = sys.argv[1:]
-    if contender in ("ours", "daal4py_distributed"):
-        from mpi4py import MPI
-
-        comm = MPI.COMM_WORLD
-        size, rank = comm.size, comm.rank
-        if size != 2:
-            raise SystemExit(f"{contender} needs a world of 2 ranks, this one has {size}")
-        barrier = comm.Barrier
-        fit = ours(comm) if contender == "ours" else daal4py(1, distributed=True)
+def begin(contender: str, comm: Any) -> Prepare:
+    """A contender's way to fit the points of every order `{"clusters": k}`."""
+    if contender == "ours":
+        fit = ours(comm)
+    elif contender == "sklearn":
+        fit = sklearn()
     else:
-        size, rank = 1, 0
+        fit = daal4py(1, distributed=True) if comm else daal4py(2, distributed=False)
 
-        def barrier() -> None:
-            pass
+    def prepare(order: Mapping[str, Any], size: int, rank: int) -> Callable[[], dict[str, Any]]:
+        own_points, first = points(order["clusters"], size, rank), start(order["clusters"]).copy()
 
-        fit = daal4py(2, distributed=False) if contender == "daal4py_threads" else sklearn()
+        def compute() -> dict[str, Any]:
+            centroids, iterations = fit(own_points, first)
+            return {"iterations": iterations, "centroids": np.asarray(centroids, float).tolist()}
 
-    for order in orders(folder, rank):
-        own_points, begin = points(order["clusters"], size, rank), start(order["clusters"])
-        barrier()
-        began = time.perf_counter()
-        centroids, iterations = fit(own_points, begin.copy())
-        barrier()
-        seconds = time.perf_counter() - began
-        if rank == 0:
-            answer({"seconds": seconds, "iterations": iterations, "centroids": np.asarray(centroids, float).tolist()})
+        return compute
+
+    return prepare
 
 
 if __name__ == "__main__":
-    main()
+    serve(begin)

@@ -7,6 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from workshop.engine.data.shards import blocks
+
 BLOCK = 8192  # points that one seed makes
 SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has variance 1 along every axis
 
@@ -35,10 +37,8 @@ class Blobs:
 
     def read(self, first: int, end: int) -> NDArray[np.floating]:
         points = np.empty((end - first, self.features), self._dtype)
-        for block in range(first // BLOCK, -(-end // BLOCK)):
-            start = block * BLOCK
-            some = slice(max(first - start, 0), min(end - start, BLOCK))
-            points[start + some.start - first : start + some.stop - first] = self._block(block)[some]
+        for number, some, place in blocks(first, end, BLOCK):
+            points[place] = self._block(number)[some]
         return points
 
     def _block(self, number: int) -> NDArray[np.float32]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -40,15 +39,15 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     batch = params.mode == "batch"
     first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
-    with _timed(ctx, "prepare", seconds):
+    with ctx.timed("prepare", seconds):
         ctx.activity("compiling")
-        _compile(ctx, shards, np.zeros((1, source.features), params.dtype))
+        ctx.rank_0_first(lambda: compile_for(shards, np.zeros((1, source.features), params.dtype)))
         begin, end = shard(first_points, ctx.size, ctx.rank)
         ctx.activity("reading data")
         points = source.read(begin, end)
         library = daal.load(ctx, len(points), params.clusters) if params.backend == "daal4py" else None
     ctx.activity("choosing the first centroids")
-    with _timed(ctx, "initialise", seconds):
+    with ctx.timed("initialise", seconds):
         middle = centre(ctx.comm, points)
         own_shard = shards(points, middle)
         relative = points - middle if library else None
@@ -82,7 +81,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
             source = _source(params, picture, shuffled=False)
             pieces = _pieces(ctx, shards, source, middle)
         ctx.activity("labelling all points")
-        with _timed(ctx, "predict", seconds):
+        with ctx.timed("predict", seconds):
             inertia, sizes, labels = _predict(ctx, pieces, step.centroids, unit, keep=picture is not None)
         ctx.end_step(step.number + 1)
     centroids_in_units = ((step.centroids + middle) * unit).astype(np.float64)
@@ -112,24 +111,6 @@ def _source(params: KMeansParams, picture: NDArray[np.uint8] | None, shuffled: b
     if picture is None:
         return Blobs(params.points, params.features, params.clusters, params.seed, params.dtype)
     return Pixels(picture, params.dtype, params.seed if shuffled and params.mode == "online" else None)
-
-
-@contextmanager
-def _timed(ctx: RankContext, name: str, seconds: dict[str, float]) -> Iterator[None]:
-    """Account a part of the run, from when all ranks begin it to when this one has ended it."""
-    ctx.synchronise(account=False)
-    began = time.perf_counter()
-    with ctx.phase(name):
-        yield
-    seconds[name] = time.perf_counter() - began
-
-
-def _compile(ctx: RankContext, shards: type[Shard], point: NDArray[np.floating]) -> None:
-    """Have the kernel compiled before anything is timed: by rank 0 alone, the others find it in Numba's cache."""
-    for turn in (ctx.rank == 0, ctx.rank != 0):
-        if turn:
-            compile_for(shards, point)
-        ctx.synchronise(account=False)
 
 
 def _iterate(

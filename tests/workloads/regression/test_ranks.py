@@ -1,0 +1,83 @@
+"""One to three real MPI ranks against scikit-learn, and against each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.ranks import by_ranks, run_ranks
+from tests.support import starts_processes
+from tests.workloads.regression.oracle import AGREE, CASES, SIZE, difference, rows_of, sklearn_coefficients
+
+pytestmark = pytest.mark.real
+
+
+@pytest.fixture(scope="module", params=by_ranks(1, 2, 3))
+@starts_processes
+def results(request):
+    return run_ranks("tests.workloads.regression.ranks_program", request.param)
+
+
+@pytest.mark.parametrize("mode", ["", " streaming"])
+@pytest.mark.parametrize("name", CASES)
+def test_ranks_together_fit_what_scikit_learn_fits(results, name, mode):
+    fitted = results["fits"][name + mode]
+    case = CASES[name]
+    features, targets = rows_of(**case)
+    expected = sklearn_coefficients(features, targets, case["penalty"])
+    assert fitted["alike_on_all_ranks"] and fitted["rows"] == SIZE
+    assert difference(fitted["coefficients"], expected) < AGREE
+    predicted = features @ np.array(fitted["coefficients"][:-1]) + fitted["coefficients"][-1]
+    assert fitted["r2"] == pytest.approx(1 - np.var(targets - predicted) / np.var(targets), abs=1e-6)
+
+
+def test_qr_fits_what_is_ill_conditioned(results):
+    methods = {name: results["fits"][name]["method"] for name in CASES}
+    assert methods["well"] == methods["wide"] == methods["ridge"] == methods["shifted"] == "normal equations"
+    assert methods["1e5"] == methods["1e8"] == methods["ridge 1e8"] == "QR"
+    assert results["fits"]["1e5"]["condition"] == pytest.approx(1e5, rel=1)
+    assert results["fits"]["1e8"]["rank"] < 5 == results["fits"]["1e5"]["rank"]
+
+
+def test_messages_have_the_size_of_the_features_alone(results):
+    fitted = results["fits"]["well"]
+    assert fitted["messages"] == 2
+    assert fitted["bytes_exchanged"] == 8 * (7 + 7 * 8 // 2), "a pivot, and the upper triangle of the products"
+    stream = results["fits"]["well streaming"]
+    assert stream["messages"] == 3 and stream["bytes_exchanged"] == fitted["bytes_exchanged"] + 8 * 28
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("negative", "The ridge penalty is -1; take 0 or a positive number"),
+        ("few", "There are 4 features, but 2 rows; take at least 5 rows, or a ridge penalty"),
+        ("singular", "The matrix is singular: feature"),
+        ("singular normal", "The normal equations can't be solved"),
+        ("constant", "feature 4 is the same in every row"),
+        ("nan", "Row 7 of rank {last} has a number that is not finite"),
+        ("huge", "Row 7 of rank {last} has a number"),
+    ],
+)
+def test_bad_rows_are_refused_alike_on_all_ranks(results, name, words):
+    errors = results["errors"][name]
+    assert len(errors) == results["ranks"] and len(set(errors)) == 1
+    assert words.format(last=results["ranks"] - 1) in errors[0]
+    assert errors[0].endswith(".") and "\n" not in errors[0]
+
+
+def test_the_workload_fits_the_same_on_every_number_of_ranks(results):
+    alone = run_ranks("tests.workloads.regression.ranks_program", 1)["runs"]
+    for name, metrics in results["runs"].items():
+        np.testing.assert_allclose(metrics["coefficients"], alone[name]["coefficients"], rtol=AGREE, err_msg=name)
+        assert metrics["difference"] < AGREE, name
+        assert metrics["rows_per_second"] > 0 and not metrics["stopped"]
+        assert {"generate", "fit", "exchange", "verify"} == metrics["seconds"].keys()
+    assert results["runs"]["ill"]["method"] == "QR" and results["runs"]["ill"]["coefficient_error"] < AGREE
+    assert results["runs"]["sklearn"]["bytes_exchanged"] == results["runs"]["sklearn"]["bytes_data"] == 4000 * 7 * 8
+
+
+def test_rank_0_tells_the_rate_and_every_rank_its_times(results):
+    for rank, names in enumerate(results["events"]):
+        assert ("total rows/s" in names) == (rank == 0)
+        assert {"time.compute", "time.communicate", "time.wait"} <= set(names)

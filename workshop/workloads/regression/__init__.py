@@ -1,0 +1,134 @@
+"""Linear and ridge regression over MPI ranks: one all-reduce, whatever the number of rows. This file only describes
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
+
+ADVANCED: dict[str, Any] = {"advanced": True}
+INSTEAD = "own"  # the backend that every machine can run
+TOLERANCE = 1e-6  # as scikit-learn's `LinearRegression` has it
+
+
+class RegressionParams(Params):
+    """The params of a regression: the rows that are made up, and how they are fitted."""
+
+    rows: int = Field(500_000, ge=1, le=200_000_000, description="rows over all ranks")
+    features: int = Field(20, ge=1, le=2000, description="features of each row")
+    penalty: float = Field(
+        0.0, ge=0, le=1e12, allow_inf_nan=False, description="ridge penalty; 0: linear regression without one"
+    )
+    mode: Literal["batch", "streaming"] = Field("batch", description="all rows in memory, or blocks that are seen once")
+    block: int = Field(
+        8192, ge=1, le=10_000_000, description="rows of a block of the stream, over all ranks",
+        json_schema_extra={"when": {"mode": "streaming"}},
+    )  # fmt: skip
+    backend: Literal["own", "daal4py", "sklearn"] = Field(
+        "own", description="ours, Intel's library (on MPICH or Intel MPI), or scikit-learn on rank 0 with all rows"
+    )
+    condition: float = Field(
+        10.0, ge=1, le=1e20, allow_inf_nan=False, description="condition number of the features, which makes them alike"
+    )
+    noise: float = Field(1.0, ge=0, le=1e6, allow_inf_nan=False, description="standard deviation of the targets' noise")
+    verify: bool = Field(False, description="compare with scikit-learn, which fits all rows on rank 0")
+    fits: int = Field(
+        5, ge=1, le=1000, description="fits of the same rows, of which the median counts",
+        json_schema_extra={"when": {"mode": "batch"}, **ADVANCED},
+    )  # fmt: skip
+    solver: Literal["auto", "normal", "qr"] = Field(
+        "auto", description="the normal equations, QR, or QR where the features are ill-conditioned",
+        json_schema_extra={"when": {"backend": "own"}, **ADVANCED},
+    )  # fmt: skip
+    tolerance: float = Field(
+        TOLERANCE, ge=0, le=0.1, allow_inf_nan=False, json_schema_extra=ADVANCED,
+        description="smallest singular value that counts, relative to the largest, without a penalty",
+    )  # fmt: skip
+    dtype: Literal["float32", "float64"] = Field("float64", description="precision of rows", json_schema_extra=ADVANCED)
+    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of the rows", json_schema_extra=ADVANCED)
+
+    @model_validator(mode="after")
+    def _solvable(self) -> RegressionParams:
+        if self.features >= self.rows and not self.penalty:
+            raise ValueError(
+                f"features is {self.features}, but there are {self.rows} rows; take at least {self.features + 1} rows, "
+                "or a penalty above 0"
+            )
+        if self.mode == "streaming" and self.backend != INSTEAD:
+            raise ValueError(f"backend is {self.backend}, which has no mode streaming; choose own, or the mode batch")
+        return self
+
+
+def _inputs(params: RegressionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
+    """No files. Raises BadInput where the backend is not here."""
+    if params.backend == "daal4py":
+        from workshop.mpi import daal
+
+        daal.check_here(INSTEAD)
+    return {}
+
+
+WORKLOAD = Workload(
+    name="regression",
+    title="Linear regression",
+    summary="Fits linear or ridge regression to rows spread over ranks, with one all-reduce for any number of rows.",
+    params=RegressionParams,
+    function="workshop.workloads.regression.run:run",
+    inputs=_inputs,
+    results=(
+        *("rows_per_second", "method", "condition", "r2", "coefficient_error", "difference"),
+        *("bytes_exchanged", "bytes_data"),
+    ),
+    metrics={
+        "rows_per_second": "throughput [rows/s]",
+        "method": "method",
+        "condition": "condition number of the features",
+        "r2": "R²",
+        "coefficient_error": "largest error of a coefficient, relative",
+        "difference": "largest difference from scikit-learn, relative",
+        "bytes_exchanged": "bytes that a rank exchanged in a fit",
+        "bytes_data": "bytes of all rows",
+        "bytes_kmeans": "bytes that k-means would exchange in each iteration",
+        "messages": "messages of a fit",
+        "rows": "rows",
+        "features": "features of each row",
+        "rank": "singular values of the features that count",
+        "intercept": "intercept",
+        "backend": "back end",
+        "stopped": "stopped early",
+        "seconds.generate": "time of making the rows",
+        "seconds.fit": "time of a fit",
+        "seconds.exchange": "time of the messages in a fit",
+        "seconds.verify": "time of the comparison with scikit-learn",
+    },
+    notes={"total rows/s": "The rows of each fit, or of each block of a stream, by its seconds."},
+    scaling=Scaling(rate="rows_per_second", unit="rows/s", total="rows", live="total rows/s"),
+    compile="workshop.workloads.regression.moments:compile_kernels",
+    order=650,
+    lab="kmeans",
+    verdict="workshop.workloads.regression.report:VERDICT",
+    panels="workshop.workloads.regression.report:PANELS",
+    presets=(
+        Preset(
+            "Two ranks against one",
+            "Run it on two ranks, then on one: the bytes exchanged stay the same, and the throughput doubles.",
+            {"rows": 1_000_000},
+            {"ranks": 2, "threads": 1},
+        ),
+        Preset(
+            "Ill-conditioned features",
+            "The normal equations would lose all digits, so that QR fits.",
+            {"rows": 100_000, "condition": 1e8, "noise": 0.0, "tolerance": 0.0, "verify": True},
+        ),
+        Preset("A stream of rows", "Every row is seen once.", {"mode": "streaming", "verify": True}),
+    ),
+)
+
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "regression", "workshop.workloads.regression.bench_command:regression", order=110),),
+)

@@ -1,0 +1,73 @@
+"""The same regression by other libraries: daal4py, which exchanges over MPI by itself, and scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workshop.core.errors import BadInput
+from workshop.engine.context import RankContext, library
+from workshop.mpi import daal
+from workshop.workloads.regression import RegressionParams
+
+Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
+
+
+def load_daal4py(ctx: RankContext, rows: int, instead: str) -> Any:
+    """daal4py, ready for this rank's rows. Collective. Raises BadInput, on all ranks alike, where it can't be used;
+    `instead` is the backend to choose then."""
+    from mpi4py import MPI
+
+    package = daal.load(library(), instead)
+    if ctx.comm.allreduce(rows, op=MPI.MIN) < 1:
+        raise BadInput(
+            f"daal4py needs a row on every rank, and some have none; take fewer ranks, or choose the backend {instead}."
+        )
+    return package
+
+
+def fit_daal4py(
+    package: Any, features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, distributed: bool
+) -> Coefficients:
+    """Fit by daal4py's normal equations, in the precision of the rows: features (n, p), targets (n,)."""
+    settings: dict[str, Any] = {"fptype": daal.NUMBERS[features.dtype.name], "interceptFlag": True}
+    if penalty:
+        algorithm = package.ridge_regression_training(
+            **settings, ridgeParameters=np.array([[penalty]]), distributed=distributed
+        )
+    else:
+        algorithm = package.linear_regression_training(**settings, distributed=distributed)
+    beta = np.asarray(algorithm.compute(features, targets[:, None]).model.Beta, np.float64)[0]
+    return beta[1:], float(beta[0])
+
+
+def fit_sklearn(
+    features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, tolerance: float, exact: bool = False
+) -> Coefficients:
+    """Fit by scikit-learn: features (n, p), targets (n,). Without a penalty it decomposes the features (SVD),
+    and leaves out singular values below `tolerance` times the largest one; `exact` has it decompose them with a
+    penalty, too, in place of the normal equations."""
+    from sklearn.linear_model import LinearRegression, Ridge
+
+    model = Ridge(penalty, solver="svd" if exact else "auto") if penalty else LinearRegression(tol=tolerance)
+    model.fit(features, targets)
+    return np.asarray(model.coef_, np.float64), float(model.intercept_)
+
+
+def fit_gathered(
+    ctx: RankContext, features: NDArray[np.floating], targets: NDArray[np.floating], params: RegressionParams
+) -> tuple[Coefficients, int]:
+    """Send all rows to rank 0, where scikit-learn fits them: the coefficients, and the bytes of all ranks' rows.
+    Collective."""
+    ctx.synchronise()
+    with ctx.phase("communicate"):
+        parts = ctx.comm.gather((features, targets))
+    coefficients: Coefficients | None = None
+    with ctx.phase("compute"):
+        if parts is not None:
+            gathered = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+            coefficients = fit_sklearn(gathered[0], gathered[1], params.penalty, params.tolerance)
+    with ctx.phase("communicate"):
+        return ctx.comm.bcast((coefficients, sum(array.nbytes for array in gathered) if parts else 0))

@@ -1,0 +1,122 @@
+"""Sums over a rank's rows from which regression follows: the products of columns, or the triangle of their QR."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
+
+from workshop.core.errors import BadInput
+from workshop.workloads.regression.kernel import add_products, shift
+
+NARROW = 32  # features up to which the compiled kernel is faster than BLAS
+ROWS = 512  # that BLAS multiplies at once
+VECTOR = 8  # columns that BLAS computes together
+SAMPLE = 1000  # rows of each rank whose mean is the pivot
+LARGEST = 1e150  # numbers up to this can be squared and added
+
+
+class Moments:
+    """Products of the columns of [X - pivot, y - pivot, 1], which hold X'X, X'y, y'y, the sums and the count.
+
+    The pivot (p + 1,) is a place among the rows, the same on all ranks, so that centring what is added up here loses no
+    digits where means are large. Products are float64, whatever the rows' precision. `bad_row` is the number of the
+    first row with a number that can't be squared and added, among the rows that were added here.
+    """
+
+    def __init__(self, pivot: NDArray[np.float64]) -> None:
+        self.pivot = pivot
+        self.products = np.zeros((len(pivot) + 1, len(pivot) + 1), order="F")  # upper triangle
+        self.rows = 0
+        self.bad_row: int | None = None
+
+    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+        """Add rows: features (n, p) and targets (n,)."""
+        features, targets = compilable(features), compilable(targets)
+        columns = len(self.products)
+        if features.shape[1] <= NARROW:
+            add_products(features, targets, self.pivot, self.products)
+        else:
+            width = -(-columns // VECTOR) * VECTOR
+            products = np.zeros((width, width), order="F")
+            rows = np.zeros((min(ROWS, len(features)), width))
+            rows[:, columns - 1] = 1
+            for first in range(0, len(features), ROWS):
+                part = rows[: len(features) - first]
+                shift(features[first : first + ROWS], targets[first : first + ROWS], self.pivot, part)
+                # The transposed view is the matrix by columns, as BLAS reads it without a copy.
+                products = dsyrk(1.0, part.T, beta=1.0, c=products, overwrite_c=True)
+            self.products += products[:columns, :columns]
+        if self.bad_row is None and not np.isfinite(self.products).all():
+            usable = (np.abs(features) < LARGEST).all(axis=1) & (np.abs(targets) < LARGEST)
+            self.bad_row = None if usable.all() else self.rows + int(np.argmin(usable))
+        self.rows += len(features)
+
+    def packed(self) -> NDArray[np.float64]:
+        """The upper triangle in one array, ((p + 2) (p + 3) / 2,), which one all-reduce adds up."""
+        return self.products[np.triu_indices(len(self.products))]
+
+
+def compilable(array: NDArray[np.floating]) -> NDArray[np.floating]:
+    """The array in the one layout and kind for which the kernels are compiled; others would be compiled, too."""
+    return np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"])
+
+
+def centred(packed: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Of all ranks' packed moments: the products of centred columns (p + 1, p + 1), the means' distances from the pivot
+    (p + 1,), and the rows. S - s s' / n, for products S, sums s and n rows."""
+    size = int(np.sqrt(2 * len(packed)))
+    products = np.zeros((size, size))
+    products[np.triu_indices(size)] = packed
+    products += np.triu(products, 1).T
+    rows = float(products[-1, -1])
+    means = products[:-1, -1] / max(rows, 1)
+    return products[:-1, :-1] - rows * np.outer(means, means), means, rows
+
+
+class Triangle:
+    """The triangle R of the QR decomposition of [1, X - pivot, y - pivot], (p + 2, p + 2), for rows that are added.
+
+    Its condition number is that of the columns, and the condition number of their products is the square of that.
+    """
+
+    def __init__(self, pivot: NDArray[np.float64]) -> None:
+        self.pivot = pivot
+        self.factor = np.zeros((len(pivot) + 1, len(pivot) + 1))
+
+    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+        """Add rows: features (n, p) and targets (n,)."""
+        features, targets = compilable(features), compilable(targets)
+        at_once = max(ROWS, 4 * len(self.factor))
+        for first in range(0, len(features), at_once):
+            rows = np.ones((len(features[first : first + at_once]), len(self.factor)))
+            shift(features[first : first + at_once], targets[first : first + at_once], self.pivot, rows)
+            self.merge(np.roll(rows, 1, axis=1))
+
+    def merge(self, rows: NDArray[np.float64]) -> None:
+        """Add rows, or another rank's triangle: (n, p + 2)."""
+        self.factor = upper_triangle(np.vstack([self.factor, rows]))
+
+
+def upper_triangle(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The triangle R of the QR decomposition of rows (n, w), (min(n, w), w)."""
+    return np.asarray(np.linalg.qr(rows, mode="r"))
+
+
+def check(penalty: float, rows: float, features: int) -> None:
+    """Raises BadInput where a regression has no single solution, whatever the rows hold."""
+    if not penalty >= 0:
+        raise BadInput(f"The ridge penalty is {penalty:g}; take 0 or a positive number.")
+    if features >= rows and not penalty:
+        raise BadInput(
+            f"There are {features} features, but {rows:.0f} rows; take at least {features + 1} rows, or a ridge "
+            "penalty above 0."
+        )
+
+
+def compile_kernels() -> None:
+    """Have the kernels compiled for both precisions, unless Numba's cache has them."""
+    for dtype, features in product((np.float32, np.float64), (1, NARROW + 1)):
+        Moments(np.zeros(features + 1)).add(np.zeros((1, features), dtype), np.zeros(1, dtype))
