@@ -26,9 +26,9 @@ CORES, HYBRID = "MV2_THREADS_PER_PROCESS", "MV2_HYBRID_BINDING_POLICY"
 def words(placement: Placement, cores: int) -> list[str]:
     """The words of a command without the program. Raises BadInput for what MVAPICH2 has no words for."""
     if placement.per_resource is not None and placement.map_by != "node":
+        each = count(placement.per_resource, "rank")
         raise BadInput(
-            f"{TITLE} has no words for {count(placement.per_resource, 'rank')} per {placement.map_by}; map_by should be "
-            "node, or per_resource empty."
+            f"{TITLE} has no words for {each} per {placement.map_by}; map_by should be node, or per_resource empty."
         )
     names = [host.name for host in placement.hosts] or [HERE]
     dealt = zip(names, rules.dealt_out(placement), strict=True)
