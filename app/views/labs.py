@@ -1,5 +1,5 @@
 """Labs: the course in its order, and one lab to read and to do in the browser. `?lab=kmeans&part=3` is a link to a
-section, `?show=glossary` to the glossary."""
+section, `?show=glossary` to the glossary, `?show=dictionary` to the dictionary."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop.core import words
-from workshop.course import catalogue, glossary, learner, paths
+from workshop.course import catalogue, dictionary, glossary, learner, paths
 from workshop.course.description import LabDescription
 from workshop.course.progress import LabStanding
 from workshop.pages import blocks, frame, lab_reader, learner_home, links
@@ -24,6 +24,9 @@ def page() -> None:
     if st.query_params.get("show") == "glossary":
         _glossary()
         return
+    if st.query_params.get("show") == "dictionary":
+        _dictionary()
+        return
     name, labs = st.query_params.get("lab"), dict(_by_name())
     if name in labs:
         st.query_params["lab"] = name  # a link from this very page doesn't change the address in the browser
@@ -34,6 +37,7 @@ def page() -> None:
         st.warning(f"There is no lab {frame.plain(name[:40])}; here are the labs of the course.")
     if not labs:
         st.info("No lab is installed.", icon=":material/info:")
+    links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
     _paths({name: lab for name, (_, lab) in labs.items()}, identity)
     progress_by_lab = {lab_progress.lab.name: lab_progress for lab_progress in learner_home.labs_of(identity)}
     for column, (folder, lab) in blocks.abreast(list(labs.values()), ABREAST):
@@ -86,6 +90,33 @@ def _glossary() -> None:
         with st.container(horizontal=True):
             st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")
             links.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
+
+
+def _dictionary() -> None:
+    frame.heading("Dictionary", "The steps of the recipe and the launch commands, in the words of several frameworks.")
+    links.link("labs", "All labs", ":material/arrow_back:")
+    with blocks.errors():
+        entries = dictionary.read()
+        names = st.pills(
+            "Frameworks",
+            list(entries.frameworks),
+            selection_mode="multi",
+            default=list(entries.frameworks)[:2],
+            format_func=lambda name: entries.frameworks[name],
+        )
+        for step in entries.steps:
+            st.markdown(f"#### {frame.plain(step.title)}\n{frame.plain(step.why)}")
+            for column, name in blocks.abreast(list(names), ABREAST):
+                entry = step.entries[name]
+                with column:
+                    st.caption(frame.plain(entries.frameworks[name]))
+                    if entry.code:
+                        st.code(entry.code, language="python", wrap_lines=True)
+                    st.caption(frame.plain(entry.note))
+        st.markdown(f"#### Start it\n{frame.plain(entries.launch.ranks)}:")
+        for command in entries.launch.commands:
+            st.caption(frame.plain(f"{command.title}. {command.note}"))
+            st.code(command.line, language="bash", wrap_lines=True)
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:

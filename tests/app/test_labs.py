@@ -39,6 +39,13 @@ def test_the_glossary_finds_a_term(open_page: Open, store: Store) -> None:
     assert "No lab explains" in page.info[0].value
 
 
+def test_the_dictionary_puts_frameworks_side_by_side(open_page: Open) -> None:
+    page = open_page("labs", show="dictionary")
+    code = " ".join(block.value for block in page.code)
+    assert "hvd.init()" in code and "DistributedDataParallel(model)" in code and "mpirun_rsh -np 4" in code
+    assert "engine.step()" not in code
+
+
 @pytest.mark.parametrize("part", ["0", "999", "x", "-1", "1" * 9])
 def test_an_address_with_a_part_that_there_is_not(open_page: Open, part: str) -> None:
     assert open_page("labs", lab="kmeans", part=part).selectbox[0].options[0] == "1. About this lab"

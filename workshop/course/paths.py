@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +14,7 @@ from workshop.course import catalogue
 from workshop.course.description import DEEPEST, LARGEST, LabDescription, Name, Words
 
 FILE = "paths.yaml"
+FileModel = TypeVar("FileModel", bound=BaseModel)
 
 
 class LearningPath(BaseModel):
@@ -44,15 +46,20 @@ def read() -> tuple[LearningPath, ...]:
     path = config.labs_folder() / FILE
     if not path.is_file():
         return ()
+    paths = course_file(path, "the paths", _Paths).paths
+    folders = {folder.name for folder in catalogue.folders(path.parent)}
+    for name in {name for learning_path in paths for name in learning_path.labs} - folders:
+        catalogue.find(name)
+    return paths
+
+
+def course_file(path: Path, content: str, model: type[FileModel]) -> FileModel:
+    """Read a YAML file of the course, whose content is named for errors. Raises BadInput."""
     try:
-        document = yaml_files.document(*yaml_files.compose(yaml_files.read_text(path, LARGEST, "the paths"), DEEPEST))
-        paths = _Paths.model_validate(document).paths
+        document = yaml_files.document(*yaml_files.compose(yaml_files.read_text(path, LARGEST, content), DEEPEST))
+        return model.model_validate(document)
     except yaml_files.Unreadable as error:
         raise BadInput(f"{path}, line {error.line}: the file {error}") from None
     except ValidationError as error:
         first = error.errors()[0]
         raise BadInput(f"{path}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
-    folders = {folder.name for folder in catalogue.folders(path.parent)}
-    for name in {name for learning_path in paths for name in learning_path.labs} - folders:
-        catalogue.find(name)
-    return paths

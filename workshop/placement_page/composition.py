@@ -159,8 +159,8 @@ def _edited(composed: Composition, text: str) -> None:
             on_change=read,
             height="content",
             max_chars=20_000,
-            help="Edit it, or paste a command of yours (mpirun, mpiexec, mpirun_rsh, horovodrun, a script for sbatch). The "
-            "form follows.",
+            help="Edit it, or paste a command of yours (mpirun, mpiexec, mpirun_rsh, horovodrun, an sbatch script). "
+            "The form follows.",
         )
     if concerned:
         (st.error if message["wrong"] else st.warning)(frame.plain(message["words"]))
