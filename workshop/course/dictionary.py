@@ -42,7 +42,7 @@ class LaunchCommand(DictionaryPart):
     note: str = ""
 
 
-class Launch(DictionaryPart):
+class LaunchExample(DictionaryPart):
     """Commands that start the same ranks, which `ranks` describes."""
 
     ranks: str
@@ -54,7 +54,7 @@ class Dictionary(DictionaryPart):
 
     frameworks: Mapping[str, str]
     steps: tuple[RecipeStep, ...] = Field(min_length=1)
-    launch: Launch
+    launch: LaunchExample
 
 
 def read() -> Dictionary:
