@@ -56,11 +56,11 @@ WORKLOAD = Workload(
     metrics={
         **METRICS,
         "model": "network",
-        "rounds.jitter_share": "standard deviation of the rounds, relative to their mean",
+        "rounds.jitter_share": "jitter of the rounds, relative",
         "rounds.per_rank": "mean of the rounds per rank [images/s]",
-        "rounds.per_rank_deviation": "deviation of the rounds per rank (±) [images/s]",
+        "rounds.per_rank_deviation": "± of the rounds per rank [images/s]",
         "rounds.total": "mean of the rounds, all ranks [images/s]",
-        "rounds.total_deviation": "deviation of the rounds, all ranks (±) [images/s]",
+        "rounds.total_deviation": "± of the rounds, all ranks [images/s]",
     },
     notes={"loss": "The loss on the same made-up images in every step: it only shows that the network learns."},
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
@@ -69,12 +69,12 @@ WORKLOAD = Workload(
     verdict="workshop.workloads.resnet.verdict:VERDICT",
     panels="workshop.workloads.resnet.panels:PANELS",
     presets=(
-        Preset("Classroom", "ResNet-50 on two ranks: how many images/s?", {}, {"ranks": 2, "threads": 1}),
-        Preset("One rank", "Compare with two ranks: is it half as fast?", {}, {"ranks": 1, "threads": 1}),
-        Preset("MobileNetV2", "Seven times fewer gradients than ResNet-50.", {"model": "mobilenet-v2"},
+        Preset("Classroom", "The images/s of ResNet-50 on two ranks, each with one thread.", {}, {"ranks": 2, "threads": 1}),
+        Preset("One rank", "Two ranks divided by this rate are the speed-up.", {}, {"ranks": 1, "threads": 1}),
+        Preset("MobileNetV2", "Its gradients have a seventh of the bytes of ResNet-50's.", {"model": "mobilenet-v2"},
                {"ranks": 2, "threads": 1}),
-        Preset("VGG16", "Large gradients for little work: the exchange limits it.",
-               {"model": "vgg16", "image_size": 32}, {"ranks": 2, "threads": 1}),
+        Preset("VGG16", "Large gradients for little work: the exchange takes a larger share.",
+               {"model": "vgg16", "image_size": 32, "batch": 1}, {"ranks": 2, "threads": 1}),
     ),
 )  # fmt: skip
 
