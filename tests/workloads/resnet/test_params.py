@@ -23,7 +23,7 @@ def test_a_number_that_is_too_small_is_refused(name: str, value: int) -> None:
 
 
 def test_another_network_is_refused_with_the_names_that_exist() -> None:
-    with pytest.raises(BadInput, match="resnet50.*mobilenet-v2"):
+    with pytest.raises(BadInput, match=r"resnet50.*mobilenet-v2"):
         WORKLOAD.check({"model": "alexnet"})
 
 

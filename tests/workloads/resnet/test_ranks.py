@@ -1,4 +1,4 @@
-"""The benchmark on two real ranks: one network on all ranks, the rounds' lines and rates, an update like a process's."""
+"""The benchmark on two real ranks: one network on all ranks, the rounds' lines and rates, the update."""
 
 from __future__ import annotations
 
