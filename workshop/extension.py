@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
 MOST_RESULTS = 8  # metrics that are shown first
 MOST_PRESETS = 4  # of a workload, so that the form stays short
+OUTPUT = "output.txt"  # the artifact whose text the command line prints: lines as a program prints them
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 Side = Literal["broken", "fixed"]  # the two runs of a guided failure
 SIDES: tuple[Side, ...] = get_args(Side)

@@ -14,6 +14,7 @@ from rich.text import Text
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.extension import OUTPUT
 from workshop.registry import workload_title
 from workshop.report import terminal
 from workshop.report.activity import ActivityReader
@@ -74,6 +75,9 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
         out.print(
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
+    if any(artifact.name == OUTPUT for artifact in store.artifacts(run.id)):
+        printed = store.artifact(run.id, OUTPUT).data.decode(errors="replace")
+        out.print(Text(printed.rstrip("\n")), soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 1))
     first, rest = metrics_in_two(run)
     for metric in first + rest * every:

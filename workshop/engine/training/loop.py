@@ -48,11 +48,13 @@ class Loop:
         updates: int = 0,
         most: int | None = None,
         pace: float = 0.0,
+        warm: int = WARM,
         trace: int = 0,
         on_trace: Callable[[bool], None] = lambda begins: None,
     ) -> None:
         """`total`: steps of the progress bar; `most`: steps after which to end; `pace`: least seconds per step;
-        `trace`: steps whose marks are kept, `on_trace` is called before the first and behind the last of them."""
+        `warm`: first steps that aren't measured, at least `WARM`; `trace`: steps behind the first `WARM` whose marks
+        are kept, `on_trace` is called before the first and behind the last of them."""
         self.ctx = ctx
         self.step = step
         self.reporter = reporter
@@ -60,6 +62,7 @@ class Loop:
         self.updates = updates
         self.most = most
         self.pace = pace
+        self.warm = warm
         self.trace = trace
         self.on_trace = on_trace
         self.done = 0  # steps of this run
@@ -87,7 +90,7 @@ class Loop:
         length = min(remaining, MOST)
         if self.most is not None:
             length = min(length, self.most - self.done)
-        for boundary in (WARM, WARM + self.trace):
+        for boundary in (WARM, WARM + self.trace, self.warm):
             if self.done < boundary:
                 length = min(length, boundary - self.done)
         if self._per_step is not None:
@@ -108,7 +111,7 @@ class Loop:
             if self.pace:
                 idle += self._nap(rows[number])
         trained = time.perf_counter() - began - idle
-        gathered = self.reporter.block(self.updates, rows, self.done >= WARM, recorded)
+        gathered = self.reporter.block(self.updates, rows, self.done >= self.warm, recorded)
         self.updates += steps
         self.done += steps
         self.ctx.progress(self.done, self.total)
@@ -117,7 +120,7 @@ class Loop:
         self.stopped = self.ctx.stop_requested()
         seconds = time.perf_counter() - began - idle
         self._per_step = float(measure.step_seconds(gathered[..., :5]).max(axis=0).min())
-        if self.done > WARM:
+        if self.done > self.warm:
             self.reporter.totals.seconds += seconds
         self.seconds += seconds
         self.reporting_seconds += seconds - trained

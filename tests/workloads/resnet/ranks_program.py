@@ -1,0 +1,60 @@
+"""Runs under mpirun: the benchmark with several exchanges, and one step against a step of one process."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+from mpi4py import MPI
+
+from workshop.engine.context import Memory, RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training.exchange import choose
+from workshop.engine.training.weights import digest
+from workshop.workloads.resnet import WORKLOAD
+from workshop.workloads.resnet.run import RATE, ResnetTraining, made_up_batch
+
+SMALL = {"batch": 2, "image_size": 32, "rounds": 2, "steps": 1}
+WHOLE = {"exchange": "horovod", "model": "mobilenet-v2", "warmup": 3}
+ONE_STEP = ("mpi", "parameter-server")
+
+
+def run(comm):
+    """All of a benchmark with Horovod."""
+    sink = Memory()
+    metrics = WORKLOAD.load()(RankContext(comm, sink), WORKLOAD.check(SMALL | WHOLE))
+    artifacts = {name: data.decode() for name, (_, data) in sink.artifacts.items()}
+    return {"metrics": metrics, "artifacts": artifacts, "activities": sink.activities}
+
+
+def step(comm, way):
+    """One step of VGG16 with an exchange: each rank's weights after it, and how far the update of all ranks is from
+    that of one process with all their images, relative to the update's norm. VGG16 has no batch norm, so that each
+    image counts by itself."""
+    tf = tensorflow()
+    params = WORKLOAD.check(SMALL | {"exchange": way, "model": "vgg16"})
+    exchange, _ = choose(way, comm)
+    training = ResnetTraining(RankContext(comm), params, exchange, lambda begins: None)
+    weights = training.model.trainable_variables
+    before = [weight.numpy() for weight in weights]
+    batches = [made_up_batch(params, rank) for rank in range(comm.size)]
+    images, labels = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    with tf.GradientTape() as tape:
+        logits = training.model(images, training=True)
+        losses = tf.keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+        loss = tf.reduce_mean(losses)
+    gradients = tape.gradient(loss, [weight.value for weight in weights])
+    expected = np.concatenate([-RATE * np.ravel(gradient) for gradient in gradients])
+    training.loop.take(1, training.batch)
+    update = np.concatenate([np.ravel(new.numpy() - old) for new, old in zip(weights, before, strict=True)])
+    difference = float(np.linalg.norm(update - expected) / np.linalg.norm(expected))
+    return {"weights": comm.allgather(digest(weights)), "difference": difference}
+
+
+if __name__ == "__main__":
+    world = MPI.COMM_WORLD
+    found = {"run": run(world), "steps": {way: step(world, way) for way in ONE_STEP}}
+    if world.rank == 0:
+        Path(sys.argv[1]).write_text(json.dumps(found))

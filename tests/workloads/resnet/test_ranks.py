@@ -1,0 +1,66 @@
+"""The benchmark on two real ranks: one network on all ranks, the rounds' lines and rates, the update."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.ranks import run_ranks
+from tests.support import need, starts_processes
+from tests.workloads.resnet.ranks_program import ONE_STEP
+from workshop.mpi import horovod
+
+pytestmark = pytest.mark.real
+
+ROUNDED = 1e-3  # relative to the update; the weights are float32 and much larger than it, and they are rounded
+
+
+@pytest.fixture(scope="module")
+@starts_processes
+def program():
+    need(horovod.built(), "Horovod is not built here")
+    return run_ranks("tests.workloads.resnet.ranks_program", 2)
+
+
+def test_all_ranks_hold_one_network(program):
+    metrics = program["run"]["metrics"]
+    assert metrics["exchange"] == "horovod"
+    assert len(metrics["weights"]) == 2 and len(set(metrics["weights"])) == 1
+    assert metrics["bytes_per_step"] == 4 * 3_504_872, "all weights of MobileNetV2 that are trained"
+    assert not metrics["diverged"]
+
+
+def test_the_warm_up_is_not_measured(program):
+    metrics = program["run"]["metrics"]
+    assert (metrics["updates"], metrics["measured_steps"]) == (5, 2)
+    assert len(metrics["round_rates"]) == 2
+    # Each of the two steps is a round, so that the rounds' harmonic mean is the rate of all steps.
+    harmonic = 2 / sum(1 / rate for rate in metrics["round_rates"])
+    assert metrics["images_per_second"] == pytest.approx(2 * harmonic)
+
+
+def test_the_timeline_is_that_of_the_warm_up(program):
+    events = json.loads(program["run"]["artifacts"]["timeline.json"])["traceEvents"]
+    steps = {event["args"]["step"] for event in events if "step" in event.get("args", {})}
+    assert steps == {2}, "the first two steps compile, and the rounds begin with step 3"
+
+
+def test_lines_are_printed_as_the_source_prints_them(program):
+    run = program["run"]
+    first, second = run["metrics"]["round_rates"]
+    lines = run["artifacts"]["output.txt"].splitlines()
+    assert lines == [
+        f"Iter #0: {first:.1f} img/sec per CPU",
+        f"Iter #1: {second:.1f} img/sec per CPU",
+        f"Img/sec per CPU: {(first + second) / 2:.1f} +-{1.96 * abs(first - second) / 2:.1f}",
+        f"Total img/sec on 2 CPU(s): {first + second:.1f} +-{1.96 * abs(first - second):.1f}",
+    ]
+    assert run["activities"][-2:] == lines[:2]
+
+
+@pytest.mark.parametrize("exchange", ONE_STEP)
+def test_two_ranks_update_like_one_process_with_both_batches(program, exchange):
+    step = program["steps"][exchange]
+    assert len(set(step["weights"])) == 1
+    assert step["difference"] < ROUNDED

@@ -1,0 +1,135 @@
+"""The workload: each rank trains a network on one made-up batch, and the rounds' rates are measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workshop.engine.context import RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import report, training_run
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.loop import WARM, Loop, StepInput
+from workshop.engine.training.step import supervised
+from workshop.engine.training.step_report import StepReporter
+from workshop.engine.training.training_run import OnTrace
+from workshop.engine.training.weights import digest
+from workshop.extension import OUTPUT
+from workshop.workloads.resnet import ResnetParams
+from workshop.workloads.resnet.rounds import closing_lines, round_line, summary
+
+NETWORKS = {
+    "resnet50": "ResNet50",
+    "inception-v3": "InceptionV3",
+    "vgg16": "VGG16",
+    "mobilenet-v2": "MobileNetV2",
+}  # in keras.applications
+CLASSES = 1000  # of ImageNet, for which these networks were made
+RATE, MOMENTUM = 0.01, 0.9
+
+
+def run(ctx: RankContext, params: ResnetParams) -> Mapping[str, Any]:
+    """Train on all ranks and tell the images per second. Collective.
+
+    Events of each step: `loss`, `accuracy` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of
+    each round: `memory` by every rank. Artifacts: output.txt, timeline.json of the warm-up, with Horovod its own
+    timeline. Raises BadInput where the MPI can't have the exchange.
+    """
+    return training_run.run(
+        ctx, params.exchange, lambda exchange, on_trace: ResnetTraining(ctx, params, exchange, on_trace)
+    )
+
+
+def network(name: str, image_size: int) -> Any:
+    """The Keras network of that name for images [n, image_size, image_size, 3], with random weights. It gives logits
+    [n, 1000]."""
+    build = getattr(tensorflow().keras.applications, NETWORKS[name])
+    return build(weights=None, input_shape=(image_size, image_size, 3), classes=CLASSES, classifier_activation=None)
+
+
+class ResnetTraining:
+    """One rank's network, batch and rounds. All collective."""
+
+    def __init__(self, ctx: RankContext, params: ResnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
+        tf = tensorflow()
+        tf.keras.utils.clear_session()  # what an earlier run of this process has left
+        # Ranks draw weights of their own, as processes do that don't know of each other; then rank 0's count.
+        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        self.ctx, self.params = ctx, params
+        self.model = network(params.model, params.image_size)
+        optimizer = tf.keras.optimizers.SGD(RATE, momentum=MOMENTUM)
+        optimizer.build(self.model.trainable_variables)
+        exchange.broadcast(self.model.weights)
+        images, labels = made_up_batch(params, ctx.rank)
+        batch = StepInput((tf.constant(images), tf.constant(labels), 1 / params.batch), params.batch)
+        self.batch = lambda number: batch
+        self.loop = Loop(
+            ctx,
+            supervised(self.model, optimizer, _loss, _correct, exchange, uneven=False),
+            StepReporter(ctx),
+            total=params.warmup + params.rounds * params.steps,
+            warm=params.warmup,
+            # Horovod's timeline takes time, so the timeline is of the warm-up.
+            trace=params.warmup - WARM,
+            on_trace=on_trace,
+        )
+        self.seconds: dict[str, float] = {}
+        self.memory = report.Resident(ctx)
+        self.rates: list[float] = []  # of the rounds, images/s of each rank
+
+    def conditions(self) -> dict[str, Any]:
+        """The metrics that are known before the first step."""
+        size = self.params.image_size
+        return {
+            "data": f"made-up images of {size}x{size} pixels",
+            "model": NETWORKS[self.params.model],
+            "parameters": int(self.model.count_params()),
+        }
+
+    def train(self) -> None:
+        """Take the warm-up and the rounds, or fewer where a stop is asked for."""
+        loop, params = self.loop, self.params
+        loop.take(params.warmup, self.batch)
+        lines: list[str] = []
+        while len(self.rates) < params.rounds and not loop.over:
+            began = loop.reporter.totals.seconds
+            if not loop.take(params.steps, self.batch):
+                break  # a round that isn't complete has no rate
+            self.rates.append(params.batch * params.steps / (loop.reporter.totals.seconds - began))
+            lines.append(round_line(len(self.rates) - 1, self.rates[-1]))
+            self.ctx.activity(lines[-1])
+            self.memory.tell(loop.updates)
+        lines += closing_lines(summary(self.rates, self.ctx.size), self.ctx.size)
+        if self.ctx.rank == 0:
+            self.ctx.artifact(OUTPUT, "".join(f"{line}\n" for line in lines).encode(), "text/plain")
+
+    def finish(self) -> dict[str, Any]:
+        """The rounds' rates, and what shows that all ranks hold the same network."""
+        loss = self.loop.reporter.mean_loss
+        return {
+            "rounds": summary(self.rates, self.ctx.size),
+            "round_rates": self.rates,
+            "loss": loss,
+            "diverged": not math.isfinite(loss),
+            "memory": self.memory.of_all(),
+            "weights": self.ctx.comm.allgather(digest(self.model.trainable_variables)),
+        }
+
+
+def made_up_batch(params: ResnetParams, rank: int) -> tuple[Any, Any]:
+    """A rank's images, float32 [batch, image_size, image_size, 3] from 0 to 1, and labels, int32 [batch]."""
+    stream = np.random.default_rng([params.seed, rank])
+    images = stream.random((params.batch, params.image_size, params.image_size, 3), np.float32)
+    return images, stream.integers(CLASSES, size=params.batch, dtype=np.int32)
+
+
+def _loss(labels: Any, logits: Any) -> Any:
+    return tensorflow().nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+
+
+def _correct(labels: Any, logits: Any) -> Any:
+    tf = tensorflow()
+    return tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels)

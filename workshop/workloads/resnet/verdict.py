@@ -1,0 +1,67 @@
+"""The verdict on a benchmark: its rate, the most that its ranks can gain, and a published gain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workshop.core import words
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.analysis.scores import number
+from workshop.training import verdict as training
+from workshop.training.facts import is_independent
+from workshop.workloads.resnet.rounds import CONFIDENCE
+
+# Images/s of one V100 and of two in two hosts, with ResNet-50 of PyTorch.
+PUBLISHED = (334.0, 632.8)
+SOURCE = "High-Performance Deep Learning, SC22 booth talk, Ohio State University"
+SPEED_UP = PUBLISHED[1] / PUBLISHED[0]
+CITED = (
+    f"Published: ResNet-50 on one V100 trained on {PUBLISHED[0]} images/s, on two in two hosts on {PUBLISHED[1]}, "
+    f"{SPEED_UP:.2f} times as many, an efficiency of {words.percent(SPEED_UP / 2)} ({SOURCE})."
+)
+
+
+def outcome(facts: Facts) -> Finding | None:
+    """The rate of the rounds with its deviation; None before the first round has ended."""
+    rounds = facts.metrics.get("rounds") or {}
+    if not number(rounds.get("total")):
+        return None
+    total, per_rank = (f"{rounds[name]:.1f} ± {rounds[f'{name}_deviation']:.1f}" for name in ("total", "per_rank"))
+    each = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
+    why = [
+        f"{facts.metrics.get('model')} trained on {total} images/s{each} (mean ± {CONFIDENCE} standard deviations of "
+        "the rounds).",
+        _most(facts),
+        CITED,
+    ]
+    return Finding(
+        f"{total} images/s on {words.count(facts.ranks, 'rank')}.", " ".join(filter(None, why)), _following(facts)
+    )
+
+
+def _most(facts: Facts) -> str:
+    """The highest speed-up over one rank that the exchange allows: the share of compute and input in the ranks' time,
+    times the ranks. "" for one rank, and for ranks that exchange nothing."""
+    phases = facts.metrics.get("phases") or {}
+    seconds = {name: sum(values) for name, values in phases.items()}
+    total = sum(seconds.values())
+    if facts.ranks < 2 or is_independent(facts) or not total:
+        return ""
+    share = (seconds["compute"] + seconds["input"]) / total
+    return (
+        f"Exchange and waiting take {words.percent(1 - share)} of a step, so that {facts.ranks} ranks are at most "
+        f"{facts.ranks * share:.2f} times as fast as one (efficiency {words.percent(share)})."
+    )
+
+
+def _following(facts: Facts) -> str:
+    if facts.ranks == 1:
+        return f"Run it on two ranks (--ranks 2): how close to the published {SPEED_UP:.2f} is their speed-up?"
+    if is_independent(facts):
+        return "Compare with an exchange (--exchange auto): which share of the rate does it cost?"
+    return (
+        "Run it on one rank (--ranks 1) and divide the rates: that is the speed-up to compare with the published one."
+    )
+
+
+VERDICT = replace(training.VERDICT, outcome=outcome, first=True)
