@@ -25,9 +25,9 @@ def outcome(facts: Facts) -> Finding | None:
     if not number(rounds.get("total")):
         return None
     total, per_rank = (f"{rounds[name]:.1f} ± {rounds[f'{name}_deviation']:.1f}" for name in ("total", "per_rank"))
-    each = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
+    for_each_rank = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
     why = [
-        f"{facts.metrics.get('model')} trained on {total} images/s{each} (mean ± {CONFIDENCE} standard deviations of "
+        f"{facts.metrics.get('model')} trained on {total} images/s{for_each_rank} (mean ± {CONFIDENCE} standard deviations of "
         "the rounds).",
         _most(facts),
         CITED,
