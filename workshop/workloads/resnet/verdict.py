@@ -27,8 +27,8 @@ def outcome(facts: Facts) -> Finding | None:
     total, per_rank = (f"{rounds[name]:.1f} ± {rounds[f'{name}_deviation']:.1f}" for name in ("total", "per_rank"))
     for_each_rank = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
     why = [
-        f"{facts.metrics.get('model')} trained on {total} images/s{for_each_rank} (mean ± {CONFIDENCE} standard deviations of "
-        "the rounds).",
+        f"{facts.metrics.get('model')} trained on {total} images/s{for_each_rank} "
+        f"(mean ± {CONFIDENCE} standard deviations of the rounds).",
         _most(facts),
         CITED,
     ]
