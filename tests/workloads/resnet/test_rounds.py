@@ -51,7 +51,7 @@ def test_the_verdict_has_the_rate_the_most_that_can_be_gained_and_the_published_
     assert said["verdict"] == "24.2 ± 1.5 images/s on 2 ranks."
     assert "12.1 ± 0.7 for each rank" in said["why"]
     assert "at most 1.60 times as fast as one (efficiency 80 %)" in said["why"]
-    assert "334.0 images/s, on two in two hosts on 632.8, 1.89 times as many, an efficiency of 95 %" in said["why"]
+    assert "a speed-up of 1.89 and an efficiency of 95 %: 334.0 images/s on one V100, 632.8 on two" in said["why"]
     assert "Ohio State University" in said["why"]
     assert "--ranks 1" in said["next"]
 

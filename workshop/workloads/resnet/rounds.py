@@ -1,8 +1,8 @@
 """The rates of a benchmark's rounds: their mean, deviation and jitter, and the lines that are printed of them.
 
-Definitions and lines are those of Horovod's examples/tensorflow2/tensorflow2_synthetic_benchmark.py: a rank's rate is
-its images divided by the seconds of the round, and the deviation is 1.96 standard deviations of these rates, which hold
-95 % of them if they are normally distributed.
+Definitions and lines follow Horovod's examples/tensorflow2/tensorflow2_synthetic_benchmark.py. A rank's rate is its
+images divided by the seconds of the round. The deviation is 1.96 standard deviations of the rounds' rates; 95 % of
+normally distributed rates are that close to their mean.
 """
 
 from __future__ import annotations

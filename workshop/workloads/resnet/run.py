@@ -56,7 +56,7 @@ class ResnetTraining:
     def __init__(self, ctx: RankContext, params: ResnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        # Ranks draw weights of their own, as processes do that don't know of each other; then rank 0's count.
+        # Ranks draw weights of their own, as separate processes do. The broadcast makes them equal.
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
         self.ctx, self.params = ctx, params
         self.model = network(params.model, params.image_size)

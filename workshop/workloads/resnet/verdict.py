@@ -7,17 +7,15 @@ from dataclasses import replace
 from workshop.core import words
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
+from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.training import verdict as training
 from workshop.training.facts import is_independent
 from workshop.workloads.resnet.rounds import CONFIDENCE
 
-# Images/s of one V100 and of two in two hosts, with ResNet-50 of PyTorch.
-PUBLISHED = (334.0, 632.8)
-SOURCE = "High-Performance Deep Learning, SC22 booth talk, Ohio State University"
-SPEED_UP = PUBLISHED[1] / PUBLISHED[0]
+GAIN = next(published for published in PUBLISHED if published.what == "ResNet-50")
 CITED = (
-    f"Published: ResNet-50 on one V100 trained on {PUBLISHED[0]} images/s, on two in two hosts on {PUBLISHED[1]}, "
-    f"{SPEED_UP:.2f} times as many, an efficiency of {words.percent(SPEED_UP / 2)} ({SOURCE})."
+    f"Published for {GAIN.what}, a speed-up of {GAIN.speed_up:.2f} and an efficiency of "
+    f"{words.percent(GAIN.speed_up / GAIN.workers)}: {GAIN.figures} ({GAIN.source})."
 )
 
 
@@ -27,10 +25,10 @@ def outcome(facts: Facts) -> Finding | None:
     if not number(rounds.get("total")):
         return None
     total, per_rank = (f"{rounds[name]:.1f} ± {rounds[f'{name}_deviation']:.1f}" for name in ("total", "per_rank"))
-    each = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
+    for_each_rank = f", which is {per_rank} for each rank" if facts.ranks > 1 else ""
     why = [
-        f"{facts.metrics.get('model')} trained on {total} images/s{each} (mean ± {CONFIDENCE} standard deviations of "
-        "the rounds).",
+        f"{facts.metrics.get('model')} trained on {total} images/s{for_each_rank} "
+        f"(mean ± {CONFIDENCE} standard deviations of the rounds).",
         _most(facts),
         CITED,
     ]
@@ -56,7 +54,7 @@ def _most(facts: Facts) -> str:
 
 def _following(facts: Facts) -> str:
     if facts.ranks == 1:
-        return f"Run it on two ranks (--ranks 2): how close to the published {SPEED_UP:.2f} is their speed-up?"
+        return f"Run it on two ranks (--ranks 2): how close to the published {GAIN.speed_up:.2f} is their speed-up?"
     if is_independent(facts):
         return "Compare with an exchange (--exchange auto): which share of the rate does it cost?"
     return (
