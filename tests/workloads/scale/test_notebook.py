@@ -53,3 +53,5 @@ def test_other_ranks_and_other_runs_are_refused(run: RunShown) -> None:
     with pytest.raises(BadInput, match="is no run of `training-step`"):
         other = run.store.submit(run.store.run(run.id).session_id, "kmeans", {}, {})
         predict(RunShown(run.store, other), 8)
+    with pytest.raises(BadInput, match="in `measured` is no run"):
+        predict(run, 8, measured=[RunShown(run.store, other)])

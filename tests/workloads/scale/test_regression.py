@@ -136,5 +136,7 @@ def test_a_step_is_calibrated_and_predicted_from_the_command_line(tmp_path: Path
     assert [entry["ranks"] for entry in predictions] == [2, 512]
     assert all(0 < entry["low"] <= entry["seconds"] <= entry["high"] for entry in predictions)
     assert "90 % interval" in scale("predict", str(file), "--ranks", "4").stdout
+    refused = scale("calibrate", "--run", "1", "--private")
+    assert refused.returncode == 2 and "can't be used with it" in refused.stderr
     refused = scale("predict", str(file), "--set", "foo=1")
     assert refused.returncode == 2 and "NAME is one of work" in refused.stderr

@@ -83,6 +83,23 @@ def test_parts_add_up_to_the_step_and_the_measured_step_is_met() -> None:
     assert prediction.rate == pytest.approx(RANKS * 32 / 0.05)
 
 
+def test_all_reduces_that_take_longer_than_their_messages_slow_the_exchange() -> None:
+    values = document()
+    network = measurement().calibration.network
+    ring = Simulation(RANKS, network, "ring")
+    seconds = float(ring.exchange(np.zeros(RANKS), 1e6).max())
+    values["metrics"]["calibration"]["all_reduces"] = {"ring": {"1000000": [1.5 * seconds] * 5}}
+    slow = StepMeasurement.of_run(values, "run 7")
+    assert slow.calibration.slowdown("ring", 1e6) == pytest.approx(1.5)
+    assert slow.calibration.slowdown("tree", 1e6) == 1
+
+    def exchange(measured: StepMeasurement) -> float:
+        parts = predict(measured, StepParams(**PARAMS), RANKS).parts
+        return parts["latency"] + parts["bandwidth"]
+
+    assert exchange(slow) == pytest.approx(1.5 * exchange(measurement()), rel=0.05)
+
+
 def test_changes_act_as_they_should() -> None:
     base = predicted()
     slower = predicted(bandwidth=5.0)
@@ -153,6 +170,31 @@ def test_simulated_and_calculated_exchanges_are_alike_where_one_follows_the_othe
 def test_damaged_calibrations_are_refused(changes: dict[str, Any], sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         measurement(**changes)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"all_reduces": {"ring": {"0": [0.1]}}},
+        {"all_reduces": {"ring": {"1000": []}}},
+        {"all_reduces": {"star": {"1000": [0.1]}}},
+        {"messages": {"inside": {"-8": [0.1]}}},
+        {"compute": {"32": [[]]}},
+        {"compute": {"32": []}},
+        {"compute": {}},
+    ],
+)
+def test_damaged_parts_of_a_calibration_are_refused(changes: dict[str, Any]) -> None:
+    values = document()
+    values["metrics"]["calibration"] |= changes
+    with pytest.raises(BadInput, match="run 7"):
+        StepMeasurement.of_run(values, "run 7")
+
+
+def test_a_calibration_of_one_rank_has_no_slowdown() -> None:
+    values = document()
+    values["metrics"]["calibration"] |= {"ranks": 1, "per_host": 0, "all_reduces": {}}
+    assert StepMeasurement.of_run(values, "run 7").calibration.slowdown("ring", 1e6) == 1
 
 
 @given(st.one_of(st.text(max_size=200), st.dictionaries(st.text(max_size=9), st.integers()).map(json.dumps)))

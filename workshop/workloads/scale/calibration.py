@@ -7,20 +7,22 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
 
 from workshop.core.errors import BadInput, bad_input
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink
+from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation
 
-Seconds = list[PositiveFloat]
+Seconds = Annotated[list[PositiveFloat], Field(min_length=1)]
 FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
 LARGEST = 4 << 20  # bytes of a file
+SIMULATED = 16  # ranks, up to which messages are simulated
 
 
 class Calibration(BaseModel):
@@ -37,12 +39,12 @@ class Calibration(BaseModel):
     servers: PositiveInt = 1
     batch: PositiveInt
     gradient_bytes: PositiveFloat
-    compute: Mapping[int, list[Seconds]] = Field(min_length=1)
+    compute: Mapping[PositiveInt, list[Seconds]] = Field(min_length=1)
     input: list[list[FiniteFloat]] = []
     evaluation: list[list[FiniteFloat]] = []
     checkpoint: list[list[FiniteFloat]] = []
-    messages: Mapping[str, Mapping[int, Seconds]] = {}
-    all_reduces: Mapping[Algorithm, Mapping[int, Seconds]] = {}
+    messages: Mapping[str, Mapping[PositiveInt, Seconds]] = {}
+    all_reduces: Mapping[Algorithm, Mapping[PositiveInt, Seconds]] = {}
     overlap: Mapping[str, PositiveFloat] = {}
 
     @classmethod
@@ -63,17 +65,28 @@ class Calibration(BaseModel):
         between = links.get("between") or links.get("inside") or FREE
         return Network(links.get("inside") or between, between, self.per_host, shared=self.hosts > 1)
 
+    @cached_property
+    def _slowdowns(self) -> dict[Algorithm, dict[float, float]]:
+        """How many times as long measured all-reduces take as their messages on these links, by the logarithm of the
+        size."""
+        factors: dict[Algorithm, dict[float, float]] = {}
+        for algorithm, times in self.all_reduces.items():
+            for size, seconds in sorted(times.items()):
+                alone = self._all_reduce(algorithm, size)
+                factors.setdefault(algorithm, {})[math.log(size)] = statistics.median(seconds) / max(alone, 1e-12)
+        return factors
+
+    def _all_reduce(self, algorithm: Algorithm, size: float) -> float:
+        """The time of the messages of an all-reduce: simulated, or by formula for many ranks."""
+        servers = min(self.servers, self.ranks)
+        if self.ranks > SIMULATED:
+            return exchange_seconds(algorithm, self.ranks, size, self.network, servers)
+        simulation = Simulation(self.ranks, self.network, algorithm, servers)
+        return float(simulation.exchange(np.zeros(self.ranks), size).max())
+
     def slowdown(self, algorithm: Algorithm, size: float) -> float:
-        """How many times as long a measured all-reduce of `size` bytes takes as its messages on these links; 1 where
-        none was measured. Between measured sizes, the logarithm of the size counts."""
-        times = self.all_reduces.get(algorithm, {})
-        if not times:
-            return 1.0
-        factors = {}
-        for measured_size, seconds in sorted(times.items()):
-            simulation = Simulation(self.ranks, self.network, algorithm, min(self.servers, self.ranks))
-            simulated = float(simulation.exchange(np.zeros(self.ranks), measured_size).max())
-            factors[math.log(measured_size)] = statistics.median(seconds) / simulated
+        """How many times as long an all-reduce of `size` bytes takes as its messages; 1 where none was measured."""
+        factors = self._slowdowns.get(algorithm) or {0.0: 1.0}
         return float(np.interp(math.log(size), list(factors), list(factors.values())))
 
     @property

@@ -149,6 +149,8 @@ def calibrate(
     from workshop.workloads.scale import WORKLOAD, training_run
     from workshop.workloads.scale.calibration import StepMeasurement
 
+    if run is not None and (settings or session or private):
+        raise BadInput("--run takes a run that has ended, so --set, --session and --private can't be used with it.")
     store = Store.open()
     if run is not None:
         record = store.run(run)

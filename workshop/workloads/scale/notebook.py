@@ -45,6 +45,9 @@ def predict(
     changed = WORKLOAD.check({**measurement.params.model_dump(), **changes})
     assert isinstance(changed, StepParams)
     predictions = [predict_step(measurement, changed, count) for count in counts]
-    return PredictionsDisplay(
-        predictions, {other.placement["ranks"]: other.metrics["examples_per_second"] for other in measured}
-    )
+    rates = {}
+    for other in measured:
+        if other.record.workload != WORKLOAD.name or other.status != "completed":
+            raise BadInput(f"Run {other.id} in `measured` is no run of `{WORKLOAD.name}` that has completed.")
+        rates[other.placement["ranks"]] = other.metrics["examples_per_second"]
+    return PredictionsDisplay(predictions, rates)

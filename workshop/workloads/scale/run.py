@@ -222,7 +222,7 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
     shifts = {"inside": (1, members or ctx.size), "between": (members, ctx.size)}
     for name, (distance, group) in shifts.items():
         if 0 < distance < group and ctx.size % group == 0:
-            # The ranks of a real host share its link: one of them is measured.
+            # All ranks of a real host share its link, so one rank of each host is enough.
             takes_part = name == "inside" or bool(params.per_host) or ctx.rank % distance == 0
             messages[name] = {size: _shift(step.messenger, distance, group, size, takes_part) for size in sizes}
     ctx.activity("measuring all-reduces")

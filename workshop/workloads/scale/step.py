@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import FORWARD, StepParams
-from workshop.workloads.scale.calibration import Calibration, StepMeasurement
+from workshop.workloads.scale.calibration import SIMULATED, Calibration, StepMeasurement
 from workshop.workloads.scale.exchange import Network, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 
 Floats = NDArray[np.float64]
 RESAMPLES = 40
 DRAWS = 40  # steps
-SIMULATED = 16  # ranks, up to which steps are simulated
 SEED = 5
 MOST_RANKS = 100_000
 TAIL = 0.9  # quantile from which on the tail is exponential
