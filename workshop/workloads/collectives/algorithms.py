@@ -1,0 +1,153 @@
+"""Which algorithm Open MPI chose for a collective, told from the messages that it sent.
+
+The release builds of Open MPI 5 don't say which algorithm they chose: its decision functions write to the log only in
+builds for debugging. So this module compares messages. Through MPI_T, the MPI's interface for tools, it reads the
+counters of Open MPI's monitoring: how many messages and bytes each rank sent to each other one in one call. Then it
+orders each algorithm of the component `tuned`, calls the collective again, and keeps the algorithms that sent the same
+messages. The order holds for communicators that are made after it (coll_tuned_module.c).
+
+Several algorithms may send the same messages, on two ranks above all. The messages can't tell these apart, and don't
+tell their sequence. On several hosts the component `han` puts several algorithms together, and `tuned` says too little.
+MPICH and Intel MPI have no such counters: see `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from workshop.core.errors import WorkshopError
+from workshop.workloads.collectives import COUNTED
+from workshop.workloads.collectives.operations import buffers, collective
+
+UNKNOWN = {
+    "Open MPI": "Open MPI counts messages only with " + " and ".join(f"{key}={value}" for key, value in COUNTED.items()),
+    "MPICH": "MPICH doesn't say which algorithm it chose; MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM and its like order one",
+    "Intel MPI": "Intel MPI doesn't say which algorithm it chose; I_MPI_ADJUST_ALLREDUCE and its like order one",
+}
+COUNTERS = ("pml_monitoring_messages_count", "pml_monitoring_messages_size")
+OF_SIZE = 2  # MPI_T's class of these counters, MPI_T_PVAR_CLASS_SIZE in Open MPI's mpi.h
+LONG = 256  # characters of a name
+
+
+def obstacle(comm: Any) -> str:
+    """Why the algorithms can't be known on these ranks, in half a sentence; "" where they can. Collective."""
+    vendor, _ = MPI.get_vendor()
+    if vendor != "Open MPI" or any(os.environ.get(name) != value for name, value in COUNTED.items()):
+        return UNKNOWN.get(vendor, f"{vendor} doesn't say which algorithm it chose")
+    host = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    alone = comm.allreduce(host.Get_size(), op=MPI.MIN) == comm.Get_size()
+    host.Free()
+    return "" if alone else "On several hosts Open MPI puts several algorithms together, which its messages don't tell"
+
+
+def chosen(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
+    """By size, the algorithms that send the same messages as Open MPI's choice. Collective, the same on all ranks."""
+    variable = f"coll_tuned_{name}_algorithm"
+    choices = algorithms(variable)
+    sent = {}
+    for choice, value in choices.items():
+        with _ordered(variable, value):
+            duplicate = comm.Dup()
+            sent[choice] = [_messages(comm, duplicate, name, size) for size in sizes]
+            duplicate.Free()
+    usual, *others = choices  # the first one, `ignore`, leaves the choice to the MPI
+    return [[other for other in others if sent[other][number] == sent[usual][number]] for number in range(len(sizes))]
+
+
+def _messages(world: Any, comm: Any, name: str, size: int) -> Any:
+    """The messages and bytes that each rank sent to each other one in a call; None where the algorithm refuses, such as
+    one for two ranks on three."""
+    call = collective(name, comm, *buffers(name, size, comm.Get_rank(), comm.Get_size()))
+    world.Barrier()
+    before = [_read(world, counter) for counter in COUNTERS]
+    try:
+        call()
+        counted = [(_read(world, counter) - first).tolist() for counter, first in zip(COUNTERS, before, strict=True)]
+    except MPI.Exception:
+        counted = None
+    everywhere = world.allgather(counted)
+    return None if None in everywhere else everywhere
+
+
+@cache
+def _library() -> Any:
+    """The MPI that this process has loaded, with its interface for tools. Raises WorkshopError."""
+    with open("/proc/self/maps") as maps:
+        path = next((line.split()[-1] for line in maps if "/libmpi.so" in line), "")
+    library = ctypes.CDLL(path or None)
+    _check(library.MPI_T_init_thread(0, ctypes.byref(ctypes.c_int())), "MPI_T_init_thread")
+    return library
+
+
+def _check(code: int, call: str) -> None:
+    if code:
+        raise WorkshopError(f"Open MPI's interface for tools refuses {call} with code {code}.")
+
+
+def _call(name: str, *arguments: Any) -> None:
+    _check(getattr(_library(), name)(*arguments), name)
+
+
+def _variable(name: str) -> ctypes.c_int:
+    index = ctypes.c_int()
+    _call("MPI_T_cvar_get_index", name.encode(), ctypes.byref(index))
+    return index
+
+
+def algorithms(variable: str) -> dict[str, int]:
+    """The algorithms that an order in a variable of Open MPI's can name, with their numbers; the first one is
+    `ignore`. Raises WorkshopError."""
+    kind, count, number = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+    ints = [ctypes.byref(ctypes.c_int()) for _ in range(6)]
+    text, datatype = ctypes.create_string_buffer(LONG), ctypes.c_void_p()
+    _call(
+        "MPI_T_cvar_get_info", _variable(variable), text, ctypes.byref(ctypes.c_int(LONG)), ints[0],
+        ctypes.byref(datatype), ctypes.byref(kind), None, ints[1], ints[2], ints[3],
+    )  # fmt: skip
+    _call("MPI_T_enum_get_info", kind, ctypes.byref(count), text, ctypes.byref(ctypes.c_int(LONG)))
+    names = {}
+    for item in range(count.value):
+        _call("MPI_T_enum_get_item", kind, item, ctypes.byref(number), text, ctypes.byref(ctypes.c_int(LONG)))
+        names[text.value.decode()] = number.value
+    return names
+
+
+@contextmanager
+def _ordered(variable: str, value: int) -> Iterator[None]:
+    """Order an algorithm for communicators that are made in the block."""
+    handle, count = ctypes.c_void_p(), ctypes.c_int()
+    _call("MPI_T_cvar_handle_alloc", _variable(variable), None, ctypes.byref(handle), ctypes.byref(count))
+    try:
+        _call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(value)))
+        yield
+    finally:
+        _call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(0)))
+        _call("MPI_T_cvar_handle_free", ctypes.byref(handle))
+
+
+_handles: dict[tuple[int, str], tuple[Any, Any, int]] = {}
+
+
+def _read(comm: Any, counter: str) -> Any:
+    """A counter by receiver: what this rank has sent to each rank of a communicator since it was first read."""
+    key = (MPI._handleof(comm), counter)
+    if key not in _handles:
+        session, handle, index, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+        _call("MPI_T_pvar_session_create", ctypes.byref(session))
+        _call("MPI_T_pvar_get_index", counter.encode(), OF_SIZE, ctypes.byref(index))
+        address = ctypes.byref(ctypes.c_void_p(key[0]))
+        _call("MPI_T_pvar_handle_alloc", session, index, address, ctypes.byref(handle), ctypes.byref(count))
+        _call("MPI_T_pvar_start", session, handle)
+        _handles[key] = session, handle, count.value
+    session, handle, length = _handles[key]
+    values = np.zeros(length, np.uint64)
+    _call("MPI_T_pvar_read", session, handle, ctypes.c_void_p(values.ctypes.data))
+    return values.astype(np.int64)
