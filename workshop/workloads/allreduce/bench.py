@@ -81,9 +81,7 @@ def _measure(
         return bench.interleaved(turns, repeats, progress)
 
 
-def start(
-    stack: ExitStack, name: str, ranks: int, program: str, variables: Mapping[str, str] | None = None
-) -> Order:
+def start(stack: ExitStack, name: str, ranks: int, program: str, variables: Mapping[str, str] | None = None) -> Order:
     """Start ranks of the MPI `name` that run the module `program`; they end with the stack. `variables` are for these
     ranks alone. An order raises WorkshopError when the ranks fail, or are not as many as asked for."""
     placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)

@@ -8,15 +8,19 @@ it chose.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
 from workshop.extension import Command, Extension, Params, Preset, Workload
 
-PAIRS = ("latency", "bandwidth", "bidirectional")  # between two ranks
-COLLECTIVES = ("bcast", "reduce", "allreduce", "allgather", "reduce_scatter", "alltoall", "barrier")
+Operation = Literal[
+    "all", "latency", "bandwidth", "bidirectional",
+    "bcast", "reduce", "allreduce", "allgather", "reduce_scatter", "alltoall", "barrier",
+]  # fmt: skip
+PAIRS = get_args(Operation)[1:4]  # between two ranks
+COLLECTIVES = get_args(Operation)[4:]
 NUMBER = 4  # bytes of a float32
 SMALL = 8192  # bytes of the largest message that gets all iterations, as in OSU's benchmarks
 FEWEST = 10  # iterations
@@ -34,10 +38,7 @@ class CollectiveParams(Params):
     sends to every other one in alltoall. A barrier has no data.
     """
 
-    operation: Literal[
-        "all", "latency", "bandwidth", "bidirectional",
-        "bcast", "reduce", "allreduce", "allgather", "reduce_scatter", "alltoall", "barrier",
-    ] = Field("all", description="what to measure, as OSU calls it")  # fmt: skip
+    operation: Operation = Field("all", description="what to measure, as OSU calls it")
     smallest: int = Field(NUMBER, ge=NUMBER, le=1024 * MIB, description="smallest message", json_schema_extra=BYTES)
     largest: int = Field(MIB, ge=NUMBER, le=1024 * MIB, description="largest message", json_schema_extra=BYTES)
     iterations: int = Field(
@@ -50,9 +51,10 @@ class CollectiveParams(Params):
             raise ValueError(f"smallest is {self.smallest}, which is more than largest, {self.largest}")
         return self
 
-    @property
-    def operations(self) -> tuple[str, ...]:
-        return (*PAIRS, *COLLECTIVES) if self.operation == "all" else (self.operation,)
+    def operations_on(self, ranks: int) -> list[str]:
+        """The operations that so many ranks measure: on one rank, all are the collectives."""
+        names = [*PAIRS, *COLLECTIVES] if self.operation == "all" else [self.operation]
+        return [name for name in names if ranks > 1 or name not in PAIRS]
 
     @property
     def sizes(self) -> list[int]:
@@ -65,7 +67,7 @@ class CollectiveParams(Params):
         return [*sizes, last]
 
 
-def _check_ranks(params: CollectiveParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+def check_ranks(params: CollectiveParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse messages between two ranks where there is one. Raises BadInput."""
     if params.operation in PAIRS and ranks < 2:
         raise BadInput(f"The operation {params.operation} needs two ranks, and this run has 1; try --ranks 2.")
@@ -77,7 +79,7 @@ WORKLOAD = Workload(
     summary="Measures messages between two ranks and collectives by size, in the words of the OSU benchmarks.",
     params=CollectiveParams,
     function="workshop.workloads.collectives.run:run",
-    fits=_check_ranks,
+    fits=check_ranks,
     curves=(),
     opens="placement",
     metrics={"stopped": "stopped early"},

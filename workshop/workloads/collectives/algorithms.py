@@ -22,13 +22,15 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+from numpy.typing import NDArray
 
 from workshop.core.errors import WorkshopError
 from workshop.workloads.collectives import COUNTED
 from workshop.workloads.collectives.operations import buffers, collective
 
 UNKNOWN = {
-    "Open MPI": "Open MPI counts messages only with " + " and ".join(f"{key}={value}" for key, value in COUNTED.items()),
+    "Open MPI": "Open MPI counts messages only with "
+    + " and ".join(f"{key}={value}" for key, value in COUNTED.items()),
     "MPICH": "MPICH doesn't say which algorithm it chose; MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM and its like order one",
     "Intel MPI": "Intel MPI doesn't say which algorithm it chose; I_MPI_ADJUST_ALLREDUCE and its like order one",
 }
@@ -79,21 +81,17 @@ def _messages(world: Any, comm: Any, name: str, size: int) -> Any:
 
 @cache
 def _library() -> Any:
-    """The MPI that this process has loaded, with its interface for tools. Raises WorkshopError."""
+    """The MPI that this process has loaded, with its interface for tools."""
     with open("/proc/self/maps") as maps:
-        path = next((line.split()[-1] for line in maps if "/libmpi.so" in line), "")
-    library = ctypes.CDLL(path or None)
-    _check(library.MPI_T_init_thread(0, ctypes.byref(ctypes.c_int())), "MPI_T_init_thread")
+        path = next((line.split()[-1] for line in maps if "/libmpi.so" in line), None)
+    library = ctypes.CDLL(path)
+    library.MPI_T_init_thread(0, ctypes.byref(ctypes.c_int()))
     return library
 
 
-def _check(code: int, call: str) -> None:
-    if code:
-        raise WorkshopError(f"Open MPI's interface for tools refuses {call} with code {code}.")
-
-
 def _call(name: str, *arguments: Any) -> None:
-    _check(getattr(_library(), name)(*arguments), name)
+    if code := getattr(_library(), name)(*arguments):
+        raise WorkshopError(f"Open MPI's interface for tools refuses {name} with code {code}.")
 
 
 def _variable(name: str) -> ctypes.c_int:
@@ -133,21 +131,21 @@ def _ordered(variable: str, value: int) -> Iterator[None]:
         _call("MPI_T_cvar_handle_free", ctypes.byref(handle))
 
 
-_handles: dict[tuple[int, str], tuple[Any, Any, int]] = {}
+@cache
+def _counter(communicator: int, name: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p, int]:
+    """The session, handle and length of a counter of a communicator, which counts from now on."""
+    session, handle, index, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+    address = ctypes.byref(ctypes.c_void_p(communicator))
+    _call("MPI_T_pvar_session_create", ctypes.byref(session))
+    _call("MPI_T_pvar_get_index", name.encode(), OF_SIZE, ctypes.byref(index))
+    _call("MPI_T_pvar_handle_alloc", session, index, address, ctypes.byref(handle), ctypes.byref(count))
+    _call("MPI_T_pvar_start", session, handle)
+    return session, handle, count.value
 
 
-def _read(comm: Any, counter: str) -> Any:
-    """A counter by receiver: what this rank has sent to each rank of a communicator since it was first read."""
-    key = (MPI._handleof(comm), counter)
-    if key not in _handles:
-        session, handle, index, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-        _call("MPI_T_pvar_session_create", ctypes.byref(session))
-        _call("MPI_T_pvar_get_index", counter.encode(), OF_SIZE, ctypes.byref(index))
-        address = ctypes.byref(ctypes.c_void_p(key[0]))
-        _call("MPI_T_pvar_handle_alloc", session, index, address, ctypes.byref(handle), ctypes.byref(count))
-        _call("MPI_T_pvar_start", session, handle)
-        _handles[key] = session, handle, count.value
-    session, handle, length = _handles[key]
+def _read(comm: Any, name: str) -> NDArray[np.int64]:
+    """A counter by receiver: what this rank has sent to each rank of a communicator."""
+    session, handle, length = _counter(MPI._handleof(comm), name)
     values = np.zeros(length, np.uint64)
     _call("MPI_T_pvar_read", session, handle, ctypes.c_void_p(values.ctypes.data))
     return values.astype(np.int64)

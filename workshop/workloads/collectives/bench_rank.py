@@ -6,14 +6,10 @@ At every order, rank 0 answers: `{"operation", "sizes", "iterations"}` with the 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import astuple
 from typing import Any
 
-from mpi4py import MPI
-
-from workshop.bench.crew import answer, orders
+from workshop.workloads.allreduce.bench_rank import main
 from workshop.workloads.collectives.algorithms import chosen, obstacle
 from workshop.workloads.collectives.operations import measure
 
@@ -22,22 +18,13 @@ BUDGET = 0.02  # seconds for each size in a turn
 
 def follow(comm: Any, order: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to an order, which all ranks have got. Collective."""
+    sizes = order["sizes"]
     if "algorithms" in order:
         unknown = obstacle(comm)
         names = [] if unknown else order["algorithms"]
-        return {"unknown": unknown, "algorithms": {name: chosen(comm, name, order["sizes"]) for name in names}}
-    name, iterations = order["operation"], order["iterations"]
-    return {"timings": [astuple(measure(comm, name, size, iterations, BUDGET)) for size in order["sizes"]]}
-
-
-def main() -> None:
-    """Follow orders until there are no more."""
-    comm = MPI.COMM_WORLD
-    for order in orders(sys.argv[1], comm.rank):
-        result = follow(comm, order)
-        if comm.rank == 0:
-            answer({"ranks": comm.size, **result})
+        return {"unknown": unknown, "algorithms": {name: chosen(comm, name, sizes) for name in names}}
+    return {"timings": [measure(comm, order["operation"], size, order["iterations"], BUDGET) for size in sizes]}
 
 
 if __name__ == "__main__":
-    main()
+    main(follow)

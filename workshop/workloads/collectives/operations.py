@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from mpi4py import MPI
@@ -24,6 +23,7 @@ from workshop.workloads.collectives import FEWEST, NUMBER, PAIRS, SMALL
 
 WINDOW = 64  # messages on the way
 WARM_UP = 3  # calls before any counts
+PATTERN = 4096  # numbers, which are repeated
 IDLE = 0.001  # s between two looks of a rank that takes no part: in MPI it would keep a core busy
 MESSAGES = {"latency": 2, "bandwidth": WINDOW, "bidirectional": 2 * WINDOW}  # of one call, by operation
 STREAM = 10  # times fewer iterations of a call with a window of messages, as in OSU's benchmarks
@@ -31,8 +31,7 @@ Floats = NDArray[np.float32]
 Call = Callable[[], Any]
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(NamedTuple):
     """Seconds of an operation, of one message where several are on the way: mean, lowest and highest over ranks."""
 
     mean: float
@@ -59,7 +58,8 @@ def buffers(name: str, size: int, rank: int, ranks: int) -> tuple[Floats, Floats
     """The arrays that a rank sends and receives: small whole numbers, whose sums are exact, and zeros. Both are
     written, so that they have memory of their own."""
     sent, received = lengths(name, size, rank, ranks)
-    return ((np.arange(sent) + 3 * rank) % 16).astype(np.float32), np.full(received, 0, np.float32)
+    pattern = ((np.arange(PATTERN) + 3 * rank) % 16).astype(np.float32)
+    return np.resize(pattern, sent), np.full(received, 0, np.float32)
 
 
 def check_memory(comm: Any, name: str, size: int) -> None:
@@ -67,7 +67,7 @@ def check_memory(comm: Any, name: str, size: int) -> None:
     rank, ranks = comm.Get_rank(), comm.Get_size()
     needed, room = sum(lengths(name, size, rank, ranks)) * NUMBER, Gauge().tightest().available
     host = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    needed = host.allreduce(needed) * 2  # while they are made, and copies that the MPI keeps
+    needed = host.allreduce(needed) * 2  # with the copies that MPIs make
     host.Free()
     needed, room = max(comm.allgather((needed, room)), key=lambda both: both[0] - both[1])
     if needed > room:

@@ -1,21 +1,41 @@
-"""Panels of a run that measures collectives and messages, also while it goes on."""
+"""Panels of a run that measures collectives and messages, also while it goes on, and the figures of the bench."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from workshop.core.words import capital, seconds
+import plotly.graph_objects as go
+
+from workshop.core.words import capital
 from workshop.extension import Panel
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.allreduce.figures import bandwidth, latency
-from workshop.workloads.allreduce.panels import measured_curves
-from workshop.workloads.allreduce.verdict import message, rate
-from workshop.workloads.collectives.verdict import STREAMS, by_size, rates
+from workshop.workloads.allreduce import figures
+from workshop.workloads.allreduce.panels import LEVEL, measured_curves
+from workshop.workloads.allreduce.verdict import AllReduceCurve
+from workshop.workloads.collectives.verdict import HEADINGS, STREAMS, summary
 
-TIMES = "A line that is level shows latency. A line that rises with the size shows bandwidth."
-RATES = "Bytes per second between two ranks, or the size of a collective by its time."
+RATES = "Bytes per second: of many messages between two ranks, or the size of a collective by its time."
+
+
+def drawn(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure]:
+    """Times of messages and collectives, and bandwidths: of messages on the way where they were measured, else of all.
+    Both are by size and logarithmic, with a line for each operation."""
+    sized = [curve for curve in curves if curve.sizes[-1]]
+    streams = [curve for curve in sized if curve.method in STREAMS] or sized
+    times = [curve for curve in sized if curve.method not in STREAMS] or sized
+    # Between two ranks, the bus bandwidth is the size by the time.
+    return figures.latency(times), figures.bandwidth([replace(curve, ranks=2) for curve in streams])
+
+
+def page(curves: Sequence[AllReduceCurve]) -> str:
+    """Both figures as one web page that needs nothing else."""
+    first, second = (
+        plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(drawn(curves))
+    )
+    return f'<!doctype html><meta charset="utf-8"><title>Collectives by message size</title>{first}{second}'
 
 
 def collectives(snapshot: Snapshot) -> list[Card]:
@@ -23,26 +43,15 @@ def collectives(snapshot: Snapshot) -> list[Card]:
     curves = measured_curves(snapshot)
     if not curves:
         return []
-    cards = []
-    if times := [curve for curve in curves if curve.method not in STREAMS]:
-        cards.append(Card("times", "Time of an operation", (words(line(TIMES, tone="about")), figure(latency(times)))))
-    cards.append(Card("rates", "Bandwidth", (words(line(RATES, tone="about")), figure(bandwidth(rates(curves))))))
-    chosen = snapshot.metric("algorithms", Mapping) or {}
-    rows = [
-        [
-            curve.method,
-            f"{message(curve.sizes[0])}: {seconds(curve.seconds[0])}",
-            f"{message(curve.sizes[-1])}: {seconds(curve.seconds[-1])}",
-            rate(curve.algorithm[-1]),
-            message(curve.half),
-            by_size(curve.sizes, chosen[curve.method]) if chosen.get(curve.method) else "",
-        ]
-        for curve in curves
-    ]
-    headings = ["Operation", "Smallest", "Largest", "Bandwidth", "Half of its best from", "Algorithm"]
-    unknown = snapshot.metric("algorithms_unknown", str)
+    times, rates = drawn(curves)
+    chosen, unknown = snapshot.metric("algorithms", Mapping) or {}, snapshot.metric("algorithms_unknown", str)
+    rows = [summary(curve, chosen.get(curve.method, ())) for curve in curves]
     notes = [words(line(f"{capital(unknown)}.", "Algorithms", "note"))] if unknown else []
-    return [*cards, Card("operations", "By operation", (table(headings, rows), *notes))]
+    return [
+        Card("times", "Time of an operation", (words(line(LEVEL, tone="about")), figure(times)), half=True),
+        Card("rates", "Bandwidth", (words(line(RATES, tone="about")), figure(rates)), half=True),
+        Card("operations", "By operation", (table(HEADINGS, rows), *notes)),
+    ]
 
 
 def _made_of(snapshot: Snapshot) -> Any:

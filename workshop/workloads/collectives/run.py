@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
-from workshop.workloads.collectives import PAIRS, CollectiveParams
+from workshop.workloads.collectives import PAIRS, CollectiveParams, check_ranks
 from workshop.workloads.collectives.algorithms import chosen, obstacle
 from workshop.workloads.collectives.operations import measure
 from workshop.workloads.collectives.table import osu_table
@@ -26,10 +25,8 @@ def run(ctx: RankContext, params: CollectiveParams) -> Mapping[str, Any]:
     highest over ranks), a list by size, for barrier of one number; `algorithms`, by collective a list by size
     of those algorithms that send the same messages as the MPI's choice; `algorithms_unknown`, why they aren't known.
     """
-    if params.operation in PAIRS and ctx.size < 2:
-        raise BadInput(f"The operation {params.operation} needs two ranks; try --ranks 2.")
-    names = [name for name in params.operations if ctx.size > 1 or name not in PAIRS]
-    unknown = obstacle(ctx.comm)
+    check_ranks(params, {}, ctx.size)
+    names, unknown = params.operations_on(ctx.size), obstacle(ctx.comm)
     metrics: dict[str, Any] = {name: {} for name in ("seconds", "seconds_low", "seconds_high", "algorithms")}
     tables, stopped = [], False
     if ctx.rank == 0:
@@ -47,9 +44,8 @@ def run(ctx: RankContext, params: CollectiveParams) -> Mapping[str, Any]:
             ctx.progress(done + (number + 1) / len(sizes), len(names))
             if stopped := ctx.stop_requested():
                 break
-        metrics["seconds"][name] = [timing.mean for timing in timings]
-        metrics["seconds_low"][name] = [timing.low for timing in timings]
-        metrics["seconds_high"][name] = [timing.high for timing in timings]
+        for part, values in zip(("seconds", "seconds_low", "seconds_high"), zip(*timings, strict=True), strict=False):
+            metrics[part][name] = list(values)
         tables.append(osu_table(name, sizes, timings))
         if stopped:
             break
