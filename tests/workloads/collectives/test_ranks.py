@@ -35,8 +35,8 @@ def test_ordered_algorithms_send_the_messages_of_their_formulas(result):
     count = [sum(counts) for counts, _ in result["messages"]["basic_linear"]]
     assert count == [ranks - 1] + [1] * (ranks - 1), "all send to one rank, which sends the sum to all"
     doubling = [sum(counts) for counts, _ in result["messages"]["recursive_doubling"]]
-    assert doubling == {2: [1, 1], 3: [2, 1, 1]}[ranks], (
-        "on three ranks, rank 0 hands its array to rank 1 and gets the sum"
+    assert doubling == {2: [1, 1], 3: [1, 2, 1]}[ranks], (
+        "of three ranks, rank 1 adds up for rank 0, and sends it the sum"
     )
 
 

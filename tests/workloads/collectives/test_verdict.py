@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
 from workshop.workloads.allreduce.verdict import AllReduceCurve
-from workshop.workloads.collectives.panels import drawn
+from workshop.workloads.collectives.panels import both_figures
 from workshop.workloads.collectives.verdict import by_size
 
 SIZES = [4 << power for power in range(19)]
@@ -25,13 +25,13 @@ def measured(seconds: dict[str, list[float]], ranks: int = 2, **changes) -> dict
 
 def test_latency_of_small_and_bandwidth_of_large_messages():
     result = measured({"latency": LATENCY, "bandwidth": STREAM, "barrier": [2e-6]})
-    assert result["verdict"] == ("Latency limits below 4 KiB, bandwidth above: 4 B take 1 µs, 1 MiB move at 7.94 GB/s.")
+    assert result["verdict"] == ("Latency limits below 4 KiB, bandwidth above: 4 B take 1.0 µs, 1 MiB move at 7.94 GB/s.")
 
 
 def test_one_rank_and_barriers():
     assert measured({"bcast": LATENCY}, ranks=1)["verdict"] == "One rank alone has nothing to exchange."
     result = measured({"barrier": [2e-6]})
-    assert (result["verdict"], result["why"][:15]) == ("A barrier takes 2 µs.", "It has no data.")
+    assert (result["verdict"], result["why"][:15]) == ("A barrier takes 2.0 µs.", "It has no data.")
 
 
 def test_a_change_of_the_algorithm_is_named():
@@ -65,8 +65,8 @@ def test_bandwidth_is_drawn_of_many_messages_where_there_are_any():
             ("barrier", [0], [1e-6]),
         )
     )
-    times, rates = drawn([latency, stream, barrier])
+    times, rates = both_figures([latency, stream, barrier])
     assert [trace.name for trace in times.data] == ["latency"]
     assert [trace.name for trace in rates.data] == ["bandwidth"]
     assert list(rates.data[0].y) == [size / took for size, took in zip(SIZES, STREAM, strict=True)]
-    assert [trace.name for trace in drawn([latency])[1].data] == ["latency"]
+    assert [trace.name for trace in both_figures([latency])[1].data] == ["latency"]

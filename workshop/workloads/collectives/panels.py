@@ -20,7 +20,7 @@ from workshop.workloads.collectives.verdict import HEADINGS, STREAMS, summary
 RATES = "Bytes per second: of many messages between two ranks, or the size of a collective by its time."
 
 
-def drawn(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure]:
+def both_figures(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure]:
     """Times of messages and collectives, and bandwidths: of messages on the way where they were measured, else of all.
     Both are by size and logarithmic, with a line for each operation."""
     sized = [curve for curve in curves if curve.sizes[-1]]
@@ -33,7 +33,7 @@ def drawn(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure]:
 def page(curves: Sequence[AllReduceCurve]) -> str:
     """Both figures as one web page that needs nothing else."""
     first, second = (
-        plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(drawn(curves))
+        plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(both_figures(curves))
     )
     return f'<!doctype html><meta charset="utf-8"><title>Collectives by message size</title>{first}{second}'
 
@@ -43,7 +43,7 @@ def collectives(snapshot: Snapshot) -> list[Card]:
     curves = measured_curves(snapshot)
     if not curves:
         return []
-    times, rates = drawn(curves)
+    times, rates = both_figures(curves)
     chosen, unknown = snapshot.metric("algorithms", Mapping) or {}, snapshot.metric("algorithms_unknown", str)
     rows = [summary(curve, chosen.get(curve.method, ())) for curve in curves]
     notes = [words(line(f"{capital(unknown)}.", "Algorithms", "note"))] if unknown else []
