@@ -45,9 +45,9 @@ def main() -> None:
     messages = {}
     variable = "coll_tuned_allreduce_algorithm"
     for algorithm in ("basic_linear", "recursive_doubling", "ring"):
-        with algorithms._ordered(variable, algorithms.algorithms(variable)[algorithm]):
+        with algorithms.ordered(variable, algorithms.algorithms(variable)[algorithm]):
             duplicate = comm.Dup()
-            messages[algorithm] = algorithms._messages(comm, duplicate, "allreduce", 4096)
+            messages[algorithm] = algorithms.messages_of(comm, duplicate, "allreduce", 4096)
             duplicate.Free()
     sink = Memory()
     params = WORKLOAD.check({"largest": 20, "iterations": 10})

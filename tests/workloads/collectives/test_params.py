@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,7 @@ def test_sizes_are_whole_floats_from_the_smallest_to_the_largest(first: int, sec
     sizes = WORKLOAD.check({"smallest": smallest, "largest": largest}).sizes
     assert sizes[0] == smallest - smallest % 4 and sizes[-1] == largest - largest % 4
     assert all(size % 4 == 0 for size in sizes) and sizes == sorted(set(sizes))
-    assert all(after == 2 * before for before, after in zip(sizes[:-2], sizes[1:-1], strict=True))
+    assert all(after == 2 * before for before, after in itertools.pairwise(sizes[:-1]))
 
 
 @pytest.mark.parametrize(

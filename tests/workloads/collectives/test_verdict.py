@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +27,9 @@ def measured(seconds: dict[str, list[float]], ranks: int = 2, **changes) -> dict
 
 def test_latency_of_small_and_bandwidth_of_large_messages():
     result = measured({"latency": LATENCY, "bandwidth": STREAM, "barrier": [2e-6]})
-    assert result["verdict"] == ("Latency limits below 4 KiB, bandwidth above: 4 B take 1.0 µs, 1 MiB move at 7.94 GB/s.")
+    assert result["verdict"] == (
+        "Latency limits below 4 KiB, bandwidth above: 4 B take 1.0 µs, 1 MiB move at 7.94 GB/s."
+    )
 
 
 def test_one_rank_and_barriers():
@@ -51,7 +55,7 @@ def test_a_change_of_the_algorithm_is_named():
 )
 def test_groups_of_algorithms_are_named_once(chosen: list[list[str]]) -> None:
     text = by_size(SIZES, chosen)
-    changes = sum(names != before for before, names in zip(chosen, chosen[1:], strict=False))
+    changes = sum(names != before for before, names in itertools.pairwise(chosen))
     assert text.count("; ") == text.count(" from ") == changes
     assert all(name in text for names in chosen for name in names[:3])
 

@@ -51,31 +51,33 @@ def obstacle(comm: Any) -> str:
 
 
 def chosen(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
-    """By size, the algorithms that send the same messages as Open MPI's choice. Collective, the same on all ranks."""
+    """By size in bytes, the algorithms that send the same messages as Open MPI's choice. Collective, the same on all
+    ranks."""
     variable = f"coll_tuned_{name}_algorithm"
-    choices = algorithms(variable)
-    sent = {}
-    for choice, value in choices.items():
-        with _ordered(variable, value):
+    messages = {}
+    for algorithm, number in algorithms(variable).items():
+        with ordered(variable, number):
             duplicate = comm.Dup()
-            sent[choice] = [_messages(comm, duplicate, name, size) for size in sizes]
+            messages[algorithm] = [messages_of(comm, duplicate, name, size) for size in sizes]
             duplicate.Free()
-    usual, *others = choices  # the first one, `ignore`, leaves the choice to the MPI
-    return [[other for other in others if sent[other][number] == sent[usual][number]] for number in range(len(sizes))]
+    usual = messages.pop("ignore")  # leaves the choice to the MPI
+    return [
+        [algorithm for algorithm, counted in messages.items() if counted[place] == usual[place]]
+        for place in range(len(sizes))
+    ]
 
 
-def _messages(world: Any, comm: Any, name: str, size: int) -> Any:
-    """The messages and bytes that each rank sent to each other one in a call; None where the algorithm refuses, such as
-    one for two ranks on three."""
-    call = collective(name, comm, *buffers(name, size, comm.Get_rank(), comm.Get_size()))
-    world.Barrier()
-    before = [_read(world, counter) for counter in COUNTERS]
+def messages_of(comm: Any, duplicate: Any, name: str, size: int) -> list[Any] | None:
+    """The messages and the bytes that each rank sends to each rank in a call on the duplicate, by sender; None where
+    its algorithm refuses the ranks, such as one for two ranks. Collective, the same on all ranks."""
+    call = collective(name, duplicate, *buffers(name, size, comm.Get_rank(), comm.Get_size()))
+    before = [_read(counter) for counter in COUNTERS]
     try:
         call()
-        counted = [(_read(world, counter) - first).tolist() for counter, first in zip(COUNTERS, before, strict=True)]
+        counted = [(_read(name) - first).tolist() for name, first in zip(COUNTERS, before, strict=True)]
     except MPI.Exception:
         counted = None
-    everywhere = world.allgather(counted)
+    everywhere = comm.allgather(counted)
     return None if None in everywhere else everywhere
 
 
@@ -119,8 +121,8 @@ def algorithms(variable: str) -> dict[str, int]:
 
 
 @contextmanager
-def _ordered(variable: str, value: int) -> Iterator[None]:
-    """Order an algorithm for communicators that are made in the block."""
+def ordered(variable: str, value: int) -> Iterator[None]:
+    """Order an algorithm, by its number, for communicators that are made in the block."""
     handle, count = ctypes.c_void_p(), ctypes.c_int()
     _call("MPI_T_cvar_handle_alloc", _variable(variable), None, ctypes.byref(handle), ctypes.byref(count))
     try:
@@ -132,20 +134,20 @@ def _ordered(variable: str, value: int) -> Iterator[None]:
 
 
 @cache
-def _counter(communicator: int, name: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p, int]:
-    """The session, handle and length of a counter of a communicator, which counts from now on."""
+def _counter(name: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p, int]:
+    """The session, handle and length of a counter of MPI_COMM_WORLD, which alone has these counters."""
     session, handle, index, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
-    address = ctypes.byref(ctypes.c_void_p(communicator))
+    world = ctypes.byref(ctypes.c_void_p(MPI._handleof(MPI.COMM_WORLD)))
     _call("MPI_T_pvar_session_create", ctypes.byref(session))
     _call("MPI_T_pvar_get_index", name.encode(), OF_SIZE, ctypes.byref(index))
-    _call("MPI_T_pvar_handle_alloc", session, index, address, ctypes.byref(handle), ctypes.byref(count))
+    _call("MPI_T_pvar_handle_alloc", session, index, world, ctypes.byref(handle), ctypes.byref(count))
     _call("MPI_T_pvar_start", session, handle)
     return session, handle, count.value
 
 
-def _read(comm: Any, name: str) -> NDArray[np.int64]:
-    """A counter by receiver: what this rank has sent to each rank of a communicator."""
-    session, handle, length = _counter(MPI._handleof(comm), name)
+def _read(name: str) -> NDArray[np.int64]:
+    """A counter by receiver: what this rank has sent to each rank of MPI_COMM_WORLD."""
+    session, handle, length = _counter(name)
     values = np.zeros(length, np.uint64)
     _call("MPI_T_pvar_read", session, handle, ctypes.c_void_p(values.ctypes.data))
     return values.astype(np.int64)
