@@ -29,7 +29,7 @@ def by_size(sizes: Sequence[int], chosen: Sequence[Sequence[str]]) -> str:
     for number, names in enumerate(chosen):
         if number == 0 or names != chosen[number - 1]:
             more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
-            text = words.listed([*names[:MOST], *more], "or") or "none with a name"
+            text = words.listed([*names[:MOST], *more], "or") or "no name fits"
             texts.append(f"{text} from {message(sizes[number])}" if number else text)
     return "; ".join(texts)
 
