@@ -7,7 +7,8 @@ orders each algorithm of the component `tuned`, calls the collective again, and 
 messages. The order holds for communicators that are made after it (coll_tuned_module.c).
 
 Several algorithms may send the same messages, on two ranks above all. The messages can't tell these apart, and don't
-tell their sequence. An order doesn't cut messages into segments: no algorithm fits where the MPI's choice does. On several hosts the component `han` puts several algorithms together, and the algorithms of `tuned` don't tell which.
+tell their sequence. An order doesn't cut messages into segments: no algorithm fits where the MPI's choice does. On
+several hosts the component `han` combines algorithms, and the algorithms of `tuned` alone don't tell its choice.
 MPICH and Intel MPI have no such counters: see `UNKNOWN`.
 """
 
