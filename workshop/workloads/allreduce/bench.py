@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from workshop import bench, mpi, registry
@@ -69,30 +70,33 @@ def _measure(
     installed: Sequence[str], ranks: int, settings: AllReduceParams, repeats: int, progress: bench.Progress
 ) -> dict[str, list[Answer]]:
     """The answers of all contenders by `<mpi>_<method>`, and of memory."""
-    cores = topology.allowed_cores(topology.machine())
     with ExitStack() as stack:
-
-        def turn(order: Order, what: Mapping[str, Any]) -> Callable[[], Answer]:
-            def ask() -> Answer:
-                answer = order(what)
-                if answer["ranks"] != ranks:
-                    raise WorkshopError(f"{answer['ranks']} ranks found each other instead of {ranks}.")
-                return answer
-
-            return ask
-
         turns: dict[str, Callable[[], Answer]] = {}
         for name in installed:
-            placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)
-            command = [module.launcher(), "-n", str(ranks), *module.arguments(placement, cores)]
-            variables = placement.rank_environment() | module.environment(placement)
-            program = [sys.executable, "-m", "workshop.workloads.allreduce.bench_rank"]
-            order = stack.enter_context(crew(name, [*command, *program], ranks, variables))
+            order = start(stack, name, ranks, "workshop.workloads.allreduce.bench_rank")
             for method in settings.chosen:
                 what = {"method": method, "sizes": settings.sizes, "repeats": WITHIN}
-                turns[f"{name}_{method}"] = turn(order, what)
-            turns.setdefault(MEMORY, turn(order, {"memory": True}))
+                turns[f"{name}_{method}"] = partial(order, what)
+            turns.setdefault(MEMORY, partial(order, {"memory": True}))
         return bench.interleaved(turns, repeats, progress)
+
+
+def start(stack: ExitStack, name: str, ranks: int, program: str, variables: Mapping[str, str] | None = None) -> Order:
+    """Start ranks of the MPI `name` that run the module `program`; they end with the stack. `variables` are for these
+    ranks alone. An order raises WorkshopError when the ranks fail, or are not as many as asked for."""
+    placement, module = Placement(mpi=name, ranks=ranks), mpi.module_of(name)
+    cores = topology.allowed_cores(topology.machine())
+    command = [module.launcher(), "-n", str(ranks), *module.arguments(placement, cores), sys.executable, "-m", program]
+    environment = placement.rank_environment() | module.environment(placement) | dict(variables or {})
+    order = stack.enter_context(crew(name, command, ranks, environment))
+
+    def ask(what: Mapping[str, Any]) -> Answer:
+        answer = order(what)
+        if answer["ranks"] != ranks:
+            raise WorkshopError(f"{answer['ranks']} ranks found each other instead of {ranks}.")
+        return answer
+
+    return ask
 
 
 def _rows(name: str, method: str, sizes: Sequence[int], ranks: int, answers: Sequence[Answer]) -> list[dict[str, Any]]:

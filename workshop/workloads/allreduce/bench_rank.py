@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mpi4py import MPI
@@ -20,23 +20,22 @@ from workshop.workloads.allreduce.run import measure, memory_bandwidth
 
 def follow(comm: Any, order: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to an order, which all ranks have got. Collective."""
-    answer_fields: dict[str, Any] = {"ranks": comm.size}
     if order.get("memory"):
-        return answer_fields | {"memory_bandwidth": memory_bandwidth(comm)}
+        return {"memory_bandwidth": memory_bandwidth(comm)}
     if (reason := obstacle(order["method"], comm)) is not None:
-        return answer_fields | {"obstacle": reason}
+        return {"obstacle": reason}
     with method(order["method"], comm) as prepare:
         seconds = [statistics.median(measure(comm, prepare, size, order["repeats"])) for size in order["sizes"]]
-    return answer_fields | {"seconds": seconds}
+    return {"seconds": seconds}
 
 
-def main() -> None:
+def main(follow: Callable[[Any, Mapping[str, Any]], dict[str, Any]] = follow) -> None:
     """Follow orders until there are no more."""
     comm = MPI.COMM_WORLD
     for order in orders(sys.argv[1], comm.rank):
         result = follow(comm, order)
         if comm.rank == 0:
-            answer(result)
+            answer({"ranks": comm.size, **result})
 
 
 if __name__ == "__main__":

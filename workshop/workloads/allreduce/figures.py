@@ -57,11 +57,11 @@ def _line(
 ) -> go.Scatter:
     curve = curves[number]
     mpis = list(dict.fromkeys(each.mpi for each in curves))
-    place = METHODS.index(curve.method) if curve.method in METHODS else len(METHODS) + number
+    places = list(dict.fromkeys([*METHODS, *(each.method for each in curves)]))
     return marks.line(
         list(curve.sizes),
         list(values),
-        theme.rank_colour(place),
+        theme.rank_colour(places.index(curve.method)),
         [f"{message(size)}: {say(value)}" for size, value in zip(curve.sizes, values, strict=True)],
         size=7,
         line={"dash": DASHES[mpis.index(curve.mpi) % len(DASHES)]},
