@@ -90,8 +90,10 @@ WORKLOAD = Workload(
     verdict="workshop.workloads.quantisation.report:VERDICT",
     panels="workshop.workloads.quantisation.report:PANELS",
     presets=(
-        Preset("Classroom", "INT8 takes a quarter of the bytes: which accuracy does it cost?", {}, {"ranks": 2}),
-        Preset("ResNet-50", "More work for each image: how much faster is INT8?",
+        Preset("Classroom", "INT8 takes a quarter of the bytes and costs little accuracy.", {}, {"ranks": 2}),
+        Preset("One image for calibration", "The ranges of one image cut off what others need.",
+               {"formats": "int8", "calibration": 1}, {"ranks": 2}),
+        Preset("ResNet-50", "Look whether a larger network gains more from INT8.",
                {"network": "resnet", "formats": "int8", "batch": 4}, {"ranks": 2}),
     ),
 )  # fmt: skip

@@ -42,12 +42,12 @@ def ranges(files: Mapping[str, bytes]) -> dict[str, Any]:
     tensor, each channel's scale and its largest rounding error, which is at most half a scale."""
     layers = {name: layer(ConvertedNetwork(files[name], inside=True), CONVOLUTION) for name in CHOICES["int8"]}
     exact = layers.pop("fp32").weights
-    drawn: dict[str, Any] = {"low": exact.min(axis=1).tolist(), "high": exact.max(axis=1).tolist()}
+    channels: dict[str, Any] = {"low": exact.min(axis=1).tolist(), "high": exact.max(axis=1).tolist()}
     for name, quantised in layers.items():
         scales = np.broadcast_to(quantised.scales, len(exact))
         errors = np.abs(exact - scales[:, np.newaxis] * quantised.weights).max(axis=1)
-        drawn[name] = {"scales": scales.tolist(), "errors": errors.tolist()}
-    return drawn
+        channels[name] = {"scales": scales.tolist(), "errors": errors.tolist()}
+    return channels
 
 
 def running_sums(products: NDArray[np.int64]) -> dict[str, NDArray[Any]]:

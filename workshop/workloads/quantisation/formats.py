@@ -41,8 +41,8 @@ def convert(name: str, model: Any, batch: int, calibration: Pixels) -> bytes:
             converter.target_spec.supported_types = [tf.float16]
         elif name.startswith("int"):
             sets = tf.lite.OpsSet
-            both = sets.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
-            converter.target_spec.supported_ops = [both if name == "int16" else sets.TFLITE_BUILTINS_INT8]
+            mixed = sets.EXPERIMENTAL_TFLITE_BUILTINS_ACTIVATIONS_INT16_WEIGHTS_INT8
+            converter.target_spec.supported_ops = [mixed if name == "int16" else sets.TFLITE_BUILTINS_INT8]
             converter.representative_dataset = lambda: ([images] for images, _ in batches(calibration, batch))
             converter._experimental_disable_per_channel = name == "int8-tensor"
         return bytes(converter.convert())

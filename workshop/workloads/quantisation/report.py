@@ -45,7 +45,8 @@ def outcome(facts: Facts) -> Finding | None:
     sizes, rates = ((narrow[unit], exact[unit]) for unit in ("bytes", "images_per_second"))
     why = [
         f"{rate(rates[0])} images/s instead of {rate(rates[1])}, {size(sizes[0])} instead of {size(sizes[1])}.",
-        f"{_share(narrow['agreement'])} of the images get the same class as with FP32.",
+        f"{_share(narrow['agreement'])} of the images get the same class as with FP32"
+        + ("; without training that says little." if exact["accuracy"] is None else "."),
         f"INT16 can't hold {_share(metrics['overflow_share'])} of the sums in the first dense layer; INT32 can.",
         _processor(metrics["instructions"]),
     ]
@@ -90,10 +91,10 @@ def layers(snapshot: Snapshot) -> list[Card]:
     """A layer's ranges and rounding errors, and a sum that overflows; nothing without INT8."""
     if ARTIFACT not in snapshot.artifacts:
         return []
-    drawn = json.loads(snapshot.read(ARTIFACT))
-    exact, sums = drawn["overflow"]["exact"], drawn["overflow"]["sums"]
+    layer = json.loads(snapshot.read(ARTIFACT))
+    exact, sums = layer["overflow"]["exact"], layer["overflow"]["sums"]
     results = table(("Added up in", "Result", "Exact"), [[name, f"{sums[name][-1]:,}", f"{exact:,}"] for name in sums])
-    weights, rounding = weights_figure(drawn["ranges"]), rounding_figure(drawn["ranges"])
+    weights, rounding = weights_figure(layer["ranges"]), rounding_figure(layer["ranges"])
     lines = [words(line(text, tone="about")) for text in (WEIGHTS, ROUNDING, SUMS)]
     return [
         Card("weights", "Ranges of weights", (lines[0], figure(weights)), half=True),

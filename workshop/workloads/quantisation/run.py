@@ -49,9 +49,9 @@ def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
     for name, row in formats.items():
         row["bytes"] = len(files["fp16" if name == "bf16" else name])  # BF16 and FP16 have as many bits
         row["images_per_second"] = statistics.median(rates[name])
-    drawn = {"ranges": arithmetic.ranges(files), "overflow": arithmetic.overflow(files["int8"], first)}
+    figures = {"ranges": arithmetic.ranges(files), "overflow": arithmetic.overflow(files["int8"], first)}
     if ctx.rank == 0:
-        ctx.artifact(ARTIFACT, json.dumps(drawn).encode(), "application/json")
+        ctx.artifact(ARTIFACT, json.dumps(figures).encode(), "application/json")
     flags = ctx.comm.allgather(arithmetic.instructions())
     exact, int8 = formats["fp32"], formats["int8"]
     return about | {
@@ -62,7 +62,7 @@ def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
         "fp32_accuracy": exact["accuracy"],
         "int8_accuracy": int8["accuracy"],
         "speed_up": int8["images_per_second"] / exact["images_per_second"],
-        "overflow_share": drawn["overflow"]["share"],
+        "overflow_share": figures["overflow"]["share"],
         "instructions": [name for name in INSTRUCTIONS if all(name in each for each in flags)],
         "stopped": len(rates["fp32"]) < params.rounds,
         "seconds": {name: round(value, 6) for name, value in seconds.items()},
@@ -80,10 +80,10 @@ def _task(ctx: RankContext, params: QuantisationParams) -> tuple[Any, Pixels, Pi
         model = models.build("cnn", {})
         if ctx.rank == 0:
             stream = np.random.default_rng(params.seed)
-            drawn = stream.integers(len(digits.train_labels), size=params.steps * TRAINED_ON)
+            picks = stream.integers(len(digits.train_labels), size=params.steps * TRAINED_ON)
             loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
             model.compile(models.optimizer_of("adam", models.RATES["adam"]), loss)
-            pixels, digit_of = as_inputs(digits.train_images[drawn]), digits.train_labels[drawn]
+            pixels, digit_of = as_inputs(digits.train_images[picks]), digits.train_labels[picks]
             model.fit(pixels, digit_of, TRAINED_ON, verbose=0, shuffle=False)
         chosen = order(len(digits.train_labels), params.seed)[: params.calibration]
         calibration, images = as_inputs(digits.train_images[chosen]), as_inputs(digits.held_out_images[: params.images])
