@@ -90,9 +90,9 @@ def test_the_page_has_the_table_the_steps_and_the_wrapped_sums(store: Store, ses
     (bars,) = part(cards["weights"], "figure")["figure"].data
     assert list(bars.base) == pytest.approx([-127, -10]), "in steps of the layer's scale"
     assert list(bars.y) == pytest.approx([177, 22.7])
-    tensor, half_of_tensor, channel, half_of_channel = part(cards["rounding"], "figure")["figure"].data
-    assert list(tensor.y) == [0.004, 0.005] and list(half_of_tensor.y) == [0.005, 0.005]
-    assert list(channel.y) == [0.004, 0.0005] and list(half_of_channel.y) == [0.005, 0.0005]
+    lines = [list(trace.y) for trace in part(cards["rounding"], "figure")["figure"].data]
+    assert lines[0] == pytest.approx([0.4, 0.5]) and lines[1] == [0.5, 0.5], "per tensor, with half a step"
+    assert lines[2] == pytest.approx([0.4, 0.05]) and lines[3] == pytest.approx([0.5, 0.05]), "per channel"
     assert part(cards["sums"], "table")["rows"] == [
         ["INT32", "40,000", "40,000"], ["INT16", "-25,536", "40,000"], ["INT8", "64", "40,000"],
     ]  # fmt: skip

@@ -13,6 +13,7 @@ from workshop.workloads.quantisation import CHOICES, INSTRUCTIONS
 from workshop.workloads.quantisation.formats import ConvertedNetwork, Pixels
 
 CONVOLUTION, DENSE = "CONV_2D", "FULLY_CONNECTED"  # as TensorFlow Lite calls them
+VISIBLE = 3 << 15  # three times the largest of INT16: a figure of such a sum shows each time that it wraps around
 WIDTHS = {"INT32": np.int32, "INT16": np.int16, "INT8": np.int8}
 
 
@@ -58,14 +59,14 @@ def running_sums(products: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
 
 def overflow(file: bytes, images: Pixels) -> dict[str, Any]:
     """The sums of products that the first dense layer makes for a batch of images in INT8: the share of them that INT16
-    can't hold, and the `running_sums` of the largest one beside the exact sum."""
+    can't hold, and the `running_sums` of the sum that is closest to `VISIBLE`, beside the exact sum."""
     network = ConvertedNetwork(file, inside=True)
     network(images)
     dense = layer(network, DENSE)
     weights = dense.weights.astype(np.int64)
     inputs = dense.inputs.reshape(-1, weights.shape[1]).astype(np.int64) - dense.zero_point
     sums = inputs @ weights.T
-    image, channel = np.unravel_index(np.abs(sums).argmax(), sums.shape)
+    image, channel = np.unravel_index(np.abs(np.abs(sums) - VISIBLE).argmin(), sums.shape)
     running = running_sums(inputs[image] * weights[channel])
     return {
         "share": float((sums != sums.astype(np.int16)).mean()),

@@ -114,13 +114,17 @@ def weights_figure(ranges: Mapping[str, Any]) -> Any:
 
 
 def rounding_figure(ranges: Mapping[str, Any]) -> Any:
-    traces = []
+    traces, step = [], ranges["int8-tensor"]["scales"][0]
     for name, colour in (("int8-tensor", theme.OTHER), ("int8", theme.ACCENT)):
-        errors, halves = ranges[name]["errors"], [scale / 2 for scale in ranges[name]["scales"]]
+        errors, steps = ([value / step for value in ranges[name][part]] for part in ("errors", "scales"))
         channels, title = list(range(len(errors))), FORMATS[name][0]
         traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:.2g}}<extra></extra>", name=title))
-        traces.append(marks.line(channels, halves, colour, "", line={"width": 1, "dash": "dash"}, showlegend=False))
-    return _by("channel", "error", traces)
+        traces.append(
+            marks.line(
+                channels, [each / 2 for each in steps], colour, "", line={"width": 1, "dash": "dash"}, showlegend=False
+            )
+        )
+    return _by("channel", "error in steps per tensor", traces)
 
 
 def sums_figure(sums: Mapping[str, list[int]]) -> Any:
