@@ -26,14 +26,10 @@ ABOUT = (
     "no fast kernels for INT16."
 )
 WEIGHTS = (
-    "From the lowest to the highest weight of each channel of the first convolution. The axis counts the steps of INT8 "
-    "per tensor: a channel with small weights has only a few of the 255 values."
+    "Lowest to highest weight of each channel of the first convolution, in steps of INT8 per tensor (-127 to 127)."
 )
 ROUNDING = "The largest rounding error of a weight in each channel. It is at most half a step, the dashed line."
-SUMS = (
-    "The first dense layer adds up products of INT8 weights and INT8 inputs. Sums that don't fit wrap around, and the "
-    "result is wrong."
-)
+SUMS = "The first dense layer adds up products of INT8. Sums that don't fit wrap around, and the result is wrong."
 
 
 def outcome(facts: Facts) -> Finding | None:

@@ -24,6 +24,7 @@ from workshop.workloads.resnet.run import network as imagenet_network
 SIDE = 64  # pixels of the images for ResNet-50
 TRAINED_ON = 64  # images of a step of training
 TURN = 0.1  # seconds of a format's turn in a round, at least
+Networks = Mapping[str, ConvertedNetwork]  # by format
 
 
 def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
@@ -97,9 +98,7 @@ def _task(ctx: RankContext, params: QuantisationParams) -> tuple[Any, Pixels, Pi
     return model, calibration, images, labels, about
 
 
-def _evaluate(
-    ctx: RankContext, networks: Mapping[str, ConvertedNetwork], images: Pixels, labels: Any
-) -> dict[str, dict[str, Any]]:
+def _evaluate(ctx: RankContext, networks: Networks, images: Pixels, labels: Any) -> dict[str, dict[str, Any]]:
     """Each format's accuracy (None without labels), share of images that it puts into the same class as FP32, and mean
     and largest difference of an output from FP32's. Ranks evaluate their own images; all have the results."""
     rows: dict[str, dict[str, Any]] = {}
@@ -118,9 +117,7 @@ def _evaluate(
     return rows
 
 
-def _rates(
-    ctx: RankContext, rounds: int, networks: Mapping[str, ConvertedNetwork], images: Pixels
-) -> dict[str, list[float]]:
+def _rates(ctx: RankContext, rounds: int, networks: Networks, images: Pixels) -> dict[str, list[float]]:
     """Images per second of all ranks together, by format and round. The formats take turns in each round, so that
     whatever else the machine does falls on all of them. A turn is a whole number of batches."""
     calls, rates = {}, dict[str, list[float]]({name: [] for name in networks})
