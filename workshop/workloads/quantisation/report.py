@@ -1,0 +1,143 @@
+"""The verdict on number formats, and the cards that show them: a table, a layer's weights, and sums that overflow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.core.words import listed, percent, rate, short, size
+from workshop.extension import Panel, Verdict
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.cards import Card, figure, line, table, words
+from workshop.report.figures import marks, theme
+from workshop.report.snapshot import Snapshot
+from workshop.workloads.quantisation import ARTIFACT, FORMATS, INSTRUCTIONS
+
+THEORY = (
+    "In theory, INT8 with VNNI is 4 times as fast as FP32 (Deep Learning at Scale Using Distributed Frameworks, Fabio "
+    "Baruffa, Intel, 2019)."
+)
+HEADINGS = ("Format", "Weights", "Activations", "Sums", "Accuracy", "Same class as FP32", "Mean error", "Largest error",
+            "Size", "Images/s")  # fmt: skip
+ABOUT = (
+    "Errors are differences of the network's outputs from those of FP32. FP16 and BF16 are for the weights alone, and "
+    "TensorFlow Lite computes in FP32. It has no BF16: weights are rounded, and the size is that of FP16. It has "
+    "no fast kernels for INT16."
+)
+WEIGHTS = (
+    "Lowest to highest weight of each channel of the first convolution, in steps of INT8 per tensor (-127 to 127)."
+)
+ROUNDING = "The largest rounding error of a weight in each channel. It is at most half a step, the dashed line."
+SUMS = "The first dense layer adds up products of INT8. Sums that don't fit wrap around, and the result is wrong."
+
+
+def outcome(facts: Facts) -> Finding | None:
+    """The gain and the cost of INT8 per channel; None before the end."""
+    metrics = facts.metrics
+    if "formats" not in metrics:
+        return None
+    narrow, exact = (metrics["formats"][name] for name in ("int8", "fp32"))
+    sizes, rates = ((narrow[unit], exact[unit]) for unit in ("bytes", "images_per_second"))
+    why = [
+        f"{rate(rates[0])} images/s instead of {rate(rates[1])}, {size(sizes[0])} instead of {size(sizes[1])}.",
+        f"{_share(narrow['agreement'])} of the images get the same class as with FP32"
+        + ("; without training that says little." if exact["accuracy"] is None else "."),
+        f"INT16 can't hold {_share(metrics['overflow_share'])} of the sums in the first dense layer; INT32 can.",
+        _processor(metrics["instructions"]),
+    ]
+    if exact["accuracy"] is not None:
+        why.insert(1, f"The accuracy is {_share(narrow['accuracy'])}, with FP32 {_share(exact['accuracy'])}.")
+    images = "one image (--calibration 1" if metrics["calibration"] > 1 else "more images (--calibration 100"
+    return Finding(
+        f"INT8: {metrics['speed_up']:.2f} times the images/s of FP32 and {percent(sizes[0] / sizes[1])} of its size.",
+        " ".join(why),
+        f"Calibrate with {images}): what happens to the errors?",
+    )
+
+
+def _processor(flags: list[str]) -> str:
+    """The INT8 instructions of the processor, and what they mean."""
+    if not flags:
+        return f"The processor shows no VNNI: INT8 needs three instructions in place of one. {THEORY}"
+    return (
+        f"The processor has {listed(INSTRUCTIONS[flag] for flag in flags)}: one instruction multiplies INT8 and "
+        f"adds up in INT32. {THEORY} The run doesn't show which instructions TensorFlow Lite chose."
+    )
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def table_of_formats(snapshot: Snapshot) -> list[Card]:
+    """What each format means and what was measured; nothing before the end."""
+    rows = []
+    for name, row in (snapshot.metric("formats", Mapping) or {}).items():
+        accuracy, speed = row["accuracy"], row["images_per_second"]
+        shares = ["not trained" if accuracy is None else _share(accuracy), _share(row["agreement"])]
+        errors = [short(row["mean_error"]), short(row["error"])]
+        rows.append(
+            [*FORMATS[name][:4], *shares, *errors, size(row["bytes"]), rate(speed) if speed else "not measured"]
+        )
+    return [Card("formats", "By format", (table(HEADINGS, rows), words(line(ABOUT, tone="about"))))] if rows else []
+
+
+def layers(snapshot: Snapshot) -> list[Card]:
+    """A layer's ranges and rounding errors, and a sum that overflows; nothing without INT8."""
+    if ARTIFACT not in snapshot.artifacts:
+        return []
+    layer = json.loads(snapshot.read(ARTIFACT))
+    exact, sums = layer["overflow"]["exact"], layer["overflow"]["sums"]
+    results = table(("Added up in", "Result", "Exact"), [[name, f"{sums[name][-1]:,}", f"{exact:,}"] for name in sums])
+    weights, rounding = weights_figure(layer["ranges"]), rounding_figure(layer["ranges"])
+    lines = [words(line(text, tone="about")) for text in (WEIGHTS, ROUNDING, SUMS)]
+    return [
+        Card("weights", "Ranges of weights", (lines[0], figure(weights)), half=True),
+        Card("rounding", "Rounding of weights", (lines[1], figure(rounding)), half=True),
+        Card("sums", "Sums of INT8 products", (lines[2], figure(sums_figure(sums)), results)),
+    ]
+
+
+def weights_figure(ranges: Mapping[str, Any]) -> Any:
+    step = ranges["int8-tensor"]["scales"][0]
+    low, high = ([value / step for value in ranges[end]] for end in ("low", "high"))
+    heights = [most - least for least, most in zip(low, high, strict=True)]
+    hover = "channel %{x}: %{base:.1f} and %{y:.1f} more<extra></extra>"
+    bars = marks.bars(heights, list(range(len(low))), theme.ACCENT, hover, upright=True, base=low)
+    figure = _by("channel", "steps of INT8", [bars])
+    return figure.update_yaxes(range=[-132, 132], tickvals=list(range(-128, 129, 32)))
+
+
+def rounding_figure(ranges: Mapping[str, Any]) -> Any:
+    traces, step = [], ranges["int8-tensor"]["scales"][0]
+    for name, colour in (("int8-tensor", theme.OTHER), ("int8", theme.ACCENT)):
+        errors, steps = ([value / step for value in ranges[name][part]] for part in ("errors", "scales"))
+        channels, title = list(range(len(errors))), FORMATS[name][0]
+        traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:.2g}}<extra></extra>", name=title))
+        traces.append(
+            marks.line(
+                channels, [each / 2 for each in steps], colour, "", line={"width": 1, "dash": "dash"}, showlegend=False
+            )
+        )
+    return _by("channel", "error in steps per tensor", traces)
+
+
+def sums_figure(sums: Mapping[str, list[int]]) -> Any:
+    traces = []
+    for number, (name, values) in enumerate(sums.items()):
+        hover, colour = f"{name}: %{{y:,}}<extra></extra>", theme.rank_colour(number)
+        traces.append(marks.line(list(range(1, len(values) + 1)), values, colour, hover, line={"width": 2}, name=name))
+    return _by("products added up", "sum", traces)
+
+
+def _by(along: str, title: str, traces: list[Any]) -> Any:
+    axes = {"xaxis": {"title": {"text": along}}, "yaxis": {"title": {"text": title}}}
+    return theme.figure(traces, height=340, showlegend=len(traces) > 1, **axes)
+
+
+VERDICT = Verdict(outcome, first=True)
+PANELS = (
+    Panel("formats", table_of_formats, lambda snapshot: snapshot.run.metrics, comparison=table_of_formats),
+    Panel("layers", layers, lambda snapshot: snapshot.version(ARTIFACT), comparison=layers),
+)
