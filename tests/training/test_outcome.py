@@ -100,8 +100,8 @@ def test_one_rank_is_the_baseline() -> None:
         ),
         (
             {"bytes_per_step": 228_000, "gradient_bytes": 900_000},
-            {"compression": "int8", "exchange": "mpi"},
-            "With the compression int8, rank 0 handed over 228 kB in each step; the gradients have 900 kB.",
+            {"compression": "8bit", "exchange": "mpi"},
+            "With the compression 8bit, rank 0 handed over 228 kB in each step; the gradients have 900 kB.",
         ),
         ({"hidden": 0.83}, {}, "83 % of the exchange's time passed while the ranks still computed gradients."),
         ({}, {"data": "auto"}, "scikit-learn's digits, scaled to 28x28, because MNIST is not here."),

@@ -28,20 +28,20 @@ Exchange = Annotated[
     Field(description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"),
 ]
 Compression = Annotated[
-    Literal["none", "float16", "bfloat16", "int8", "top-k"],
+    Literal["none", "float16", "bfloat16", "8bit", "topk"],
     Field(
         description="format of gradients on their way; what it loses is added to the next step's",
         json_schema_extra=ADVANCED,
     ),
 ]
-Top = Annotated[
+Keep = Annotated[
     float,
     Field(
         gt=0,
         le=1,
         allow_inf_nan=False,
-        description="share of the gradients that top-k sends, the largest ones",
-        json_schema_extra={"when": {"compression": "top-k"}, **ADVANCED},
+        description="share of the gradients that topk sends, the largest ones",
+        json_schema_extra={"when": {"compression": "topk"}, **ADVANCED},
     ),
 ]
 Bucket = Annotated[

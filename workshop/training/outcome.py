@@ -92,15 +92,15 @@ def _faster_exchange(facts: Facts) -> list[str]:
 def _shorter(facts: Facts) -> list[str]:
     """Sentences on the bytes that a compression saved, and on the exchange during the computation."""
     lines, metrics = [], facts.metrics
-    short, sent, whole = (
+    short, sent, size = (
         facts.run.params.get("compression"),
         metrics.get("bytes_per_step"),
         metrics.get("gradient_bytes"),
     )
-    if short not in (None, "none") and sent and number(whole) and sent < whole:
+    if short not in (None, "none") and sent and number(size) and sent < size:
         lines.append(
             f"With the compression {short}, rank 0 handed over {words.size(sent)} in each step; the gradients have "
-            f"{words.size(whole)}."
+            f"{words.size(size)}."
         )
     if number(hidden := metrics.get("hidden")):
         lines.append(

@@ -68,10 +68,10 @@ def timeline(trace: Mapping[str, Any]) -> go.Figure:
     labels = [f"rank {row}" for row in range(len(rows))]
     spans_drawn = list(visible)
     for pid in sorted(names.keys() - rows.keys()):
-        own_events = [event for event in events if event["ph"] == "X" and event["pid"] == pid]
-        if own := _merged(own_events, len(labels), zero, end):
+        events_beside = [event for event in events if event["ph"] == "X" and event["pid"] == pid]
+        if spans_beside := _merged(events_beside, len(labels), zero, end):
             labels.append(names[pid].split(",")[0])
-            spans_drawn += own
+            spans_drawn += spans_beside
     traces = [_bars(phase, [span for span in spans_drawn if span.name == phase], zero) for phase in PHASES]
     begins = {step: min(span.begin for span in visible if span.step == step) - zero for step in steps}
     lines = [_line(begin) for begin in begins.values()]

@@ -135,7 +135,7 @@ def main():
                 found["trained"][f"{way} {kind}"] = trained(comm, way, kind)
     for name in FORMATS:
         found["trained"][f"compressed to {name}"] = trained(comm, "mpi", "SGD", compression=name, share=0.25)
-    found["trained"]["overlap int8"] = trained(comm, "mpi-overlap", "SGD", compression="int8")
+    found["trained"]["overlap 8bit"] = trained(comm, "mpi-overlap", "SGD", compression="8bit")
     found["trained"]["in parts"] = trained(comm, "mpi", "SGD", parts=3)
     for way in ("horovod", "mpi", "mpi-overlap", "parameter-server"):
         found["fitted"][way] = fitted(comm, way)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from mpi4py import MPI
 
-from workshop.engine.training.compression import BLOCK, FORMATS, ShortFormat, TopK, compression
+from workshop.engine.training.compression import BLOCK, FORMATS, LargestValues, ShortFormat, compression
 
 pytestmark = pytest.mark.real  # MPI starts
 
@@ -29,7 +29,7 @@ def test_nothing_is_lost_for_good(steps, name):
 
 @given(arrays(np.float32, (2, 2 * BLOCK), elements=values))
 def test_int8_errs_by_half_a_step_of_its_scale_at_most(rows):
-    codec = ShortFormat("int8")
+    codec = ShortFormat("8bit")
     code = codec.encode(rows)
     assert code.nbytes == codec.bytes(rows.size)
     scales = np.abs(rows.reshape(2, 2, BLOCK)).max(axis=2, keepdims=True) / 127
@@ -45,14 +45,14 @@ def test_short_floats_round_to_the_nearest(rows, name):
 
 
 def test_top_k_sends_the_largest_and_keeps_the_rest():
-    codec = TopK(0.5)
+    codec = LargestValues(0.5)
     assert codec.average(MPI.COMM_SELF, np.float32([1, -4, 3, 2]), 0).tolist() == [0, -4, 3, 0]
     assert codec.average(MPI.COMM_SELF, np.float32([5, 0, 0, 0]), 0).tolist() == [6, 0, 0, 2]
     assert codec.bytes(4) == 16
 
 
 def test_a_gradient_that_is_no_number_stays_one():
-    for name in ("float16", "bfloat16", "int8"):
+    for name in ("float16", "bfloat16", "8bit"):
         average = compression(name, 0.1).average(MPI.COMM_SELF, np.float32([1, np.nan]), 0)
         assert np.isnan(average[1]), name
 

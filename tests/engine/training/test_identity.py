@@ -18,7 +18,7 @@ AGREE = {"SGD": 2e-6, "Adam": 2e-4}  # absolute, in float32: Adam divides by gra
 WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server")
 FITTED = ("horovod", "mpi", "mpi-overlap", "parameter-server")
 CASES = [(way, "SGD") for way in WAYS] + [(way, "Adam") for way in FITTED]
-SHORTER = {"float16": 1 / 2, "bfloat16": 1 / 2, "int8": 0.3, "top-k": 1 / 2}  # of the bytes; a quarter, with positions
+SHORTER = {"float16": 1 / 2, "bfloat16": 1 / 2, "8bit": 0.3, "topk": 1 / 2}  # of the bytes; a quarter, with positions
 
 
 @pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
@@ -95,7 +95,7 @@ def test_compressed_gradients_take_fewer_bytes_and_train_nearly_as_well(found, n
 def test_buckets_leave_one_after_the_other(found):
     several, overlapped = found["ranks"] > 1, found["trained"]["mpi-overlap SGD"]
     assert overlapped["transfers"] == (3 * overlapped["steps"][0] if several else 0)
-    short = found["trained"]["overlap int8"]
+    short = found["trained"]["overlap 8bit"]
     assert short["transfers"] == overlapped["transfers"]
     assert len(set(short["digests"])) == 1
     assert not several or short["bytes"] < 0.35 * overlapped["bytes"]

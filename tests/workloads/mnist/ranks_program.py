@@ -32,7 +32,7 @@ CASES = {
     "mpi": {"exchange": "mpi"},
     "overlap": {"exchange": "mpi-overlap", "bucket": 0.04},
     "accumulate": {"accumulate": 2, "scale": "none", "batch": 16},
-    "int8": {"exchange": "mpi", "compression": "int8"},
+    "8bit": {"exchange": "mpi", "compression": "8bit"},
     "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8, "optimizer": "momentum"},
     "steps": {"steps": 5},
     "odd": {"images": 401, "batch": 200, "epochs": 1},

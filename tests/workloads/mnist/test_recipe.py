@@ -65,7 +65,7 @@ def test_two_batches_between_exchanges_are_one_of_twice_the_size(metrics):
 
 
 def test_compressed_gradients_keep_one_network(metrics):
-    short, whole = metrics["int8"], metrics["mpi"]
+    short, whole = metrics["8bit"], metrics["mpi"]
     assert len(set(short["weights"])) == 1 and short["weights"] != whole["weights"]
     assert short["gradient_bytes"] == whole["bytes_per_step"] == whole["gradient_bytes"]
     assert 0.25 < short["bytes_per_step"] / whole["bytes_per_step"] < 0.27

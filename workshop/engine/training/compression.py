@@ -11,14 +11,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-FORMATS = ("none", "float16", "bfloat16", "int8", "top-k")
+FORMATS = ("none", "float16", "bfloat16", "8bit", "topk")
 BLOCK = 256  # values of int8 that share a scale
 
 Vector = NDArray[np.floating]
 Code = NDArray[np.uint8]
 
 
-class Communicator(Protocol):
+class Collectives(Protocol):
     """What compression needs of a communicator of MPI, in the words of mpi4py."""
 
     size: int
@@ -34,7 +34,7 @@ class Compression(Protocol):
     def bytes(self, values: int) -> int:
         """The bytes that a rank hands over for so many values."""
 
-    def average(self, comm: Communicator, vector: Vector, key: int) -> Vector:
+    def average(self, comm: Collectives, vector: Vector, key: int) -> Vector:
         """The mean over all ranks of a vector (n,), the same bits on each. Losses are kept under `key`: a number for
         each vector of a step. Collective."""
 
@@ -54,10 +54,10 @@ class ShortFormat:
         self._lost: dict[int, tuple[NDArray[np.float32], NDArray[np.float32]]] = {}  # of the vector, of the mean
 
     def bytes(self, values: int) -> int:
-        scales = -(-values // BLOCK) if self.name == "int8" else 0
+        scales = -(-values // BLOCK) if self.name == "8bit" else 0
         return values * int(self._dtype.itemsize) + 4 * scales
 
-    def average(self, comm: Communicator, vector: Vector, key: int) -> Vector:
+    def average(self, comm: Collectives, vector: Vector, key: int) -> Vector:
         length = -(-len(vector) // (comm.size * BLOCK)) * BLOCK  # of a rank's part
         if key not in self._lost:
             self._lost[key] = np.zeros((comm.size, length), np.float32), np.zeros((1, length), np.float32)
@@ -70,19 +70,19 @@ class ShortFormat:
         received = np.empty_like(sent)
         comm.Alltoall(sent, received)
         mean = self.decode(received).mean(axis=0, dtype=np.float32)[None] + lost_of_mean
-        own = self.encode(mean)
-        lost_of_mean[:] = mean - self.decode(own)
-        comm.Allgather(own, received)
+        sent = self.encode(mean)
+        lost_of_mean[:] = mean - self.decode(sent)
+        comm.Allgather(sent, received)
         averaged: Vector = self.decode(received).reshape(-1)[: len(vector)].astype(vector.dtype)
         return averaged
 
     def encode(self, values: NDArray[np.float32]) -> Code:
         """Rows of values (m, n), n a multiple of `BLOCK`, as bytes (m, bytes of a row).
 
-        int8 has a scale for each block: q = round(x / s) with s = max |x| / 127, so that an error is at most s / 2.
+        8bit has a scale for each block: q = round(x / s) with s = max |x| / 127, so that an error is at most s / 2.
         """
         with np.errstate(all="ignore"):  # a gradient that is no number stays one, and the run says that it diverged
-            if self.name != "int8":
+            if self.name != "8bit":
                 return values.astype(self._dtype).view(np.uint8)
             blocks = values.reshape(len(values), -1, BLOCK)
             scales = np.abs(blocks).max(axis=2) / np.float32(127)
@@ -92,7 +92,7 @@ class ShortFormat:
 
     def decode(self, code: Code) -> NDArray[np.float32]:
         """The values (m, n) of an encoding."""
-        if self.name != "int8":
+        if self.name != "8bit":
             return np.asarray(code.view(self._dtype), np.float32)
         count = code.shape[1] // (BLOCK + 4)
         scales = np.ascontiguousarray(code[:, : 4 * count]).view(np.float32)
@@ -102,7 +102,7 @@ class ShortFormat:
         return values
 
 
-class TopK:
+class LargestValues:
     """Only the largest values, with their positions (Lin et al., Deep gradient compression, arXiv:1712.01887). The
     others are kept and added to the next step's."""
 
@@ -116,7 +116,7 @@ class TopK:
     def bytes(self, values: int) -> int:
         return 8 * self._count(values)
 
-    def average(self, comm: Communicator, vector: Vector, key: int) -> Vector:
+    def average(self, comm: Collectives, vector: Vector, key: int) -> Vector:
         count = self._count(len(vector))
         values = vector.astype(np.float32) + self._lost.get(key, np.float32(0))
         chosen = np.argpartition(np.abs(values), len(values) - count)[len(values) - count :].astype(np.int32)
@@ -132,7 +132,7 @@ class TopK:
 
 
 def compression(name: str, share: float) -> Compression | None:
-    """The compression of that name in `FORMATS`; None for none. `share` is that of the values which top-k sends."""
+    """The compression of that name in `FORMATS`; None for none. `share` is that of the values which topk sends."""
     if name == "none":
         return None
-    return TopK(share) if name == "top-k" else ShortFormat(name)
+    return LargestValues(share) if name == "topk" else ShortFormat(name)

@@ -18,7 +18,7 @@ from workshop.engine.tensorflow import tensorflow
 Update = Callable[[list[Any]], None]  # takes averaged gradients, changes the variables
 
 
-class Transfer(NamedTuple):
+class BucketTransfer(NamedTuple):
     """A bucket of gradients on its way, in seconds since the epoch."""
 
     begin: float
@@ -40,7 +40,7 @@ class Exchange:
         self.messages = 0
         self.bytes = 0
         self.gradient_bytes = 0
-        self.transfers: list[Transfer] = []  # while it records, of an exchange that overlaps with computing
+        self.transfers: list[BucketTransfer] = []  # while it records, of an exchange that overlaps with computing
         self.phase: Callable[[str], Any] = lambda name: (
             lambda function: function
         )  # a decorator; a run has `RankContext.phase`

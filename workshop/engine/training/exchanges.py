@@ -22,7 +22,7 @@ WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "para
 
 class ExchangeSettings(NamedTuple):
     """What a run asks for: the `way`, by its name or `auto`; the format of gradients on their way; the share of them
-    that top-k sends; the largest bucket in MB."""
+    that topk sends; the largest bucket in MB."""
 
     way: str = "auto"
     compression: str = "none"

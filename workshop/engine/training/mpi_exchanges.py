@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.training.compression import Compression
-from workshop.engine.training.exchange import Exchange, Transfer, Update, buckets, packed, size, unpacked
+from workshop.engine.training.exchange import BucketTransfer, Exchange, Update, buckets, packed, size, unpacked
 
 PAUSE = 50e-6  # seconds between two looks at a transfer while the rank still computes
 CHECK = 1.0  # seconds after which a rank that waits for its thread looks whether it is alive
@@ -183,7 +183,7 @@ class OverlappedExchange(MPIExchange):
             except Exception as error:
                 self._done.put((key, error))
             if self.recording:
-                self.transfers.append(Transfer(began, time.time()))
+                self.transfers.append(BucketTransfer(began, time.time()))
 
     def _mean(self, buffer: NDArray[Any], key: int) -> NDArray[Any]:
         return self._mean_over(self._patient, buffer, key)

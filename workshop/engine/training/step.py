@@ -48,9 +48,9 @@ def supervised(
         length = -(-(inputs.shape[0] or tf.shape(inputs)[0]) // parts)
         gradients, total, right = compute(inputs[:length], labels[:length], factor)
         for part in range(1, parts):
-            own = slice(part * length, (part + 1) * length)
+            rows = slice(part * length, (part + 1) * length)
             with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
-                more, total_of_part, right_of_part = compute(inputs[own], labels[own], factor)
+                more, total_of_part, right_of_part = compute(inputs[rows], labels[rows], factor)
             gradients = [
                 None if gradient is None else tf.convert_to_tensor(gradient) + tf.convert_to_tensor(added)
                 for gradient, added in zip(gradients, more, strict=True)

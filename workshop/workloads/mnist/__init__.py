@@ -14,8 +14,8 @@ from workshop.engine.fields import (
     Compression,
     Data,
     Exchange,
+    Keep,
     Target,
-    Top,
     Trace,
     check_compression,
 )
@@ -74,7 +74,7 @@ class MnistParams(Params):
         json_schema_extra={"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
     )
     compression: Compression = "none"
-    top: Top = 0.01
+    keep: Keep = 0.01
     bucket: Bucket = 0.1
     accumulate: Accumulate = 1
     images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(

@@ -36,7 +36,7 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    settings = ExchangeSettings(params.exchange, params.compression, params.top, params.bucket)
+    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
     return training_run.run(ctx, settings, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace))
 
 

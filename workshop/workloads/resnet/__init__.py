@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Top, check_compression
+from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, check_compression
 from workshop.engine.training import METRICS
 from workshop.extension import Extension, Params, Preset, Scaling, Workload
 
@@ -34,7 +34,7 @@ class ResnetParams(Params):
     rounds: int = Field(5, ge=1, le=1000, description="rounds, each with a rate of its own")
     steps: int = Field(2, ge=1, le=1000, description="steps of a round")
     compression: Compression = "none"
-    top: Top = 0.01
+    keep: Keep = 0.01
     bucket: Bucket = 25
     seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and images", json_schema_extra=ADVANCED)
 

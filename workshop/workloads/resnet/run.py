@@ -39,7 +39,7 @@ def run(ctx: RankContext, params: ResnetParams) -> Mapping[str, Any]:
     each round: `memory` by every rank. Artifacts: output.txt, timeline.json of the warm-up, with Horovod its own
     timeline. Raises BadInput where the MPI can't have the exchange.
     """
-    settings = ExchangeSettings(params.exchange, params.compression, params.top, params.bucket)
+    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
     return training_run.run(ctx, settings, lambda exchange, on_trace: ResnetTraining(ctx, params, exchange, on_trace))
 
 
