@@ -31,6 +31,7 @@ OURS = [
     "run",
     "studies",
     "tuning",
+    "processor",
     "federated",
     "parallelism",
     "scale",

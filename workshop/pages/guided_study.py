@@ -101,7 +101,8 @@ def _form(guided: GuidedPage, session: SessionRecord | None, identity: Identity)
         promise = " That is at most a quarter of an hour." if promised else ""
         st.markdown(
             f"All {words.count(len(guided.guide.steps), 'step')}: about **{estimate.runs} runs**, "
-            f"**{words.long(estimate.seconds)}** on this machine's {words.count(setting.cores, 'core')} ({frame.plain(estimate.why)}).{promise} Steps can be run one by one."
+            f"**{words.long(estimate.seconds)}** on this machine's {words.count(setting.cores, 'core')} "
+            f"({frame.plain(estimate.why)}).{promise} Steps can be run one by one."
         )
         if st.button("Prepare it", type="primary", icon=":material/route:"):
             studies.begin(lambda: runner.begin(frame.store(), setting.wanting(""), identity.nickname), identity)

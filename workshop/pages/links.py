@@ -49,8 +49,8 @@ def compare_link(run_ids: Iterable[int]) -> None:
 
 
 def unprepared(study: str, workload_name: str, lab: str) -> None:
-    """Tell learners that a study of a workload isn't prepared yet, with links to its lab, if it has one, and to a run of
-    their own."""
+    """Tell learners that a study of a workload isn't prepared yet, with links to its lab, if there is one, and to a run
+    of their own."""
     st.info(f"The instructor has not prepared {study} yet. Until then:", icon=":material/hourglass_empty:")
     with st.container(horizontal=True):
         if lab:

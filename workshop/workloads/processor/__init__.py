@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED
-from workshop.extension import Extension, Params, Preset, Scaling, Tuning, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
 
 Threads = Annotated[int, Field(ge=1, le=1024)] | None
 THREADS: dict[str, Any] = {"part": "Threads"}
@@ -64,14 +64,17 @@ WORKLOAD = Workload(
         "instructions": "instruction sets",
         "kernels_share": "share of oneDNN's kernels in a step",
         "layouts": "layouts of the convolutions' images",
+        "fast": "precision has instructions of its own",
         "native": "precision has oneDNN's kernels",
+        "pools.inter": "threads of the inter-op pool",
+        "pools.intra": "threads of the intra-op pool",
         "seconds.measure": "time of the measured steps",
         "seconds.start": "time until the first measured step",
         "step_seconds": "time of a step [s]",
         "types": "numbers of the convolutions",
     },
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch"),
-    tuning=Tuning(short={"steps": 4, "log": False}, length="steps", seconds="measure"),
+    tuning=Tuning(short={"steps": 6, "log": False}, length="steps", seconds="measure"),
     order=260,
     opens="result",
     verdict="workshop.workloads.processor.report:VERDICT",
@@ -84,4 +87,9 @@ WORKLOAD = Workload(
     ),
 )
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    studies=(Study("processor", "workshop.workloads.processor.study.guide:KIND"),),
+    pages=(Page("processor", "Processor", "memory", "workshop.workloads.processor.study.page:page", order=410),),
+    commands=(Command("study run", "processor", "workshop.workloads.processor.study.command:processor", order=310),),
+)

@@ -1,7 +1,8 @@
 """What a rank's fresh process runs: `python -m workshop.workloads.processor.program PARAMS`, with the params as JSON.
 
 It prints BEGIN before the measured steps and END, a space and a JSON object behind them; between these lines stands
-oneDNN's log. The object has `step_seconds` of each step and `start`, the seconds from the start to BEGIN.
+oneDNN's log. The object has `step_seconds` of each step, `start`, the seconds from the start to BEGIN, and `threads`,
+those of both pools that TensorFlow was asked for (0: as many as processors).
 """
 
 from __future__ import annotations
@@ -65,7 +66,9 @@ def main(params: ProcessorParams) -> None:
         step().numpy()
         at.append(time.perf_counter())
     seconds = [after - before for before, after in pairwise(at)]
-    print(END, json.dumps({"step_seconds": seconds, "start": at[0] - began}), flush=True)
+    threading = tensorflow().config.threading
+    threads = [threading.get_intra_op_parallelism_threads(), threading.get_inter_op_parallelism_threads()]
+    print(END, json.dumps({"step_seconds": seconds, "start": at[0] - began, "threads": threads}), flush=True)
 
 
 if __name__ == "__main__":

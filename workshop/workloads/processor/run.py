@@ -57,6 +57,7 @@ def run(ctx: RankContext, params: ProcessorParams) -> Mapping[str, Any]:
         "images_per_second": sum(rates),
         "images_per_second_ranks": rates,
         "step_seconds": step_seconds,
+        "pools": dict(zip(("intra", "inter"), measured["threads"], strict=True)),
         "seconds": {"start": measured["start"], "measure": sum(measured["step_seconds"])},
         "instructions": [name for flag, name in kernels.INSTRUCTIONS.items() if flag in cpu_flags],
         "native": kernels.native(params.precision, cpu_flags),
