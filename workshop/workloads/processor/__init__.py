@@ -38,7 +38,7 @@ class ProcessorParams(Params):
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="numbers to compute with; weights stay float32 (mixed precision)"
     )
-    fusion: bool = Field(True, description="fuse operations such as a convolution and its bias (Grappler's remapper)")
+    fusion: bool = Field(True, description="fuse operations, such as a layer and its bias (Grappler's remapper)")
     log: bool = Field(True, description="have oneDNN log its kernels (ONEDNN_VERBOSE)", json_schema_extra=ADVANCED)
     warmup: int = Field(3, ge=2, le=1000, description="steps before the measured ones; the first two compile")
     steps: int = Field(8, ge=1, le=1000, description="measured steps")
@@ -83,7 +83,7 @@ WORKLOAD = Workload(
         Preset("oneDNN", "Which primitives take the time of a step?", {}, {"ranks": 1}),
         Preset("Without oneDNN", "Compare its images/s with oneDNN's.", {"onednn": False}, {"ranks": 1}),
         Preset("bfloat16", "Half of the bytes: is it faster here?", {"precision": "bfloat16"}, {"ranks": 1}),
-        Preset("Inference", "Forward passes alone, with fused operations.", {"mode": "inference"}, {"ranks": 1}),
+        Preset("Inference", "Forward passes alone, without gradients.", {"mode": "inference"}, {"ranks": 1}),
     ),
 )
 

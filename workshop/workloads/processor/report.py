@@ -58,8 +58,7 @@ def outcome(facts: Facts) -> Finding | None:
     if not number(rate):
         return None
     mode = params.get("mode", "training")
-    has = words.listed(metrics.get("instructions") or []) or "none of the instruction sets that matter here"
-    why = [spent(metrics), _numbers(params, metrics), f"The processor has {has}.", CITED]
+    why = [spent(metrics), remark(params, metrics), instructions(metrics), CITED]
     return Finding(
         f"{words.rate(rate)} images/s of {mode} on {words.count(facts.ranks, 'rank')}, "
         f"{'with' if params.get('onednn', True) else 'without'} oneDNN.",
@@ -68,7 +67,15 @@ def outcome(facts: Facts) -> Finding | None:
     )
 
 
-def _numbers(params: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+def instructions(metrics: Mapping[str, Any]) -> str:
+    """The processor's instruction sets, in a sentence."""
+    return (
+        f"The processor has {words.listed(metrics.get('instructions') or ['none of the usual vector instructions'])}."
+    )
+
+
+def remark(params: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
+    """Why oneDNN's kernels did not compute, or not in this precision, in a sentence; "" where they did."""
     precision = params.get("precision", "float32")
     if not params.get("onednn", True):
         return "TensorFlow's own kernels did the convolutions, and called oneDNN for matrix products at most."

@@ -12,7 +12,7 @@ from workshop.study.guided.plan import place, points
 from workshop.study.guided.step_results import StepResults, gain, name
 from workshop.study.results import ranked
 from workshop.study.trials import Cell
-from workshop.workloads.processor.report import DEFAULT, OPTIMISED, SOURCE, spent
+from workshop.workloads.processor.report import DEFAULT, OPTIMISED, SOURCE, instructions, remark, spent
 
 START: Mapping[str, Any] = {"onednn": False, "intra": 1, "inter": 1, "layout": "nhwc", "precision": "float32"}
 
@@ -57,8 +57,13 @@ def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | Non
     kernels = []
     for cell in (best, worst):
         run = findings.run(cell)
-        if run is not None and (sentence := spent(run.metrics)):
+        if run is None:
+            continue
+        if sentence := spent(run.metrics):
             kernels.append(f"For {name(cell).removeprefix('+ ')}, {sentence[0].lower()}{sentence[1:]}")
+        kernels.append(remark(run.params, run.metrics))
+        if cell is worst and "precision" in step.vary:
+            kernels.append(instructions(run.metrics))
     verdict = step.judge(
         "apart" if findings.differ(best, worst) else "alike",
         best=name(best).removeprefix("+ "),
