@@ -11,6 +11,7 @@ from mpi4py import MPI
 from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.processor import WORKLOAD
+from workshop.workloads.processor import run as runs
 from workshop.workloads.processor.kernels import primitive
 from workshop.workloads.processor.run import LOG
 
@@ -28,6 +29,7 @@ RUNS = {
 REFUSED = {
     "threads": {"intra": 1024},
     "layout": {"layout": "nchw", "precision": "float16"},
+    "process": {"steps": 0},  # which the process refuses itself
 }
 
 
@@ -42,9 +44,9 @@ def measure(comm, params):
 
 
 def refusal(comm, params):
-    """The sentence of a run that is refused."""
+    """The sentence of a run that is refused; params are not checked before."""
     try:
-        measure(comm, params)
+        runs.run(RankContext(comm, Memory()), WORKLOAD.params.model_construct(**SMALL | params))
     except BadInput as error:
         return str(error)
     return ""
@@ -56,4 +58,6 @@ if __name__ == "__main__":
         "runs": {name: measure(world, params) for name, params in RUNS.items()},
         "refused": {name: refusal(world, params) for name, params in REFUSED.items()},
     }
+    runs.LIMIT = 0.0
+    results["refused"]["limit"] = refusal(world, INFERENCE)
     Path(sys.argv[1]).write_text(json.dumps(results))

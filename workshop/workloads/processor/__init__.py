@@ -80,9 +80,14 @@ WORKLOAD = Workload(
     verdict="workshop.workloads.processor.report:VERDICT",
     panels="workshop.workloads.processor.report:PANELS",
     presets=(
-        Preset("oneDNN", "Which primitives take the time of a step?", {}, {"ranks": 1}),
+        Preset("oneDNN", "oneDNN's log shows which primitives take the time of a step.", {}, {"ranks": 1}),
         Preset("Without oneDNN", "Compare its images/s with oneDNN's.", {"onednn": False}, {"ranks": 1}),
-        Preset("bfloat16", "Half of the bytes: is it faster here?", {"precision": "bfloat16"}, {"ranks": 1}),
+        Preset(
+            "bfloat16",
+            "The numbers have half of the bytes: compare the images/s.",
+            {"precision": "bfloat16"},
+            {"ranks": 1},
+        ),
         Preset("Inference", "Forward passes alone, without gradients.", {"mode": "inference"}, {"ranks": 1}),
     ),
 )

@@ -24,6 +24,7 @@ CITED = (
     f"the optimised one, {OPTIMISED / DEFAULT:.2f} times as many ({SOURCE})."
 )
 GEMM = "gemm_api"  # oneDNN's matrix product, which TensorFlow's own kernels call, too
+LEAST = 0.02  # share of a step below which a sentence names no primitive
 LISTED = 3  # implementations of a kind in the table
 
 
@@ -39,11 +40,15 @@ def times(metrics: Mapping[str, Any]) -> dict[str, float]:
 
 def spent(metrics: Mapping[str, Any]) -> str:
     """Which kinds of primitives took a step's time, in a sentence; "" without a log."""
-    kernels, whole = times(metrics), metrics.get("step_seconds")
-    if not kernels or not whole:
+    kernels, step_seconds = times(metrics), metrics.get("step_seconds")
+    if not kernels or not step_seconds:
         return ""
-    parts = [f"{kind} {words.percent(seconds / whole)}" for kind, seconds in kernels.items() if seconds > 0.02 * whole]
-    return f"A step of {words.seconds(whole)} went to: {', '.join(parts)}."
+    parts = [
+        f"{kind} {words.percent(seconds / step_seconds)}"
+        for kind, seconds in kernels.items()
+        if seconds > LEAST * step_seconds
+    ]
+    return f"A step of {words.seconds(step_seconds)} went to: {', '.join(parts)}."
 
 
 def bars(metrics: Mapping[str, Any]) -> go.Figure:

@@ -115,5 +115,5 @@ def _output(ctx: RankContext, params: ProcessorParams) -> str:
             process.wait()
         if process.returncode:
             lines = err.read_text(errors="replace").strip().splitlines() or [f"code {process.returncode}"]
-            raise BadInput(f"TensorFlow failed in the measuring process: {lines[-1][:300]}")
+            raise BadInput(f"The measuring process failed: {lines[-1][:300]}")
         return out.read_text(errors="replace")
