@@ -115,6 +115,9 @@ def test_times_add_up_to_a_step() -> None:
     metrics = {"step_seconds": 0.2, "kernels": KERNELS}
     assert sum(times(metrics).values()) == pytest.approx(0.2)
     assert spent(metrics) == "A step of 200 ms went to: convolution 25 %, not in oneDNN's log 75 %."
+    assert spent({"step_seconds": 0.04, "kernels": KERNELS}).endswith(
+        "convolution 125 %. Some of these ran at the same time."
+    )
     assert times({"step_seconds": 0.2, "kernels": {}}) == {} and spent({}) == ""
     assert "3.84" in CITED and "17.69" in CITED and "4.61" in CITED and "Baruffa" in CITED
 

@@ -62,7 +62,7 @@ WORKLOAD = Workload(
     metrics={
         "images_per_second": "throughput [images/s]",
         "instructions": "instruction sets",
-        "kernels_share": "share of oneDNN's kernels in a step",
+        "kernels_share": "added times of oneDNN's kernels, relative to a step",
         "layouts": "layouts of the convolutions' images",
         "fast": "precision has instructions of its own",
         "native": "precision has oneDNN's kernels",

@@ -48,7 +48,8 @@ def spent(metrics: Mapping[str, Any]) -> str:
         for kind, seconds in kernels.items()
         if seconds > LEAST * step_seconds
     ]
-    return f"A step of {words.seconds(step_seconds)} went to: {', '.join(parts)}."
+    together = " Some of these ran at the same time." if sum(kernels.values()) > 1.01 * step_seconds else ""
+    return f"A step of {words.seconds(step_seconds)} went to: {', '.join(parts)}.{together}"
 
 
 def bars(metrics: Mapping[str, Any]) -> go.Figure:
