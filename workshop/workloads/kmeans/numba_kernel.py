@@ -81,8 +81,8 @@ class NumbaShard:
         """The results for each part, by all threads. The function gets its number, its blocks, and their points."""
 
         def share(first: int) -> list[T]:
-            mine = range(first, len(parts), self._threads)
-            return [function(n, parts[n], slice(parts[n].start * BLOCK, parts[n].stop * BLOCK)) for n in mine]
+            numbers = range(first, len(parts), self._threads)
+            return [function(n, parts[n], slice(parts[n].start * BLOCK, parts[n].stop * BLOCK)) for n in numbers]
 
         shares = list((self._pool.map if self._pool else map)(share, range(self._threads)))
         return [shares[number % self._threads][number // self._threads] for number in range(len(parts))]
