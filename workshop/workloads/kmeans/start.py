@@ -38,13 +38,14 @@ def plus_plus(
     centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
     closest = np.full(shard.size, np.inf, shard.dtype)
     sums = shard.nearer(centroids[:1], closest, keep=True)[:, 0]
+    edges = _edges(comm, float(sums.sum()))
+    potentials = np.empty((comm.Get_size(), trials))
     for j in range(1, clusters):
         if give_up():
             centroids[j:] = centroids[0]
             break
         # A draw is a place on the line of all points' squared distances laid end to end; some rank owns it.
         line = np.cumsum(sums)
-        edges = _edges(comm, line[-1] if shard.size else 0.0)
         draws = random.random(trials) * edges[-1]
         owner = np.minimum(np.searchsorted(edges[1:], draws), comm.Get_size() - 1)
         local = [
@@ -53,9 +54,9 @@ def plus_plus(
         ]
         candidates = _collect(comm, shard, np.array(local), trials)
 
-        potentials = shard.nearer(candidates, closest).sum(axis=0)
-        comm.Allreduce(MPI.IN_PLACE, potentials)
-        centroids[j] = candidates[np.argmin(potentials)]
+        comm.Allgather(shard.nearer(candidates, closest).sum(axis=0), potentials)
+        best = int(np.argmin(potentials.sum(axis=0)))
+        centroids[j], edges = candidates[best], np.cumsum([0.0, *potentials[:, best]])
         sums = shard.nearer(centroids[j : j + 1], closest, keep=True)[:, 0]
     return centroids
 
