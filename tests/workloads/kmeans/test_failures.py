@@ -21,7 +21,7 @@ def test_too_many_threads_are_named() -> None:
     one = failure("too-many-threads")
     assert said(one, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores."
     compiled = replace(one, params={**one.params, "backend": "numba"})
-    assert said(compiled, one.broken) == "Oversubscribed: 4 ranks on 2 cores.", "which computes in one thread a rank"
+    assert said(compiled, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores.", "which has threads, too"
 
 
 def test_a_stale_hosts_file_names_a_host_too_many() -> None:

@@ -9,15 +9,23 @@ from hypothesis import strategies as st
 
 from tests.workloads.kmeans.oracle import blobs, distances, equal_up_to_ties
 from workshop.workloads.kmeans.lloyd import inertia_of
-from workshop.workloads.kmeans.numba_kernel import NumbaShard
-from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+from workshop.workloads.kmeans.numba_kernel import LloydShard, NumbaShard
+from workshop.workloads.kmeans.numpy_kernel import BLOCK, NumpyShard
 
 EPSILON = {"float32": 1e-5, "float64": 1e-12}
-KERNELS = [NumpyShard, NumbaShard]
+
+
+class BoundsShard(NumbaShard):
+    """Bounds also for few clusters."""
+
+    worth = 0.0
+
+
+KERNELS = [NumpyShard, BoundsShard, LloydShard]
 
 
 def check(kernel, points, centre, centroids):
-    """Labels, sums, counts, inertia and distances of one shard against their definitions."""
+    """Labels, sums, counts, inertia and sums of distances of one shard against their definitions."""
     shard = kernel(points, centre)
     relative = shard.rows(np.arange(len(points)))
     epsilon = EPSILON[str(points.dtype)]
@@ -38,7 +46,13 @@ def check(kernel, points, centre, centroids):
         np.testing.assert_allclose(shard.sums, sums, atol=1e-9 * max(len(points), 1))
         own = exact[np.arange(len(points)), shard.labels].sum()
         assert inertia_of(shard, chosen) == pytest.approx(own, rel=1e-9, abs=1e-9 * max(shard.squares, 1))
-        np.testing.assert_allclose(shard.distances(chosen), exact.T, rtol=epsilon, atol=epsilon * exact.max(initial=1))
+        closest = np.full(len(points), 4.0, points.dtype)
+        for candidates, keep in ((chosen, False), (chosen[:1], True)):
+            summed = shard.nearer(candidates, closest, keep)
+            nearer = np.minimum(exact[:, : len(candidates)], 4.0)
+            expected = [nearer[first : first + BLOCK].sum(axis=0) for first in range(0, len(points), BLOCK)]
+            np.testing.assert_allclose(summed, expected, rtol=10 * epsilon, atol=epsilon)
+            np.testing.assert_allclose(closest, nearer[:, 0] if keep else 4.0, rtol=10 * epsilon, atol=epsilon)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -68,10 +82,11 @@ def test_the_compiled_kernel_and_the_readable_one_agree(size, features, clusters
     for chosen in centroids:
         changed = [shard.update(chosen) for shard in shards]
         # Small whole numbers are exact in either precision: ties go to the first centroid in both.
-        assert changed[0] == changed[1]
-        np.testing.assert_array_equal(shards[0].labels, shards[1].labels)
-        np.testing.assert_array_equal(shards[0].sums, shards[1].sums)
-        np.testing.assert_array_equal(shards[0].counts, shards[1].counts)
+        for shard, change in zip(shards[1:], changed[1:], strict=True):
+            assert change == changed[0]
+            np.testing.assert_array_equal(shard.labels, shards[0].labels)
+            np.testing.assert_array_equal(shard.sums, shards[0].sums)
+            np.testing.assert_array_equal(shard.counts, shards[0].counts)
 
 
 @settings(max_examples=100, deadline=None)
@@ -116,3 +131,56 @@ def test_points_may_come_in_any_memory_layout(kernel):
         labels.append(shard.labels)
     for other in labels[1:]:
         np.testing.assert_array_equal(labels[0], other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    size=st.integers(1, 1500),
+    features=st.sampled_from([1, 3, 13]),
+    clusters=st.integers(1, 40),
+    dtype=st.sampled_from(["float32", "float64"]),
+    whole=st.booleans(),
+    lonely=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_bounds_change_no_label_on_the_way_to_convergence(size, features, clusters, dtype, whole, lonely, seed):
+    """Also with points on top of each other, clusters that become empty, and leaps of a centroid."""
+    random = np.random.default_rng(seed)
+    points = (random.integers(-4, 5, (size, features)) if whole else random.normal(0, 3, (size, features))).astype(
+        dtype
+    )
+    centroids = points[random.integers(size, size=clusters)].astype(float)
+    if lonely:
+        centroids[-1] = 1e3
+    shards = [kernel(points, np.zeros(features)) for kernel in KERNELS]
+    for number in range(14):
+        changed = [shard.update(centroids) for shard in shards]
+        for shard, change in zip(shards[1:], changed[1:], strict=True):
+            assert change == changed[0]
+            np.testing.assert_array_equal(shard.labels, shards[0].labels)
+            np.testing.assert_allclose(shard.sums, shards[0].sums, atol=1e-9 * size)
+        counts = shards[0].counts[:, None]
+        centroids = np.where(counts > 0, shards[0].sums / np.maximum(counts, 1), centroids)
+        if number == 9:  # as an empty cluster does that gets a point
+            centroids[0] = points[seed % size]
+
+
+@pytest.mark.parametrize("features", [3, 10, 20])
+def test_bounds_leave_out_most_distances_and_threads_change_nothing(features):
+    points = blobs(40_000, features, 120, "float32")
+    results = []
+    for kernel, threads in ((LloydShard, 1), (NumbaShard, 1), (NumbaShard, 2), (NumbaShard, 5)):
+        shard, centroids, visited = kernel(points, np.full(features, 50), threads), points[:120] - 50.0, []
+        for _ in range(25):
+            shard.update(centroids)
+            visited.append(shard.visited / shard.size)
+            centroids = shard.sums / np.maximum(shard.counts, 1)[:, None]
+        results.append((centroids, shard.labels, visited, shard.squares, shard.total))
+    plain, *others = results
+    assert set(plain[2]) == {1.0}
+    assert others[0][2][0] == 1.0 and min(others[0][2]) < 0.5
+    np.testing.assert_array_equal(plain[1], others[0][1])
+    np.testing.assert_allclose(plain[0], others[0][0], atol=1e-9)
+    for other in others[1:]:
+        for value, of_one_thread in zip(other, others[0], strict=True):
+            np.testing.assert_array_equal(value, of_one_thread)

@@ -55,6 +55,11 @@ class KMeansParams(Params):
         description="the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)",
         json_schema_extra=ADVANCED,
     )
+    algorithm: Literal["hamerly", "lloyd"] = Field(
+        "hamerly",
+        description="bounds leave out distances that can't change a label, or all are computed; the result is the same",
+        json_schema_extra={"when": {"backend": "numba"}, **ADVANCED},
+    )
     pace: float = Field(
         0,
         ge=0,
@@ -109,6 +114,7 @@ WORKLOAD = Workload(
         "stopped": "stopped early",
         "features": "values of each point",
         "backend": "kernel",
+        "distances_share": "distances computed, of points x clusters",
         "seconds.prepare": "time of preparing the data",
         "seconds.initialise": "time of choosing the first centroids",
         "seconds.fit": "time of all iterations",
@@ -133,7 +139,6 @@ WORKLOAD = Workload(
     order=100,  # it answers at once, with a picture
     lab="kmeans",
     panels="workshop.workloads.kmeans.panels:PANELS",
-    threads=lambda params: 1 if params.get("backend") == "numba" else None,  # its kernel computes in one thread
     presets=(
         Preset("Watch it converge", "The palette settles from iteration to iteration.", {"clusters": 8, "pace": 0.5}),
         Preset(

@@ -12,6 +12,7 @@ from workshop.core.errors import WorkshopError
 
 CLUSTERS = (10, 100)
 AGREE = 1e-3  # of inertia, relative
+CONVERGE = ("ours", "sklearn")  # who stops by the same rule
 
 
 def run(
@@ -19,26 +20,31 @@ def run(
 ) -> dict[str, Any]:
     """Measure, while the caller holds the machine for measuring; returns the bench as JSON. Raises WorkshopError.
 
-    Ratios are a peer's median seconds divided by ours.
+    Ratios are a peer's median seconds divided by ours: for a number of iterations, and until convergence (`converged`).
     """
     where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
     contenders = peers.contenders("workshop.workloads.kmeans.bench_rank")
     results = peers.measure(contenders, {f"k{k}": {"clusters": k} for k in clusters}, repeats, progress)
+    until_converged = {f"converged_k{k}": {"clusters": k, "converge": True} for k in clusters}
+    results |= peers.measure({name: contenders[name] for name in CONVERGE}, until_converged, repeats, progress)
     rows: list[dict[str, Any]] = []
     ratios: dict[str, float] = {}
-    for k in clusters:
-        answers = {name: results[f"{name}_k{k}"] for name in contenders if f"{name}_k{k}" in results}
+    for k, label in [(k, f"{kind}k{k}") for kind in ("", "converged_") for k in clusters]:
+        answers = {name: results[f"{name}_{label}"] for name in contenders if f"{name}_{label}" in results}
         inertia = agreed_inertia(k, {name: answers_of_contender[-1] for name, answers_of_contender in answers.items()})
         values = {}
         for name in ("ours", *PEERS):
             if name not in answers:
-                rows.append(bench.missing(f"{name}_k{k}", "s", contenders[name].note))
+                if contenders[name].note and label == f"k{k}":
+                    rows.append(bench.missing(f"{name}_{label}", "s", contenders[name].note))
                 continue
             answers_of_contender = answers[name]
             facts = {"inertia": inertia[name], "iterations": answers_of_contender[-1]["iterations"]}
-            rows.append(bench.row(f"{name}_k{k}", [answer["seconds"] for answer in answers_of_contender], "s", **facts))
+            rows.append(
+                bench.row(f"{name}_{label}", [answer["seconds"] for answer in answers_of_contender], "s", **facts)
+            )
             values[name] = rows[-1]["value"]
-        ratios |= {f"{name}_k{k}": values[name] / values["ours"] for name in PEERS if name in values}
+        ratios |= {f"{name}_{label}": values[name] / values["ours"] for name in PEERS if name in values}
     return bench.document("kmeans", where, rows, ratios)
 
 

@@ -17,10 +17,12 @@ from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans.data import Blobs
 
 POINTS, FEATURES, ITERATIONS = 1_000_000, 10, 20
+# At most so many iterations, and the tolerance: a share of the variance, as scikit-learn has it by default.
+CONVERGENCE = (300, 1e-4)
 SEED = 999
 
-# (points, start (k, features)) -> centroids, iterations
-Fit = Callable[[NDArray[np.float32], NDArray[np.float32]], tuple[NDArray[np.floating], int]]
+# (points, start (k, features), most iterations, tolerance) -> centroids, iterations
+Fit = Callable[[NDArray[np.float32], NDArray[np.float32], int, float], tuple[NDArray[np.floating], int]]
 
 
 @cache
@@ -44,22 +46,27 @@ def ours(comm: Any) -> Fit:
 
     ctx = RankContext(comm)
 
-    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, first, ITERATIONS, 0.0)
+    def run(
+        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
+    ) -> tuple[NDArray[np.floating], int]:
+        centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, first, most, tolerance)
         return centroids, iterations
 
     return run
 
 
 def daal4py(threads: int, distributed: bool) -> Fit:
-    """daal4py, called once for all iterations and without the last assignment."""
+    """daal4py, called once for all iterations and without the last assignment. Not for convergence: it isn't known to
+    stop by the same rule."""
     import daal4py as d4p
 
     d4p.daalinit(threads)
 
-    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
+    def run(
+        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
+    ) -> tuple[NDArray[np.floating], int]:
         algorithm = d4p.kmeans(
-            len(first), ITERATIONS, fptype="float", accuracyThreshold=0, assignFlag=False, distributed=distributed
+            len(first), most, fptype="float", accuracyThreshold=tolerance, assignFlag=False, distributed=distributed
         )
         result = algorithm.compute(own_points, first)
         return result.centroids, int(np.ravel(result.nIterations)[0])
@@ -71,15 +78,19 @@ def sklearn() -> Fit:
     """scikit-learn on as many threads as OMP_NUM_THREADS says."""
     from sklearn.cluster import KMeans
 
-    def run(own_points: NDArray[np.float32], first: NDArray[np.float32]) -> tuple[NDArray[np.floating], int]:
-        model = KMeans(len(first), init=first, n_init=1, max_iter=ITERATIONS, tol=0, algorithm="lloyd").fit(own_points)
+    def run(
+        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
+    ) -> tuple[NDArray[np.floating], int]:
+        model = KMeans(len(first), init=first, n_init=1, max_iter=most, tol=tolerance, algorithm="lloyd").fit(
+            own_points
+        )
         return model.cluster_centers_, model.n_iter_
 
     return run
 
 
 def begin(contender: str, comm: Any) -> Prepare:
-    """A contender's way to fit the points of every order `{"clusters": k}`."""
+    """A contender's way to fit the points of every order `{"clusters": k, "converge": whether to go on until then}`."""
     if contender == "ours":
         fit = ours(comm)
     elif contender == "sklearn":
@@ -89,9 +100,10 @@ def begin(contender: str, comm: Any) -> Prepare:
 
     def prepare(order: Mapping[str, Any], size: int, rank: int) -> Callable[[], dict[str, Any]]:
         own_points, first = points(order["clusters"], size, rank), start(order["clusters"]).copy()
+        most, tolerance = CONVERGENCE if order.get("converge") else (ITERATIONS, 0.0)
 
         def compute() -> dict[str, Any]:
-            centroids, iterations = fit(own_points, first)
+            centroids, iterations = fit(own_points, first, most, tolerance)
             return {"iterations": iterations, "centroids": np.asarray(centroids, float).tolist()}
 
         return compute

@@ -39,7 +39,7 @@ def _too_many_threads(cores: int) -> Failure:
         f"{ranks} ranks x 4 threads on {cores} cores",
         "Every library starts as many threads as it is told, whatever there is to run them on.",
         "kmeans",
-        {**BLOBS, "points": 500_000, "backend": "numpy"},  # whose BLAS has threads; the compiled kernel has one a rank
+        {**BLOBS, "points": 500_000, "backend": "numpy"},  # whose BLAS has threads
         Placement(ranks=ranks, threads=4, bind_to="none", oversubscribe=True),
         Placement(ranks=cores, threads=1),
         f"{4 * ranks} threads have {cores} cores to take turns on. How long do ranks wait for those that had no turn?",

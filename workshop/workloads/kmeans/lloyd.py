@@ -31,6 +31,7 @@ class LloydStep:
     moved: int  # centroids that moved
     changed: int | None  # points that changed their label; None where that isn't known
     converged: bool
+    distances: float | None = None  # that were computed, of all points' from all centroids: a share; None as above
 
 
 def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[LloydStep]:
@@ -44,7 +45,7 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
     centroids = centroids.astype(np.float64)
     while True:
         number += 1
-        sums, counts, inertia, changed = assign(ctx, shard, centroids)
+        sums, counts, inertia, changed, distances = assign(ctx, shard, centroids)
         with ctx.phase("compute"):
             empty = np.flatnonzero(counts == 0)
         if len(empty):
@@ -56,7 +57,7 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
             before, centroids = centroids, means
             shift = np.square(centroids - before).sum(axis=1)
         converged = changed == 0 or float(shift.sum()) <= tolerance
-        yield LloydStep(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged)
+        yield LloydStep(number, centroids, inertia, int(np.count_nonzero(shift)), changed, converged, distances)
 
 
 def fit(
@@ -76,25 +77,29 @@ def fit(
     shard = kernel(points, middle)
     steps = lloyd(ctx, shard, start - middle, tolerance * mean_variance(ctx.comm, shard))
     step = next(step for step in steps if step.converged or step.number == iterations)
-    _, _, inertia, _ = assign(ctx, shard, step.centroids)
+    _, _, inertia, _, _ = assign(ctx, shard, step.centroids)
     return step.centroids + middle, inertia, step.number, shard.labels
 
 
 def assign(
     ctx: RankContext, shard: Shard, centroids: NDArray[np.floating]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int]:
-    """Label every rank's points; returns what all of them make: sums (k, features), counts (k,), inertia, and how
-    many points changed their label. One all-reduce carries everything.
+) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int, float]:
+    """Label every rank's points; returns what all of them make: sums (k, features), counts (k,), inertia, how many
+    points changed their label, and the share of distances that were computed. One all-reduce carries everything.
     """
     clusters, features = centroids.shape
     with ctx.phase("compute"):
         changed = shard.update(centroids)
-        buffer = np.concatenate([shard.sums.ravel(), shard.counts, [inertia_of(shard, centroids), changed]])
+        buffer = np.concatenate(
+            [shard.sums.ravel(), shard.counts, [inertia_of(shard, centroids), changed, shard.visited]]
+        )
     ctx.synchronise()
     with ctx.phase("communicate"):
         ctx.comm.Allreduce(MPI.IN_PLACE, buffer)
-    sums, counts = np.split(buffer[:-2], [clusters * features])
-    return sums.reshape(clusters, features), counts, max(float(buffer[-2]), 0.0), round(buffer[-1])
+    sums, counts = np.split(buffer[:-3], [clusters * features])
+    inertia, changed, visited = buffer[-3:].tolist()
+    share = visited / max(counts.sum(), 1)
+    return sums.reshape(clusters, features), counts, max(inertia, 0.0), round(changed), float(share)
 
 
 def inertia_of(shard: Shard, centroids: NDArray[np.floating]) -> float:
@@ -169,9 +174,9 @@ def online(
             arrived = stream.read(first + begin, first + end)
         with ctx.phase("compute"):
             points = kernel(arrived, centre)
-        sums, counts, inertia, changed = assign(ctx, points, exact)
+        sums, counts, inertia, changed, distances = assign(ctx, points, exact)
         with ctx.phase("compute"):
             points_seen += counts
             move = (sums - counts[:, None] * exact) / np.maximum(points_seen, 1)[:, None]
             exact += move
-        yield LloydStep(number, exact.copy(), inertia, int(move.any(axis=1).sum()), changed, False)
+        yield LloydStep(number, exact.copy(), inertia, int(move.any(axis=1).sum()), changed, False, distances)

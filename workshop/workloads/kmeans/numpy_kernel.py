@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+BLOCK = 512  # points: 20 KB of ten float32 features
 AT_ONCE = 8192  # points: their distances from all centroids stay in the cache
 TIE = 1e-12  # squared distances that differ by less than this part of them are equal
 
@@ -62,7 +63,8 @@ class NumpyShard:
 
     `centre` (features,) is subtracted: near the origin float32 loses least. Centroids are given relative to it.
     Attributes: `total` (features,) and `squares`, the sums of x and |x|²; after `update`: `labels` (n,),
-    `sums` (k, features) and `counts` (k,) of the points of each label. Sums are float64.
+    `sums` (k, features) and `counts` (k,) of the points of each label, and `visited`, the number of points whose distances
+    were computed. Sums are float64.
     """
 
     def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
@@ -73,6 +75,7 @@ class NumpyShard:
         self.squares = float(np.square(self.points, dtype=np.float64).sum())
         self.labels = np.full(self.size, -1, np.int32)
         self.sums, self.counts = np.zeros((0, self.features)), np.zeros(0)
+        self.visited = self.size
 
     def update(self, centroids: NDArray[np.floating]) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
@@ -81,9 +84,16 @@ class NumpyShard:
         self.sums, self.counts = totals(self.points, self.labels, len(centroids))
         return int(np.count_nonzero(self.labels != before))
 
-    def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]:
-        """The squared distances of every point from each centroid (k, features), as (k, n)."""
-        return squared_distances(self.points, centroids.astype(self.dtype))
+    def nearer(
+        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
+    ) -> NDArray[np.float64]:
+        """For each candidate (m, features), the sums of min(closest, |x - c|²) over each block of BLOCK points, (blocks,
+        m) in float64. With `keep`, of one candidate only, the minimum becomes `closest` (n,)."""
+        squares = np.minimum(squared_distances(self.points, candidates.astype(self.dtype)), closest)
+        if keep:
+            closest[:] = squares[0]
+        sums: NDArray[np.float64] = np.add.reduceat(squares, range(0, self.size, BLOCK), axis=1, dtype=np.float64).T
+        return sums
 
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
         """Points by their number in this shard, (m, features), relative to the centre."""

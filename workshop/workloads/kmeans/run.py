@@ -28,14 +28,14 @@ NAP = 0.2  # seconds of a pause without asking whether to stop
 def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     """Cluster the points over all ranks and tell what came out. Collective.
 
-    Events: `inertia`, `moved` (centroids that moved) and `total points/s` per iteration from rank 0, every rank's
+    Events: `inertia`, `moved` (centroids that moved), `distances_share` and `total points/s` per iteration from rank 0, every rank's
     `time.*`. Artifacts of a photo, from rank 0: original.png, quantised.png, and preview.png in every iteration of a
     paced run.
     """
     seconds: dict[str, float] = {}
     picture = photo.pixels(ctx.inputs["photo"]) if params.data == "photo" else None
     source = _source(params, picture)
-    shards = kernel(params.backend)
+    shards = kernel(params.backend, params.algorithm)
     batch = params.mode == "batch"
     first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
@@ -71,7 +71,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     visited = source.size if batch else min(params.batch, source.size)  # points of an iteration
     unit = source.unit
     steps = (replace(step, inertia=step.inertia * unit**2) for step in steps)
-    step, stopped, seconds["fit"] = _iterate(ctx, steps, most, visited, params.pace, preview)
+    step, stopped, seconds["fit"], share = _iterate(ctx, steps, most, visited, params.pace, preview)
 
     inertia, sizes, labels = step.inertia, None, None
     if not stopped:
@@ -99,6 +99,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         "sizes": sizes,
         "centroids": centroids_in_units.tolist() if centroids_in_units.size <= MOST_NUMBERS else None,
         "backend": params.backend,
+        "distances_share": share,
         "seconds": {name: round(value, 6) for name, value in seconds.items()},
     }
     if picture is not None and labels is not None:
@@ -120,19 +121,22 @@ def _iterate(
     points: int,
     pace: float,
     preview: Callable[[LloydStep], None] | None,
-) -> tuple[LloydStep, bool, float]:
-    """Go through at most `most` steps, each of so many points. Returns the last one, whether a stop was asked for, and
-    the seconds that the steps took without pauses and previews."""
-    seconds = 0.0
+) -> tuple[LloydStep, bool, float, float | None]:
+    """Go through at most `most` steps, each of so many points. Returns the last one, whether a stop was asked for, the
+    seconds that the steps took without pauses and previews, and the share of distances that were computed."""
+    seconds, distances = 0.0, 0.0
     while True:
         began = time.perf_counter()
         step = next(steps)
         took = time.perf_counter() - began
         seconds += took
+        distances += step.distances or 0.0
         ctx.end_step(step.number)
         if ctx.rank == 0:
             ctx.emit("inertia", step.inertia, step.number)
             ctx.emit("moved", step.moved, step.number)
+            if step.distances is not None:
+                ctx.emit("distances_share", step.distances, step.number)
             ctx.emit("total points/s", points / max(took, 1e-9), step.number)
         ctx.progress(step.number, most)
         if preview is not None:
@@ -141,7 +145,7 @@ def _iterate(
         if stopped or step.converged or step.number == most:
             if not stopped:
                 ctx.progress(step.number, step.number)
-            return step, stopped, seconds
+            return step, stopped, seconds, None if step.distances is None else distances / step.number
 
 
 def _pause(ctx: RankContext, until: float) -> bool:

@@ -26,29 +26,35 @@ class Shard(Protocol):
     squares: float
     sums: NDArray[np.float64]
     counts: NDArray[np.float64]
+    visited: int
 
     @property
     def labels(self) -> NDArray[np.int32]: ...
     def update(self, centroids: NDArray[np.floating]) -> int: ...
-    def distances(self, centroids: NDArray[np.floating]) -> NDArray[np.floating]: ...
+    def nearer(
+        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
+    ) -> NDArray[np.float64]: ...
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]: ...
 
 
-def kernel(backend: str) -> type[Shard]:
-    """The kernel of `numpy` or `numba`; daal4py starts and ends with the latter's. Numba is imported only where it is
-    used."""
+def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
+    """The kernel of `numpy` or `numba`, with the bounds of `hamerly` or, like NumPy's, plain `lloyd`.
+
+    daal4py starts and ends with Numba's. Numba is imported only where it is used."""
     if backend == "numpy":
         return NumpyShard
-    from workshop.workloads.kmeans.numba_kernel import NumbaShard
+    from workshop.workloads.kmeans.numba_kernel import LloydShard, NumbaShard
 
-    return NumbaShard
+    return LloydShard if algorithm == "lloyd" else NumbaShard
 
 
 def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
     """Have a kernel compiled for points like this one, (1, features), unless Numba's cache has it."""
     tiny = shards(point, point[0])
-    tiny.update(point)
-    tiny.distances(point)
+    centroids = np.repeat(point, 256, axis=0)  # enough for bounds
+    for _ in range(4):  # the label changes, it doesn't, bounds are computed, bounds are used
+        tiny.update(centroids)
+    tiny.nearer(point, np.ones(1, point.dtype))
 
 
 def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:

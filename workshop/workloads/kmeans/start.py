@@ -13,6 +13,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from workshop.workloads.kmeans.numpy_kernel import BLOCK
 from workshop.workloads.kmeans.shards import Shard
 
 
@@ -35,26 +36,38 @@ def plus_plus(
     edges = _edges(comm, shard.size)
     centroids = np.empty((clusters, shard.features), shard.dtype)
     centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
-    closest = shard.distances(centroids[:1])[0]
+    closest = np.full(shard.size, np.inf, shard.dtype)
+    sums = shard.nearer(centroids[:1], closest, keep=True)[:, 0]
+    edges = _edges(comm, float(sums.sum()))
+    potentials = np.empty((comm.Get_size(), trials))
     for j in range(1, clusters):
         if give_up():
             centroids[j:] = centroids[0]
             break
         # A draw is a place on the line of all points' squared distances laid end to end; some rank owns it.
-        line = np.cumsum(closest, dtype=np.float64)
-        edges = _edges(comm, line[-1] if shard.size else 0.0)
+        line = np.cumsum(sums)
         draws = random.random(trials) * edges[-1]
         owner = np.minimum(np.searchsorted(edges[1:], draws), comm.Get_size() - 1)
-        local = np.searchsorted(line, draws - edges[rank])
-        local = np.where(owner == rank, np.minimum(local, shard.size - 1), -1)
-        candidates = _collect(comm, shard, local, trials)
+        local = [
+            _at(draw - edges[rank], line, closest) if rank == where else -1
+            for where, draw in zip(owner, draws, strict=True)
+        ]
+        candidates = _collect(comm, shard, np.array(local), trials)
 
-        nearer = np.minimum(shard.distances(candidates), closest)
-        potentials = nearer.sum(axis=1, dtype=np.float64)
-        comm.Allreduce(MPI.IN_PLACE, potentials)
-        best = int(np.argmin(potentials))
-        centroids[j], closest = candidates[best], nearer[best]
+        comm.Allgather(shard.nearer(candidates, closest).sum(axis=0), potentials)
+        best = int(np.argmin(potentials.sum(axis=0)))
+        centroids[j], edges = candidates[best], np.cumsum([0.0, *potentials[:, best]])
+        sums = shard.nearer(centroids[j : j + 1], closest, keep=True)[:, 0]
     return centroids
+
+
+def _at(place: float, line: NDArray[np.float64], closest: NDArray[np.floating]) -> int:
+    """The number of the point at a place of this rank's line, on which block b of points ends at `line[b]`."""
+    block = min(int(np.searchsorted(line, place)), len(line) - 1)
+    some = closest[block * BLOCK : (block + 1) * BLOCK]
+    begin = line[block - 1] if block else 0.0
+    within = int(np.searchsorted(np.cumsum(some, dtype=np.float64), place - begin))
+    return block * BLOCK + min(within, len(some) - 1)
 
 
 def _edges(comm: Any, amount: float) -> NDArray[Any]:
