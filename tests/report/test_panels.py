@@ -41,6 +41,16 @@ def text(card: Card) -> str:
     )
 
 
+def test_settings_that_horovod_tried(store: Store, session: SessionRecord) -> None:
+    run = training.completed(store, session)
+    heading = "hierarchical_allreduce,cycle_time_ms,tensor_fusion_threshold,score"
+    log = f"{heading}\n0,5,4,23.69\n0,10,8,37.19\n0,25,16,23.8\n"
+    store.put_artifact(run.id, "horovod-autotune.csv", "text/plain", log.encode())
+    card = shown(store, run)["autotune"]
+    assert part(card, "table")["rows"] == [["5", "4", "23.69"], ["10", "8", "37.19"], ["25", "16", "23.8"]]
+    assert "Horovod tried 3 settings. The fastest looked for gradients every 10 ms" in text(card)
+
+
 def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [

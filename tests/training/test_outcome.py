@@ -98,6 +98,12 @@ def test_one_rank_is_the_baseline() -> None:
             {},
             "Gradients went over mpi in place of Horovod: it is not built on this machine.",
         ),
+        (
+            {"bytes_per_step": 228_000, "gradient_bytes": 900_000},
+            {"compression": "8bit", "exchange": "mpi"},
+            "With the compression 8bit, rank 0 handed over 228 kB in each step; the gradients have 900 kB.",
+        ),
+        ({"hidden": 0.83}, {}, "83 % of the exchange's time passed while the ranks still computed gradients."),
         ({}, {"data": "auto"}, "scikit-learn's digits, scaled to 28x28, because MNIST is not here."),
         (
             {"mpi_seconds": 0.0005},

@@ -109,6 +109,16 @@ def test_where_every_step_differs_the_shortest_window_is_drawn() -> None:
     assert len(drawn(timeline(trace(wild, 0, ["laptop"] * 2)))["input"]) == 2 * 3
 
 
+def test_buckets_have_a_row_for_each_rank() -> None:
+    moved = [[(EPOCH + 0.006, EPOCH + 0.009), (EPOCH + 0.010, EPOCH + 0.017)], [(EPOCH + 0.007, EPOCH + 0.017)]]
+    figure = timeline(trace(marks(steps=1), 0, ["laptop"] * 2, transfers=moved))
+    assert list(figure.layout.yaxis.ticktext) == ["rank 0", "rank 1", "buckets of rank 0", "buckets of rank 1"]
+    rows = [bar for bar in drawn(figure)["communicate"] if bar[0] >= 2]
+    assert rows == [(2, 6.0, 3.0), (2, 10.0, 7.0), (3, 7.0, 10.0)]
+    (bars,) = [bar for bar in figure.data if bar.name == "communicate"]
+    assert "gradients on their way 3.0 ms" in bars.hovertext
+
+
 def test_horovod_has_a_row_of_its_own_with_all_tensors_together() -> None:
     events = horovod(
         ("NEGOTIATE_ALLREDUCE", 11, 16, 1),

@@ -24,9 +24,63 @@ Data = Annotated[
     ),
 ]
 Exchange = Annotated[
-    Literal["auto", "horovod", "mpi", "mpi-per-tensor", "parameter-server", "none"],
+    Literal["auto", "horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none"],
     Field(description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"),
 ]
+Compression = Annotated[
+    Literal["none", "float16", "bfloat16", "8bit", "topk"],
+    Field(
+        description="format of gradients on their way; what it loses is added to the next step's",
+        json_schema_extra=ADVANCED,
+    ),
+]
+Keep = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=1,
+        allow_inf_nan=False,
+        description="share of the gradients that topk sends, the largest ones",
+        json_schema_extra={"when": {"compression": "topk"}, **ADVANCED},
+    ),
+]
+Bucket = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=1024,
+        allow_inf_nan=False,
+        description="gradients that leave together while others are still computed",
+        json_schema_extra={"when": {"exchange": "mpi-overlap"}, "unit": "MB", **ADVANCED},
+    ),
+]
+Accumulate = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=64,
+        description="batches whose gradients a rank adds up between two exchanges",
+        json_schema_extra=ADVANCED,
+    ),
+]
+COMPRESSED = ("mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical")  # exchanges that know all formats
+
+
+def check_compression(exchange: str, compression: str) -> None:
+    """Refuse a format that the exchange can't send. Raises ValueError."""
+    if compression == "none" or exchange in ("auto", *COMPRESSED):
+        return
+    if exchange == "horovod" and compression != "float16":
+        raise ValueError(
+            f"compression is {compression}, but Horovod can only send float16; choose float16, or the exchange mpi"
+        )
+    if exchange != "horovod":
+        raise ValueError(
+            f"compression is {compression}, but the exchange {exchange} can't compress; choose mpi, mpi-overlap, "
+            "hierarchical or horovod"
+        )
+
+
 Target = Annotated[
     float, Field(gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken")
 ]

@@ -17,6 +17,8 @@ BASELINE = "Keep it as the baseline, and compare it with more ranks: how much so
 NAMES = {
     "horovod": "Horovod",
     "mpi": "one MPI all-reduce",
+    "mpi-overlap": "MPI all-reduces that overlap with computing",
+    "hierarchical": "an all-reduce between hosts",
     "mpi-per-tensor": "an MPI all-reduce per tensor",
     "parameter-server": "a parameter server",
 }
@@ -61,6 +63,7 @@ def remarks(facts: Facts) -> list[str]:
     if params.get("exchange") == "auto" and metrics.get("exchange") == "mpi" and why:
         lines.append(f"Gradients went over {why}.")
     lines += _faster_exchange(facts)
+    lines += _shorter(facts)
     if params.get("data") == "auto" and "digits" in str(metrics.get("data")):
         lines.append(f"It trained on {metrics['data']}, because MNIST is not here.")
     if params.get("checkpoint") == "off":
@@ -84,6 +87,27 @@ def _faster_exchange(facts: Facts) -> list[str]:
         f"after the training, took {words.seconds(mpi)}. A step could be {words.percent(gain)} shorter with it "
         "(--exchange mpi), and the result would be the same except for rounding."
     ]
+
+
+def _shorter(facts: Facts) -> list[str]:
+    """Sentences on the bytes that a compression saved, and on the exchange during the computation."""
+    lines, metrics = [], facts.metrics
+    short, sent, size = (
+        facts.run.params.get("compression"),
+        metrics.get("bytes_per_step"),
+        metrics.get("gradient_bytes"),
+    )
+    if short not in (None, "none") and sent and number(size) and sent < size:
+        lines.append(
+            f"With the compression {short}, rank 0 handed over {words.size(sent)} in each step; the gradients have "
+            f"{words.size(size)}."
+        )
+    if number(hidden := metrics.get("hidden")):
+        lines.append(
+            f"{words.capital(words.percent(hidden))} of the exchange's time passed while the ranks still computed "
+            "gradients."
+        )
+    return lines
 
 
 # Settings as they are spoken of; what isn't here is called by its name.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +26,7 @@ from workshop.training.waits import waiting_sentence
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
+AUTOTUNE = "horovod-autotune.csv"
 SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
 ADD_UP = (
     "The ranks' figures add up to more than that of all ranks. A rank's figure counts the time of its steps only; the "
@@ -139,6 +142,26 @@ def timeline(snapshot: Snapshot) -> list[Card]:
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 
+def autotune(snapshot: Snapshot) -> list[Card]:
+    """The settings that Horovod tried out on its own, with the speed of each."""
+    if AUTOTUNE not in snapshot.artifacts:
+        return []
+    tries = list(csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode())))
+    rows = [
+        [f"{float(attempt[key]):.4g}" for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
+        for attempt in tries
+    ]
+    if not rows:
+        return []
+    fastest = max(rows, key=lambda row: float(row[2]))
+    sentence = (
+        f"Horovod tried {say.count(len(rows), 'setting')}. The fastest looked for gradients every {fastest[0]} ms and "
+        f"put up to {fastest[1]} MB into one message."
+    )
+    heading = ["Cycle [ms]", "Fusion threshold [MB]", "Gradients [MB/s]"]
+    return [Card("autotune", "What Horovod tried", (words(line(sentence)), table(heading, rows)), half=True)]
+
+
 def misclassified(snapshot: Snapshot) -> list[Card]:
     """Held-out images that the network reads as something else."""
     if MISCLASSIFIED not in snapshot.artifacts:
@@ -204,6 +227,7 @@ PANELS = (
         ),
     ),
     Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
+    Panel("autotune", autotune, lambda snapshot: snapshot.version(AUTOTUNE), "time"),
     Panel("confusion", confusion, _metrics, "learning", metrics=("confusion",)),
     Panel(
         "misclassified",

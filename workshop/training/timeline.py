@@ -15,7 +15,12 @@ from workshop.report.figures import marks, theme
 
 # Names of spans in the trace, with the phases whose looks they have.
 PHASES = {"input": "input", "compute": "compute", "wait": "wait", "exchange": "communicate", "update": "update"}
-HOROVOD = {"NEGOTIATE_ALLREDUCE": ("wait", "Horovod negotiates"), "ALLREDUCE": ("exchange", "Horovod reduces")}
+# Names of other spans, with the phase whose looks they have, and what they are.
+OTHERS = {
+    "NEGOTIATE_ALLREDUCE": ("wait", "Horovod negotiates"),
+    "ALLREDUCE": ("exchange", "Horovod reduces"),
+    "bucket": ("exchange", "gradients on their way"),
+}
 STEPS = 8  # as many as can be told apart on a phone
 FEWEST = 4  # that are drawn rather than some with a pause between them
 BARS = 1600  # as many as a browser draws at once
@@ -34,6 +39,7 @@ class Span:
     length: float
     step: int
     last: bool
+    text: str = ""  # where it isn't a rank's
 
     @property
     def end(self) -> float:
@@ -41,7 +47,8 @@ class Span:
 
 
 def timeline(trace: Mapping[str, Any]) -> go.Figure:
-    """Some steps of all ranks, a row for each rank and one for Horovod where the trace has its events.
+    """Some steps of all ranks, a row for each rank and rows for Horovod's events or for the buckets of gradients that
+    leave during the computation, where the trace has them.
 
     `trace` is a Chrome trace as `engine.training.trace` builds it. Of its steps as many are drawn as can be told apart:
     the first ones that follow each other without a pause and without one that takes far longer than usual, as the first
@@ -58,10 +65,14 @@ def timeline(trace: Mapping[str, Any]) -> go.Figure:
     steps = _window(spans, len(rows))
     visible = [span for span in spans if span.step in steps]
     zero, end = min(span.begin for span in visible), max(span.end for span in visible)
-    horovod_events = [event for event in events if event["ph"] == "X" and event["pid"] not in rows]
-    reduced = _horovod(horovod_events, len(rows), zero, end)
-    labels = [f"rank {row}" for row in range(len(rows))] + ["Horovod"] * bool(reduced)
-    traces = [_bars(phase, [span for span in [*visible, *reduced] if span.name == phase], zero) for phase in PHASES]
+    labels = [f"rank {row}" for row in range(len(rows))]
+    spans_drawn = list(visible)
+    for pid in sorted(names.keys() - rows.keys()):
+        events_beside = [event for event in events if event["ph"] == "X" and event["pid"] == pid]
+        if spans_beside := _merged(events_beside, len(labels), zero, end):
+            labels.append(names[pid].split(",")[0])
+            spans_drawn += spans_beside
+    traces = [_bars(phase, [span for span in spans_drawn if span.name == phase], zero) for phase in PHASES]
     begins = {step: min(span.begin for span in visible if span.step == step) - zero for step in steps}
     lines = [_line(begin) for begin in begins.values()]
     numbers = _numbers(begins, end - zero)
@@ -109,10 +120,10 @@ def _window(spans: Iterable[Span], ranks: int) -> list[int]:
     return min((steps[start : start + most] for start in range(len(steps) - most + 1)), key=length)
 
 
-def _horovod(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:
-    """Horovod's negotiations and reductions in the window; overlapping ones of several tensors are one bar."""
+def _merged(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:
+    """The spans of a process that is no rank, in the window; overlapping ones of several tensors are one bar."""
     merged: list[Span] = []
-    for name, (phase, _) in HOROVOD.items():
+    for name, (phase, text) in OTHERS.items():
         intervals = sorted(
             (event["ts"] / 1e3, (event["ts"] + event["dur"]) / 1e3) for event in events if event["name"] == name
         )
@@ -125,17 +136,13 @@ def _horovod(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: fl
                 together[-1][1] = max(together[-1][1], until)
             else:
                 together.append([begin, until])
-        merged += [Span(row, phase, begin, until - begin, -1, False) for begin, until in together]
+        merged += [Span(row, phase, begin, until - begin, -1, False, text) for begin, until in together]
     return merged
 
 
 def _bars(name: str, spans: list[Span], zero: float) -> go.Bar:
     """All spans of one name."""
-    horovods = {phase: phrase for phase, phrase in HOROVOD.values()}
-    ours = PHASES[name]
-    texts = [
-        f"rank {span.row}, step {span.step}: {ours}" if span.step >= 0 else horovods.get(name, ours) for span in spans
-    ]
+    texts = [span.text or f"rank {span.row}, step {span.step}: {PHASES[name]}" for span in spans]
     return marks.bars(
         [round(span.length, 3) for span in spans],
         [span.row for span in spans],

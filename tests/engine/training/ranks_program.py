@@ -12,7 +12,8 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.batches import Batches
-from workshop.engine.training.exchange import WAYS, choose
+from workshop.engine.training.compression import FORMATS
+from workshop.engine.training.exchanges import WAYS, ExchangeSettings, choose
 from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.optimizer import distribute
 from workshop.engine.training.step import supervised
@@ -21,6 +22,7 @@ from workshop.engine.training.weights import digest, spread
 
 COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 97, 12, 4, 8, 2, 5
 RATE = 0.1
+BUCKET = 0.0003  # MB: the four tensors make three buckets
 
 
 def count(ranks):
@@ -60,14 +62,15 @@ def correct(labels, outputs):
     return tf.equal(tf.argmax(outputs, axis=-1, output_type=labels.dtype), labels)
 
 
-def trained(comm, way, kind):
+def trained(comm, way, kind, parts=1, **settings):
     """Weights, digests of all ranks, spread, and what was told, after two epochs of the loop."""
     tf = tensorflow()
     tf.keras.utils.clear_session()
     model = network(100 + comm.rank)
     optimizer = tf.keras.optimizers.get({"class_name": kind, "config": {"learning_rate": RATE}})
     optimizer.build(model.trainable_variables)
-    exchange, _ = choose(way, comm)
+    exchange, _ = choose(ExchangeSettings(way, bucket=BUCKET, **settings), comm)
+    exchange.record(Path("unused")) if way == "mpi-overlap" else None
     before = spread(comm, model.weights)
     exchange.broadcast(model.weights)
     start = [weight.numpy().tolist() for weight in model.weights]
@@ -80,7 +83,7 @@ def trained(comm, way, kind):
     )
     loop = Loop(
         ctx,
-        supervised(model, optimizer, loss, correct, exchange),
+        supervised(model, optimizer, loss, correct, exchange, parts=parts),
         StepReporter(ctx),
         total=EPOCHS * batches.steps,
     )
@@ -88,6 +91,7 @@ def trained(comm, way, kind):
         loop.take(reading.steps, reading.epoch(epoch))
     exchange.close()
     return {
+        "transfers": len(exchange.transfers),
         "used": exchange.name,
         "start": start,
         "weights": [weight.numpy().tolist() for weight in model.weights],
@@ -112,7 +116,7 @@ def fitted(comm, way):
     tf = tensorflow()
     tf.keras.utils.clear_session()
     model = network(200)
-    exchange, _ = choose(way, comm)
+    exchange, _ = choose(ExchangeSettings(way), comm)
     inputs, labels = examples()
     mine = np.arange(comm.rank, COUNT - COUNT % comm.size, comm.size)
     optimizer = distribute(tf.keras.optimizers.Adam(RATE), exchange)
@@ -127,9 +131,13 @@ def main():
     found = {"ranks": comm.size, "trained": {}, "fitted": {}}
     for kind in ("SGD", "Adam"):
         for way in WAYS:
-            if kind == "SGD" or way in ("horovod", "mpi", "parameter-server"):
+            if kind == "SGD" or way in ("horovod", "mpi", "mpi-overlap", "parameter-server"):
                 found["trained"][f"{way} {kind}"] = trained(comm, way, kind)
-    for way in ("horovod", "mpi", "parameter-server"):
+    for name in FORMATS:
+        found["trained"][f"compressed to {name}"] = trained(comm, "mpi", "SGD", compression=name, share=0.25)
+    found["trained"]["overlap 8bit"] = trained(comm, "mpi-overlap", "SGD", compression="8bit")
+    found["trained"]["in parts"] = trained(comm, "mpi", "SGD", parts=3)
+    for way in ("horovod", "mpi", "mpi-overlap", "parameter-server"):
         found["fitted"][way] = fitted(comm, way)
     found["auto"] = trained(comm, "auto", "SGD")["used"]
     if comm.rank == 0:

@@ -15,8 +15,10 @@ from workshop.mpi import horovod
 pytestmark = pytest.mark.real
 
 AGREE = {"SGD": 2e-6, "Adam": 2e-4}  # absolute, in float32: Adam divides by gradients' sizes, also by tiny ones
-WAYS = ("horovod", "mpi", "mpi-per-tensor", "parameter-server")
-CASES = [(way, "SGD") for way in WAYS] + [(way, "Adam") for way in ("horovod", "mpi", "parameter-server")]
+WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server")
+FITTED = ("horovod", "mpi", "mpi-overlap", "parameter-server")
+CASES = [(way, "SGD") for way in WAYS] + [(way, "Adam") for way in FITTED]
+SHORTER = {"float16": 1 / 2, "bfloat16": 1 / 2, "8bit": 0.3, "topk": 1 / 2}  # of the bytes; a quarter, with positions
 
 
 @pytest.fixture(scope="module", params=by_ranks(1, 2, 3, 4))
@@ -67,10 +69,39 @@ def test_an_exchange_counts_what_it_hands_over(found):
     assert told["mpi"] == ((1, size) if several else (0, 0))
     assert told["mpi-per-tensor"] == ((4, size) if several else (0, 0))
     peers = found["ranks"] - 1
+    assert told["mpi-overlap"] == ((3, size) if several else (0, 0))
+    assert told["hierarchical"] == ((1, size) if several else (0, 0)), "to the ranks of this host"
     assert told["parameter-server"] == (peers * 4, peers * size)  # rank 0's
 
 
-@pytest.mark.parametrize("way", ["horovod", "mpi", "parameter-server"])
+def test_parts_of_a_batch_add_up_to_the_batch(found):
+    parts, whole = found["trained"]["in parts"], found["trained"]["mpi SGD"]
+    for weight, expected in zip(parts["weights"], whole["weights"], strict=True):
+        np.testing.assert_allclose(weight, expected, atol=2e-6)
+    np.testing.assert_allclose(parts["losses"], whole["losses"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", SHORTER)
+def test_compressed_gradients_take_fewer_bytes_and_train_nearly_as_well(found, name):
+    short, whole = found["trained"][f"compressed to {name}"], found["trained"]["mpi SGD"]
+    assert len(set(short["digests"])) == 1
+    assert short["bytes"] <= SHORTER[name] * whole["bytes"] + 8
+    assert short["bytes"] > 0 or found["ranks"] == 1
+    last = slice(-len(whole["losses"]) // 4, None)
+    np.testing.assert_allclose(np.mean(short["losses"][last]), np.mean(whole["losses"][last]), rtol=0.1)
+    assert (short["losses"] != whole["losses"]) == (found["ranks"] > 1)
+
+
+def test_buckets_leave_one_after_the_other(found):
+    several, overlapped = found["ranks"] > 1, found["trained"]["mpi-overlap SGD"]
+    assert overlapped["transfers"] == (3 * overlapped["steps"][0] if several else 0)
+    short = found["trained"]["overlap 8bit"]
+    assert short["transfers"] == overlapped["transfers"]
+    assert len(set(short["digests"])) == 1
+    assert not several or short["bytes"] < 0.35 * overlapped["bytes"]
+
+
+@pytest.mark.parametrize("way", FITTED)
 def test_a_distributed_optimizer_works_in_fit(found, way):
     told = found["fitted"][way]
     assert len(set(told["digests"])) == 1

@@ -20,6 +20,12 @@ MARKS = np.array(
 )
 
 
+def test_a_transfer_is_hidden_while_its_rank_computes_gradients():
+    assert measure.hidden(MARKS, [[(2, 4)], [(5, 9)]]) == pytest.approx((2 + 2) / (2 + 4))
+    assert measure.hidden(MARKS, [[(5, 8)], [(14, 16)]]) == 0
+    assert measure.hidden(MARKS, [[], []]) is None
+
+
 def test_what_a_rank_spends_in_an_exchange_beyond_the_last_one_is_waiting():
     parts = measure.phases(MARKS)
     assert parts.communicate.tolist() == [[1, 1, 2], [1, 1, 2]]

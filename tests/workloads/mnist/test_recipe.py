@@ -51,6 +51,32 @@ def test_horovod_and_mpi_train_the_same_network(metrics):
     assert metrics["mpi"]["mpi_seconds"] is None and 0 < metrics["all"]["mpi_seconds"] < 1
 
 
+def test_gradients_that_leave_early_train_the_same_network(metrics):
+    overlap = metrics["overlap"]
+    assert overlap["weights"] == metrics["all"]["weights"]
+    assert overlap["messages_per_step"] > 1
+    assert 0 <= overlap["hidden"] <= 1 and metrics["mpi"]["hidden"] is None
+
+
+def test_buckets_are_on_their_way_while_gradients_are_computed(metrics):
+    """Seen in a network with long layers in front, so that the last layers' gradients are there early."""
+    assert metrics["long overlap"]["hidden"] > 0
+
+
+def test_two_batches_between_exchanges_are_one_of_twice_the_size(metrics):
+    parts, whole = metrics["accumulate"], metrics["scale none"]
+    assert (parts["updates"], parts["images_read"]) == (whole["updates"], whole["images_read"])
+    assert parts["loss"] == pytest.approx(whole["loss"], rel=1e-3)
+
+
+def test_compressed_gradients_keep_one_network(metrics):
+    short, whole = metrics["8bit"], metrics["mpi"]
+    assert len(set(short["weights"])) == 1 and short["weights"] != whole["weights"]
+    assert short["gradient_bytes"] == whole["bytes_per_step"] == whole["gradient_bytes"]
+    assert 0.25 < short["bytes_per_step"] / whole["bytes_per_step"] < 0.27
+    assert short["held_out_accuracy"] == pytest.approx(whole["held_out_accuracy"], abs=0.1)
+
+
 def test_without_a_broadcast_ranks_train_different_networks(runs, metrics):
     broken = metrics["broadcast"]
     assert len(set(broken["weights"])) == 2

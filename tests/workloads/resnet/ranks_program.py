@@ -12,7 +12,7 @@ from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training.exchange import choose
+from workshop.engine.training.exchanges import ExchangeSettings, choose
 from workshop.engine.training.weights import digest
 from workshop.workloads.resnet import WORKLOAD
 from workshop.workloads.resnet.run import RATE, ResnetTraining, made_up_batch
@@ -36,7 +36,7 @@ def step(comm, way):
     image counts by itself."""
     tf = tensorflow()
     params = WORKLOAD.check(SMALL | {"exchange": way, "model": "vgg16"})
-    exchange, _ = choose(way, comm)
+    exchange, _ = choose(ExchangeSettings(way), comm)
     training = ResnetTraining(RankContext(comm), params, exchange, lambda begins: None)
     weights = training.model.trainable_variables
     before = [weight.numpy() for weight in weights]

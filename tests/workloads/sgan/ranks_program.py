@@ -10,7 +10,7 @@ from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.training import training_run
-from workshop.engine.training.exchange import MPIExchange
+from workshop.engine.training.mpi_exchanges import MPIExchange
 from workshop.extension import no_artifacts
 from workshop.workloads.sgan import WORKLOAD
 from workshop.workloads.sgan import run as workload

@@ -1,8 +1,9 @@
 """Data-parallel training of Keras models over the ranks of a run.
 
-`exchange` moves gradients and weights between ranks; `optimizer` puts an exchange under any Keras optimizer;
-`training_run` is the life of a training run; `loop` takes its steps, `step_report` and `report` tell of them;
-`batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow.
+`exchange` moves gradients and weights between ranks, over MPI in `mpi_exchanges` or over Horovod in
+`horovod_exchange`, as they are or shorter by `compression`; `exchanges` chooses; `optimizer` puts an exchange under any
+Keras optimizer; `training_run` is the life of a training run; `loop` takes its steps, `step_report` and `report` tell
+of them; `batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow.
 """
 
 # What the metrics of training are called, see `workshop.extension.Workload`.
@@ -14,9 +15,11 @@ METRICS = {
     "diverged": "training diverged",
     "exchange": "exchange of gradients",
     "exchange_why": "reason for this exchange",
+    "gradient_bytes": "size of a step's gradients",
     "held_out_accuracy": "held-out accuracy",
     "held_out_images": "held-out images",
     "held_out_loss": "held-out loss",
+    "hidden": "share of the exchange during the computation",
     "horovod.allreduces": "all-reduces that Horovod recorded",
     "horovod.version": "version of Horovod",
     "images_per_second": "throughput [images/s]",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,6 +48,18 @@ def phases(marks: Marks) -> Phases:
 def step_seconds(marks: Marks) -> NDArray[np.float64]:
     """How long each rank took for each step, [ranks, steps]."""
     return marks[..., UPDATED] - marks[..., BEGIN]
+
+
+def hidden(marks: Marks, transfers: Sequence[Sequence[tuple[float, float]]]) -> float | None:
+    """The share of the ranks' transfers [(begin, end) in seconds since the epoch, by rank] during which the rank still
+    computed gradients. `marks` are [ranks, steps, 5]. None without transfers."""
+    total, overlapped = 0.0, 0.0
+    for steps, moved in zip(marks, transfers, strict=True):
+        for begin, end in moved:
+            total += end - begin
+            overlap = np.minimum(steps[:, GRADIENTS], end) - np.maximum(steps[:, INPUT], begin)
+            overlapped += float(np.maximum(overlap, 0).sum())
+    return overlapped / total if total > 0 else None
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:
         "last": totals.last.tolist(),
         "late_by": as_list(totals.late / np.maximum(totals.last, 1)),
         "bytes_per_step": exchange.bytes,
+        "gradient_bytes": exchange.gradient_bytes,
         "messages_per_step": exchange.messages,
         "bytes_exchanged": exchange.bytes * loop.done,
         "telling_share": loop.reporting_seconds / loop.seconds if loop.seconds else 0.0,

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training.exchange import Exchange, Update
+from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Step
 
 PerExample = Callable[[Any, Any], Any]  # (labels [n], outputs [n, ...]) -> tensor [n]
 
 
 def supervised(
-    model: Any, optimizer: Any, loss: PerExample, correct: PerExample, exchange: Exchange, uneven: bool = True
+    model: Any,
+    optimizer: Any,
+    loss: PerExample,
+    correct: PerExample,
+    exchange: Exchange,
+    uneven: bool = True,
+    parts: int = 1,
 ) -> Step:
     """A function `(inputs, labels, factor)` that trains on one batch of this rank. The first two calls compile it;
-    `uneven` says whether there will be batches of other sizes than the first one.
+    `uneven` says whether there will be batches of other sizes than the first one. The gradients of the batch's `parts`
+    are computed one after the other and added up, which takes the memory of one part, before they are exchanged.
 
     The gradient is that of the sum of the examples' losses times `factor`; with `factor = ranks / examples of all
     ranks`, the mean over the ranks is the gradient of the mean over all examples, whatever each batch's size. It
@@ -26,33 +33,34 @@ def supervised(
     tf = tensorflow()
     variables = model.trainable_variables
 
-    def step(inputs: Any, labels: Any, factor: Any) -> Any:
+    def compute(inputs: Any, labels: Any, factor: Any) -> tuple[list[Any], Any, Any]:
+        """The gradients of a part, the sum of its losses and how many examples were right."""
         with tf.GradientTape() as tape:
             outputs = model(inputs, training=True)
             total = tf.reduce_sum(loss(labels, outputs))
             objective = total * tf.cast(factor, total.dtype)
             for penalty in model.losses:
-                objective += penalty
+                objective += penalty / parts
         gradients = tape.gradient(objective, [variable.value for variable in variables])
-        times = exchanged(exchange, gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
-        right = tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
+        return gradients, total, tf.reduce_sum(tf.cast(correct(labels, outputs), tf.float64))
+
+    def step(inputs: Any, labels: Any, factor: Any) -> Any:
+        length = -(-(inputs.shape[0] or tf.shape(inputs)[0]) // parts)
+        gradients, total, right = compute(inputs[:length], labels[:length], factor)
+        for part in range(1, parts):
+            rows = slice(part * length, (part + 1) * length)
+            with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
+                more, total_of_part, right_of_part = compute(inputs[rows], labels[rows], factor)
+            gradients = [
+                None if gradient is None else tf.convert_to_tensor(gradient) + tf.convert_to_tensor(added)
+                for gradient, added in zip(gradients, more, strict=True)
+            ]
+            total, right = total + total_of_part, right + right_of_part
+        times = exchange.apply(gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
         return tf.stack([*times, tf.cast(total, tf.float64), right])
 
     compiled = _for_full_batches(tf, step, uneven)
     return lambda inputs, labels, factor: compiled(inputs, labels, tf.constant(factor, tf.float32)).numpy()
-
-
-def exchanged(
-    exchange: Exchange, gradients: Sequence[Any], variables: Sequence[Any], update: Update
-) -> tuple[Any, Any]:
-    """The end of a step: exchange all its gradients at once and have `update` change the variables. Returns two scalar
-    tensors, float64: when the gradients were there and when they had been exchanged, in seconds since the epoch."""
-    tf = tensorflow()
-    with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
-        computed_at = tf.timestamp()
-    with tf.control_dependencies([computed_at]):
-        exchanged_at = exchange.apply(gradients, variables, update)
-    return computed_at, exchanged_at
 
 
 def _for_full_batches(tf: Any, function: Callable[..., Any], uneven: bool) -> Callable[..., Any]:

@@ -16,6 +16,7 @@ from workshop.engine.training import measure
 Events = Sequence[Mapping[str, Any]]  # of a Chrome trace
 
 NEGOTIATE = "NEGOTIATE_ALLREDUCE"
+BUCKET = "bucket"  # a span: gradients on their way, in an exchange that overlaps with computing
 
 
 def trace(
@@ -25,14 +26,16 @@ def trace(
     horovod: Events | None = None,
     *,
     exchanged: bool = True,
+    transfers: Sequence[Sequence[tuple[float, float]]] = (),
 ) -> dict[str, Any]:
     """The Chrome trace (a JSON object) of the steps from `first_step` on.
 
     `marks` is float64 [ranks, steps, 5]: seconds since the epoch at which each rank began a step, had its input, had
     its gradients, had exchanged them and had updated its weights. `hosts` names each rank's host; `horovod` holds the
-    events of Horovod's own file, see `read_horovod`. Times in the trace are whole microseconds since its first span;
-    `otherData.start` tells when that was. Steps with a mark that isn't a number are left out. Raises ValueError where
-    marks and hosts don't have these shapes.
+    events of Horovod's own file, see `read_horovod`; `transfers` the begins and ends of each rank's buckets, in seconds
+    since the epoch, where gradients leave during the computation. Times in the trace are whole microseconds since its
+    first span; `otherData.start` tells when that was. Steps with a mark that isn't a number are left out. Raises
+    ValueError where marks and hosts don't have these shapes.
 
     Ranks of several hosts have several clocks. Their differences (`ahead`) are subtracted, so that times are by the
     clock of rank 0's host. Where ranks haven't `exchanged` anything, these differences are unknown and times stay as
@@ -46,8 +49,8 @@ def trace(
         raise ValueError(f"marks are {list(marks.shape)} instead of [{len(hosts)} ranks, steps, 5]")
     complete = np.isfinite(marks).all(axis=(0, 2))
     numbers, marks = np.flatnonzero(complete) + first_step, marks[:, complete]
-    if exchanged:
-        marks = marks - ahead(marks, hosts)[:, None, None]
+    shift = ahead(marks, hosts) if exchanged else np.zeros(len(hosts))
+    marks = marks - shift[:, None, None]
     horovod_spans, began = list(spans(horovod or ())), start(horovod or ())
     firsts = [marks.min()] if marks.size else []
     if horovod_spans and began is not None:
@@ -57,6 +60,12 @@ def trace(
     for rank, host in enumerate(hosts):
         events += _named(rank + 1, f"rank {rank} on {host}", {rank + 1: "steps"})
     events += _steps(np.rint((marks - zero) * 1e6).astype(np.int64), numbers)
+    for rank, moved in enumerate(transfers):
+        if moved:
+            pid = len(hosts) + 1 + rank
+            events += _named(pid, f"buckets of rank {rank}", {pid: "buckets"})
+            for begin, end in np.rint((np.array(moved) - shift[rank] - zero) * 1e6).astype(np.int64).tolist():
+                events.append(_span(pid, pid, BUCKET, begin, end, {}))
     about: dict[str, Any] = {"start": zero, "ranks": len(hosts), "first_step": first_step, "steps": len(numbers)}
     if len(set(hosts)) > 1:
         about["clocks"] = "by the ends of exchanges" if exchanged else "not compared: ranks exchanged nothing"

@@ -15,8 +15,9 @@ import numpy as np
 
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import report, trace
-from workshop.engine.training.exchange import Exchange, choose
+from workshop.engine.training import measure, report, trace
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchanges import ExchangeSettings, choose
 from workshop.engine.training.loop import WARM, Loop
 
 HOROVOD_FILE = "horovod-timeline.json"
@@ -39,15 +40,17 @@ class RankTraining(Protocol):
         """Metrics and artifacts of the end, besides what `report` tells of any training."""
 
 
-def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTraining]) -> dict[str, Any]:
-    """Train over the exchange of that name and return the run's metrics; the artifact timeline.json is kept, with
-    Horovod its own as well. `begin` makes what is trained, with what its loop has to call where the kept steps begin
-    and end. Collective."""
+def run(
+    ctx: RankContext, settings: ExchangeSettings, begin: Callable[[Exchange, OnTrace], RankTraining]
+) -> dict[str, Any]:
+    """Train over an exchange and return the run's metrics; the artifact timeline.json is kept, with Horovod its own as
+    well. `begin` makes what is trained, with what its loop has to call where the kept steps begin and end. Collective.
+    """
     began = time.perf_counter()
     ctx.activity("loading TensorFlow")
     tensorflow()
     ctx.activity("reading data and building the model")
-    exchange, why = choose(way, ctx.comm)
+    exchange, why = choose(settings, ctx.comm)
     exchange.phase = lambda name: ctx.phase(name, account=False)
     with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
         stack.callback(exchange.close)
@@ -72,15 +75,19 @@ def run(ctx: RankContext, way: str, begin: Callable[[Exchange, OnTrace], RankTra
         seconds = {"train": training.loop.seconds, **training.seconds}
         metrics["seconds"] = {name: round(value, 6) for name, value in seconds.items()}
         stack.close()  # what the exchange has recorded is complete now
-        metrics["horovod"] = _keep_timeline(ctx, training.loop, recording, exchange)
+        metrics |= _keep_timeline(ctx, training.loop, recording, exchange)
+        if ctx.rank == 0:
+            for name, text in exchange.artifacts().items():
+                ctx.artifact(name, text.encode(), "text/plain")
     return metrics
 
 
-def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exchange) -> dict[str, Any] | None:
-    """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what Horovod's own says."""
+def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exchange) -> dict[str, Any]:
+    """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what timelines tell as metrics."""
     hosts = ctx.comm.gather(socket.gethostname())
+    transfers = ctx.comm.gather(exchange.transfers)
     if ctx.rank != 0 or not loop.reporter.kept:
-        return None
+        return {"horovod": None}
     horovod, about_horovod = None, None
     if recording.exists():
         horovod = trace.read_horovod(recording.read_text(errors="replace"))
@@ -90,6 +97,7 @@ def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exch
         about_horovod = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
     first = loop.updates - loop.done + WARM
     marks = np.concatenate(loop.reporter.kept, axis=1)
-    document = trace.trace(marks, first, hosts, horovod, exchanged=exchange.name != "none")
+    exchanged = exchange.name != "none"
+    document = trace.trace(marks, first, hosts, horovod, exchanged=exchanged, transfers=transfers)
     ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
-    return about_horovod
+    return {"horovod": about_horovod, "hidden": measure.hidden(marks, transfers)}

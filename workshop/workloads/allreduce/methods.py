@@ -68,7 +68,7 @@ def _horovod(comm: Any) -> Iterator[Method]:
 
     It lives as long as it is measured: its background thread looks for work a thousand times a second.
     """
-    from workshop.engine.training.exchange import HorovodExchange
+    from workshop.engine.training.horovod_exchange import HorovodExchange
 
     exchange = HorovodExchange(comm)
     try:
@@ -87,6 +87,6 @@ def obstacle(name: str, comm: Any) -> str | None:
     """Why a method can't be had on these ranks, in half a sentence; None where it can. Collective."""
     if name != "horovod":
         return None
-    from workshop.engine.training.exchange import horovod_obstacle
+    from workshop.engine.training.horovod_exchange import horovod_obstacle
 
     return next((words for words in comm.allgather(horovod_obstacle()) if words is not None), None)

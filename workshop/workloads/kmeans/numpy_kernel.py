@@ -63,8 +63,8 @@ class NumpyShard:
 
     `centre` (features,) is subtracted: near the origin float32 loses least. Centroids are given relative to it.
     Attributes: `total` (features,) and `squares`, the sums of x and |x|²; after `update`: `labels` (n,),
-    `sums` (k, features) and `counts` (k,) of the points of each label, and `visited`, the number of points whose distances
-    were computed. Sums are float64.
+    `sums` (k, features) and `counts` (k,) of the points of each label, and `visited`, the number of points whose
+    distances were computed. Sums are float64.
     """
 
     def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
@@ -87,8 +87,8 @@ class NumpyShard:
     def nearer(
         self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
     ) -> NDArray[np.float64]:
-        """For each candidate (m, features), the sums of min(closest, |x - c|²) over each block of BLOCK points, (blocks,
-        m) in float64. With `keep`, of one candidate only, the minimum becomes `closest` (n,)."""
+        """For each candidate (m, features), the sums of min(closest, |x - c|²) over each block of BLOCK points, float64
+        (blocks, m). With `keep`, of one candidate only, the minimum becomes `closest` (n,)."""
         squares = np.minimum(squared_distances(self.points, candidates.astype(self.dtype)), closest)
         if keep:
             closest[:] = squares[0]

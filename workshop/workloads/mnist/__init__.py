@@ -5,9 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace
+from workshop.engine.fields import (
+    ADVANCED,
+    Accumulate,
+    Bucket,
+    Compression,
+    Data,
+    Exchange,
+    Keep,
+    Target,
+    Trace,
+    check_compression,
+)
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Tuning, Workload
@@ -62,6 +73,10 @@ class MnistParams(Params):
         description="go on from the checkpoint of a run (its number) or of a file (its path)",
         json_schema_extra={"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
     )
+    compression: Compression = "none"
+    keep: Keep = 0.01
+    bucket: Bucket = 0.1
+    accumulate: Accumulate = 1
     images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
         None, description="train on so many images only; empty: on all", json_schema_extra=ADVANCED
     )
@@ -78,6 +93,11 @@ class MnistParams(Params):
         description="least seconds per step, to watch it; not in timings",
         json_schema_extra={"page": 0.1, "unit": "s"},
     )
+
+    @model_validator(mode="after")
+    def _can_compress(self) -> MnistParams:
+        check_compression(self.exchange, self.compression)
+        return self
 
 
 def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:

@@ -13,4 +13,4 @@ if TYPE_CHECKING:
 def batches(params: MnistParams, images: int, ranks: int) -> Batches:
     """The batches of a run on so many ranks where there are so many images. Raises BadInput."""
     count = min(params.images or images, images)
-    return Batches(count, ranks, params.batch, params.seed, params.shard, params.divide)
+    return Batches(count, ranks, params.batch * params.accumulate, params.seed, params.shard, params.divide)

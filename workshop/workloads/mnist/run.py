@@ -14,6 +14,7 @@ from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint, rates, report, training_run
 from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.step import supervised
 from workshop.engine.training.step_report import StepReporter
@@ -35,9 +36,8 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
     Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
     """
-    return training_run.run(
-        ctx, params.exchange, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace)
-    )
+    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
+    return training_run.run(ctx, settings, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace))
 
 
 class MnistTraining:
@@ -53,7 +53,7 @@ class MnistTraining:
         self.batches = batches(params, len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
         self.rate = params.rate or models.RATES[params.optimizer]
-        self.full_rate = rates.scaled(self.rate, ctx.size, params.scale)
+        self.full_rate = rates.scaled(self.rate, ctx.size * params.accumulate, params.scale)
         self.optimizer = models.optimizer_of(params.optimizer, self.rate)
         self.optimizer.build(self.model.trainable_variables)
         self.epoch, update, self.seconds = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0, "earlier": 0.0}
@@ -82,7 +82,9 @@ class MnistTraining:
         self.reading = StepReader(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
-            supervised(self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven),
+            supervised(
+                self.model, self.optimizer, loss, models.correct, exchange, self.batches.uneven, params.accumulate
+            ),
             self.reporter,
             total=min(remaining, params.steps or remaining),
             updates=update,
@@ -202,6 +204,7 @@ class MnistTraining:
             "images": self.batches.count,
             **{name: getattr(self.params, name) for name in RECIPE},
             "exchange": self.exchange.name == "none",
+            "accumulate": self.params.accumulate,
         }
 
     def conditions(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Exchange
+from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, check_compression
 from workshop.engine.training import METRICS
 from workshop.extension import Extension, Params, Preset, Scaling, Workload
 
@@ -33,6 +33,9 @@ class ResnetParams(Params):
     warmup: int = Field(4, ge=2, le=1000, description="steps before the rounds; the first two compile")
     rounds: int = Field(5, ge=1, le=1000, description="rounds, each with a rate of its own")
     steps: int = Field(2, ge=1, le=1000, description="steps of a round")
+    compression: Compression = "none"
+    keep: Keep = 0.01
+    bucket: Bucket = 25
     seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and images", json_schema_extra=ADVANCED)
 
     @model_validator(mode="after")
@@ -43,6 +46,7 @@ class ResnetParams(Params):
                 f"image_size is {self.image_size}, but {self.model} takes images of at least {smallest} pixels a side; "
                 f"take {smallest} or more"
             )
+        check_compression(self.exchange, self.compression)
         return self
 
 

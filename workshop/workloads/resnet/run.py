@@ -12,6 +12,7 @@ from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import report, training_run
 from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import WARM, Loop, StepInput
 from workshop.engine.training.step import supervised
 from workshop.engine.training.step_report import StepReporter
@@ -38,9 +39,8 @@ def run(ctx: RankContext, params: ResnetParams) -> Mapping[str, Any]:
     each round: `memory` by every rank. Artifacts: output.txt, timeline.json of the warm-up, with Horovod its own
     timeline. Raises BadInput where the MPI can't have the exchange.
     """
-    return training_run.run(
-        ctx, params.exchange, lambda exchange, on_trace: ResnetTraining(ctx, params, exchange, on_trace)
-    )
+    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
+    return training_run.run(ctx, settings, lambda exchange, on_trace: ResnetTraining(ctx, params, exchange, on_trace))
 
 
 def network(name: str, image_size: int) -> Any:

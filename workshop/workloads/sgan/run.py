@@ -15,6 +15,7 @@ from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import rates, report, training_run
 from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, Step, StepInput
 from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.training_run import OnTrace
@@ -42,9 +43,8 @@ def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
     `memory`, `time.evaluate` and `time.wait` by every rank. Artifacts: generated.json, timeline.json, with Horovod its
     own timeline.
     """
-    return training_run.run(
-        ctx, params.exchange, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace)
-    )
+    settings = ExchangeSettings(params.exchange)
+    return training_run.run(ctx, settings, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace))
 
 
 class SganTraining:

@@ -16,7 +16,6 @@ from typing import Any
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Step
-from workshop.engine.training.step import exchanged
 from workshop.engine.training.step_report import SUMS, StepCurve
 from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
 from workshop.workloads.sgan.noise import Noise
@@ -66,7 +65,7 @@ def adversarial(
             generator_loss = deceiving(of_made)
         gradients = tape.gradient(loss, [variable.value for variable in ours])
         gradients += tape.gradient(generator_loss, [variable.value for variable in generator_variables])
-        times = exchanged(exchange, gradients, [*ours, *generator_variables], update)
+        times = exchange.apply(gradients, [*ours, *generator_variables], update)
         return _step_sums(times, loss, labels, of_known, generator_loss)
 
     return _compiled(step)
@@ -86,7 +85,7 @@ def supervised(
             logits = discriminator(as_inputs(labelled, size), noise)
             loss = cross_entropy(labels, logits)
         gradients = tape.gradient(loss, [variable.value for variable in variables])
-        times = exchanged(exchange, gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
+        times = exchange.apply(gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
         return _step_sums(times, loss, labels, logits)
 
     return _compiled(step)

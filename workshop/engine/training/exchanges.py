@@ -1,0 +1,62 @@
+"""All exchanges by name, and the best that there is."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from workshop.core.errors import BadInput
+from workshop.engine.training.compression import compression
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.horovod_exchange import HorovodExchange, horovod_obstacle
+from workshop.engine.training.mpi_exchanges import (
+    HierarchicalExchange,
+    MPIExchange,
+    OverlappedExchange,
+    ParameterServer,
+    PerTensorExchange,
+)
+from workshop.mpi import horovod
+
+WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none")
+
+
+class ExchangeSettings(NamedTuple):
+    """What a run asks for: the `way`, by its name or `auto`; the format of gradients on their way; the share of them
+    that topk sends; the largest bucket in MB."""
+
+    way: str = "auto"
+    compression: str = "none"
+    share: float = 0.01
+    bucket: float = 1.0
+
+
+def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
+    """The exchange that a run asks for, or the best that there is for `auto`, and why it is this one. Collective.
+
+    Raises BadInput where Horovod is asked for and can't be had.
+    """
+    way, short = settings.way, settings.compression
+    if way == "mpi-overlap":
+        codec = compression(short, settings.share)
+        return OverlappedExchange(comm, codec, round(settings.bucket * 1e6)), "as asked for"
+    if way == "hierarchical":
+        exchange = HierarchicalExchange(comm, compression(short, settings.share))
+        alone = "" if exchange.hosts > 1 else "; all ranks are on one host, so it saves nothing"
+        return exchange, f"as asked for{alone}"
+    for kind in (MPIExchange, PerTensorExchange):
+        if way == kind.name:
+            return kind(comm, compression(short, settings.share)), "as asked for"
+    for plain in (ParameterServer, Exchange):
+        if way == plain.name:
+            return plain(comm), "as asked for"
+    if way == "auto" and short not in ("none", "float16"):
+        return MPIExchange(comm, compression(short, settings.share)), f"mpi in place of Horovod: {short} is its format"
+    obstacles = comm.allgather(horovod_obstacle())
+    reason = next((words for words in obstacles if words is not None), None)
+    if reason is None:
+        return HorovodExchange(comm, short), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
+    if way == "horovod":
+        raise BadInput(
+            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or {horovod.build().advice}."
+        )
+    return MPIExchange(comm, compression(short, settings.share)), f"mpi in place of Horovod: {reason}"
