@@ -1,4 +1,4 @@
-"""Distributed k-means against daal4py and scikit-learn: one run, the same points, the same start, taking turns."""
+"""Distributed k-means against other libraries: one run, the same points, the same start, taking turns."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from workshop import bench
 from workshop.bench import peers
-from workshop.bench.peers import PEERS
 from workshop.core.errors import WorkshopError
 
+PEERS = (*peers.PEERS, "sklearnex", *peers.PACKAGES)
 CLUSTERS = (10, 100)
 AGREE = 1e-3  # of inertia, relative
 
@@ -22,7 +22,7 @@ def run(
     Ratios are a peer's median seconds divided by ours.
     """
     where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
-    contenders = peers.contenders("workshop.workloads.kmeans.bench_rank")
+    contenders = peers.contenders("workshop.workloads.kmeans.bench_rank", PEERS)
     results = peers.measure(contenders, {f"k{k}": {"clusters": k} for k in clusters}, repeats, progress)
     rows: list[dict[str, Any]] = []
     ratios: dict[str, float] = {}
