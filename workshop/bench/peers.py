@@ -1,5 +1,5 @@
-"""A distributed algorithm of ours against daal4py and scikit-learn: two ranks of one thread, or a process of two
-threads, which take turns on the same data.
+"""A distributed algorithm of ours against daal4py, scikit-learn and others: two ranks of one thread, or a process of
+two threads, which take turns on the same data.
 
 A bench gives the module that a rank runs: `python -m MODULE CONTENDER FOLDER`, which calls `serve`.
 """
@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Any
 
 from workshop import bench
@@ -23,6 +25,8 @@ from workshop.mpi import daal, openmpi, prefix
 DISTRIBUTED = ("ours", "daal4py_distributed")
 PEERS = ("daal4py_distributed", "daal4py_threads", "sklearn")
 INSTALL = "workshop bench peers"
+# Peers of one process that have a prefix of their own, by the module to import. NumPy is the environment's.
+PACKAGES = {"faiss": "faiss-cpu==1.15.1", "fastkmeans": "fastkmeans==0.5.0"}
 
 # (order, ranks, rank) -> a function that computes on this rank's data, whose result is the answer
 Prepare = Callable[[Mapping[str, Any], int, int], Callable[[], Mapping[str, Any]]]
@@ -39,13 +43,21 @@ class Contender:
 
 
 def install() -> None:
-    """Install the peers: MPICH and daal4py, each in a prefix of its own. Raises WorkshopError."""
+    """Install the peers: MPICH, daal4py with scikit-learn-intelex, faiss and fastkmeans, each in a prefix of its own.
+
+    Raises WorkshopError.
+    """
     prefix.install(daal.MPI)
     daal.install()
+    for name, package in PACKAGES.items():
+        prefix.install_packages(_folder(name), [package])
 
 
-def contenders(module: str) -> dict[str, Contender]:
-    """Ours and the peers, whose ranks run the module: two ranks of one thread, or one process of two threads."""
+def contenders(module: str, names: Sequence[str] = PEERS) -> dict[str, Contender]:
+    """Ours and these peers, whose ranks run the module: two ranks of one thread, or one process of two threads.
+
+    Beside PEERS there are `sklearn_elkan` (k-means alone), `sklearnex` and those of PACKAGES.
+    """
     cores = topology.allowed_cores(topology.machine())
     rank = [sys.executable, "-m", module]
     one_thread = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -57,25 +69,41 @@ def contenders(module: str) -> dict[str, Contender]:
             ranks=2,
             environment=one_thread | openmpi.environment() | {"NUMBA_CACHE_DIR": str(config.cache_folder("numba"))},
         ),
-        "sklearn": Contender([*rank, "sklearn"], environment=two),
+        **{name: Contender([*rank, name], environment=two) for name in ("sklearn", "sklearn_elkan")},
     }
-    daal4py = daal.path()
-    if daal4py is None:
-        absent = Contender(note=f"daal4py is not installed; `{INSTALL}` does.")
-        return by_name | {"daal4py_distributed": absent, "daal4py_threads": absent}
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, [daal4py, os.environ.get("PYTHONPATH")]))}
-    by_name["daal4py_threads"] = Contender([*rank, "daal4py_threads"], environment=two | path)
+    daal4py = daal.path()  # scikit-learn-intelex is in the same package
+    folders = {"daal4py_distributed": daal4py, "daal4py_threads": daal4py, "sklearnex": daal4py}
+    folders |= {name: prefix.path(_folder(name), name) for name in PACKAGES}
+    for name, folder in folders.items():
+        if folder is None:
+            title = {"sklearnex": "scikit-learn-intelex"}.get(name, name.partition("_")[0])
+            by_name[name] = Contender(note=f"{title} is not installed; `{INSTALL}` does.")
+        elif name == "fastkmeans" and PathFinder.find_spec("torch", [folder, *sys.path]) is None:
+            by_name[name] = Contender(
+                note="fastkmeans needs PyTorch, whose package on PyPI brings several GB of CUDA on Linux; "
+                f"install PyTorch's build for CPUs into {folder}."
+            )
+        else:
+            by_name[name] = Contender([*rank, name], environment=two | _python_path(folder))
     mpich = prefix.installed().get(daal.MPI)
-    if mpich is None:
+    if daal4py and mpich is None:
         by_name["daal4py_distributed"] = Contender(note=f"MPICH is not installed; `{INSTALL}` does.")
-    else:
+    elif daal4py and mpich:
         binding = ["-bind-to", "core"] if cores >= 2 else []
         by_name["daal4py_distributed"] = Contender(
             [prefix.launcher(mpich), "-n", "2", *binding, *rank, "daal4py_distributed"],
             ranks=2,
-            environment=one_thread | path | prefix.environment(mpich),
+            environment=one_thread | _python_path(daal4py) | prefix.environment(mpich),
         )
-    return by_name
+    return {name: by_name[name] for name in ("ours", *names)}
+
+
+def _folder(name: str) -> Path:
+    return config.cache_folder("bench") / name
+
+
+def _python_path(folder: str) -> dict[str, str]:
+    return {"PYTHONPATH": os.pathsep.join(filter(None, [folder, os.environ.get("PYTHONPATH")]))}
 
 
 def measure(

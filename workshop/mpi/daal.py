@@ -53,8 +53,7 @@ def usable(values: Mapping[str, Any], mpi: str, ranks: int) -> dict[str, Any] | 
 
 def path() -> str | None:
     """The folder that Python finds daal4py in, where it is installed."""
-    packages = [package.parent for package in folder().glob("lib*/python*/site-packages/daal4py")]
-    return str(packages[0]) if packages else None
+    return prefix.path(folder(), "daal4py")
 
 
 def check_here(instead: str) -> None:

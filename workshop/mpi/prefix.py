@@ -104,6 +104,12 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
+def path(folder: Path, module: str) -> str | None:
+    """The folder that Python finds a module in, where `install_packages` has put it into this prefix."""
+    packages = [package.parent for package in folder.glob(f"lib*/python*/site-packages/{module}")]
+    return str(packages[0]) if packages else None
+
+
 def installer(action: str = "install") -> list[str]:
     """The environment's own pip, or uv: an environment that uv made has no pip. Raises WorkshopError.
 

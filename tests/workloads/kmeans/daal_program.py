@@ -29,6 +29,10 @@ def main() -> None:
         found[f"daal4py {dtype}"] = run(dtype=dtype, backend="daal4py")
     found["inertias"] = [[value for _, name, _, value in sink.events if name == "inertia"] for sink in sinks[-2:]]
     found["names"] = comm.gather(sorted({name for _, name, _, _ in sinks[-1].events}))
+    stream = {"points": 20_001, "mode": "online", "batch": 2_000}  # the last batch has one point, so a rank has none
+    for backend in ("numba", "daal4py"):
+        for dtype in ("float32", "float64"):
+            found[f"stream {backend} {dtype}"] = run(**stream, dtype=dtype, backend=backend)
     try:
         run(points=comm.size * 7 - 1, backend="daal4py")
     except BadInput as error:

@@ -75,8 +75,6 @@ class KMeansParams(Params):
             raise ValueError(f"{self.clusters} clusters need as many points; there are {self.points}")
         if self.mode == "online" and self.clusters > self.batch:
             raise ValueError(f"{self.clusters} clusters need as many points in a batch; there are {self.batch}")
-        if self.mode == "online" and self.backend == "daal4py":
-            raise ValueError("backend is daal4py, which has no mode online; choose numba, or the mode batch")
         return self
 
 

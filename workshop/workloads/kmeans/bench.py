@@ -1,4 +1,4 @@
-"""Distributed k-means against daal4py and scikit-learn: one run, the same points, the same start, taking turns."""
+"""Distributed k-means against other libraries: one run, the same points, the same start, taking turns."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from workshop import bench
 from workshop.bench import peers
-from workshop.bench.peers import PEERS
 from workshop.core.errors import WorkshopError
 
+PEERS = (*peers.PEERS, "sklearnex", *peers.PACKAGES)
 CLUSTERS = (10, 100)
 AGREE = 1e-3  # of inertia, relative
-CONVERGE = ("ours", "sklearn")  # who stops by the same rule
+CONVERGE = ("ours", "sklearn", "sklearn_elkan", "sklearnex")  # contenders that stop by the same rule
 
 
 def run(
@@ -23,8 +23,9 @@ def run(
     Ratios are a peer's median seconds divided by ours: for a number of iterations, and until convergence (`converged`).
     """
     where = bench.machine(("numpy", "numba", "scikit-learn", "mpi4py", "openmpi"))
-    contenders = peers.contenders("workshop.workloads.kmeans.bench_rank")
-    results = peers.measure(contenders, {f"k{k}": {"clusters": k} for k in clusters}, repeats, progress)
+    contenders = peers.contenders("workshop.workloads.kmeans.bench_rank", [*PEERS, "sklearn_elkan"])
+    iterating = {name: contenders[name] for name in ("ours", *PEERS)}
+    results = peers.measure(iterating, {f"k{k}": {"clusters": k} for k in clusters}, repeats, progress)
     until_converged = {f"converged_k{k}": {"clusters": k, "converge": True} for k in clusters}
     results |= peers.measure({name: contenders[name] for name in CONVERGE}, until_converged, repeats, progress)
     rows: list[dict[str, Any]] = []
@@ -33,9 +34,9 @@ def run(
         answers = {name: results[f"{name}_{label}"] for name in contenders if f"{name}_{label}" in results}
         inertia = agreed_inertia(k, {name: answers_of_contender[-1] for name, answers_of_contender in answers.items()})
         values = {}
-        for name in ("ours", *PEERS):
+        for name in contenders:
             if name not in answers:
-                if contenders[name].note and label == f"k{k}":
+                if contenders[name].note and (name in iterating if label == f"k{k}" else name in CONVERGE):
                     rows.append(bench.missing(f"{name}_{label}", "s", contenders[name].note))
                 continue
             answers_of_contender = answers[name]
@@ -44,7 +45,7 @@ def run(
                 bench.row(f"{name}_{label}", [answer["seconds"] for answer in answers_of_contender], "s", **facts)
             )
             values[name] = rows[-1]["value"]
-        ratios |= {f"{name}_{label}": values[name] / values["ours"] for name in PEERS if name in values}
+        ratios |= {f"{name}_{label}": values[name] / values["ours"] for name in values if name != "ours"}
     return bench.document("kmeans", where, rows, ratios)
 
 

@@ -6,7 +6,7 @@ Makes its points, then fits at every order: from the row-major points and the st
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,20 @@ def points(clusters: int, ranks: int, rank: int) -> NDArray[np.float32]:
 @cache
 def start(clusters: int) -> NDArray[np.float32]:
     """The same start for every contender: some of the first 100,000 points, (clusters, FEATURES)."""
-    first = Blobs(POINTS, FEATURES, clusters, SEED, np.float32).read(0, 100_000)
-    return first[np.random.default_rng(SEED).choice(len(first), clusters, replace=False)]
+    return Blobs(POINTS, FEATURES, clusters, SEED, np.float32).read(0, 100_000)[start_numbers(clusters)]
+
+
+def start_numbers(clusters: int) -> NDArray[np.int64]:
+    """Which points the start is, (clusters,)."""
+    return np.random.default_rng(SEED).choice(100_000, clusters, replace=False)
+
+
+def place(points: NDArray[np.float32], numbers: NDArray[np.int64], places: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The same points (n, features) in another order: those with these numbers (k,) are at these places (k,)."""
+    placed = np.empty_like(points)
+    placed[places] = points[numbers]
+    placed[np.delete(np.arange(len(points)), places)] = np.delete(points, numbers, axis=0)
+    return placed
 
 
 def ours(comm: Any) -> Fit:
@@ -74,33 +86,83 @@ def daal4py(threads: int, distributed: bool) -> Fit:
     return run
 
 
-def sklearn() -> Fit:
-    """scikit-learn on as many threads as OMP_NUM_THREADS says."""
-    from sklearn.cluster import KMeans
+def sklearn(algorithm: str = "lloyd", threads: int | None = None) -> Fit:
+    """scikit-learn on as many threads as OMP_NUM_THREADS says; with `threads`, scikit-learn-intelex in its place."""
+    if threads:
+        from sklearnex.cluster import KMeans
+
+        KMeans = partial(KMeans, n_jobs=threads)
+    else:
+        from sklearn.cluster import KMeans
 
     def run(
         own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
     ) -> tuple[NDArray[np.floating], int]:
-        model = KMeans(len(first), init=first, n_init=1, max_iter=most, tol=tolerance, algorithm="lloyd").fit(
-            own_points
-        )
+        model = KMeans(len(first), init=first, n_init=1, max_iter=most, tol=tolerance, algorithm=algorithm)
+        model.fit(own_points)
+        if threads and not hasattr(model, "_onedal_estimator"):
+            raise SystemExit("scikit-learn-intelex left this fit to scikit-learn, so it can't be compared.")
         return model.cluster_centers_, model.n_iter_
 
     return run
 
 
+def faiss() -> Fit:
+    """faiss on as many threads as OMP_NUM_THREADS says, with all points: by default it would take a sample."""
+    from faiss import Kmeans
+
+    def run(
+        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
+    ) -> tuple[NDArray[np.floating], int]:
+        model = Kmeans(FEATURES, len(first), niter=most, nredo=1, max_points_per_centroid=len(own_points))
+        model.train(own_points, init_centroids=first)
+        return model.centroids, len(model.obj)
+
+    return run
+
+
+def fastkmeans() -> Fit:
+    """fastkmeans on as many threads as OMP_NUM_THREADS says. Its start is the points at the `random_places` of SEED."""
+    from fastkmeans import FastKMeans
+
+    def run(
+        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
+    ) -> tuple[NDArray[np.floating], int]:
+        model = FastKMeans(FEATURES, len(first), niter=most, tol=-1, gpu=False, seed=SEED)
+        model.train(own_points)
+        return model.centroids, model.niter  # no move is below a negative tolerance, so it makes all iterations
+
+    return run
+
+
+def random_places(size: int, clusters: int) -> NDArray[np.int64]:
+    """The places (clusters,) of the points that fastkmeans starts from, as its source says; no other start can be
+    chosen."""
+    import torch
+
+    return torch.randperm(size, generator=torch.Generator().manual_seed(SEED))[:clusters].numpy()
+
+
 def begin(contender: str, comm: Any) -> Prepare:
     """A contender's way to fit the points of every order `{"clusters": k, "converge": whether to go on until then}`."""
-    if contender == "ours":
-        fit = ours(comm)
-    elif contender == "sklearn":
-        fit = sklearn()
-    else:
-        fit = daal4py(1, distributed=True) if comm else daal4py(2, distributed=False)
+    makers: dict[str, Callable[[], Fit]] = {
+        "ours": partial(ours, comm),
+        "daal4py_distributed": partial(daal4py, 1, distributed=True),
+        "daal4py_threads": partial(daal4py, 2, distributed=False),
+        "sklearn": sklearn,
+        "sklearn_elkan": partial(sklearn, "elkan"),
+        "sklearnex": partial(sklearn, threads=2),
+        "faiss": faiss,
+        "fastkmeans": fastkmeans,
+    }
+    fit = makers[contender]()
 
     def prepare(order: Mapping[str, Any], size: int, rank: int) -> Callable[[], dict[str, Any]]:
-        own_points, first = points(order["clusters"], size, rank), start(order["clusters"]).copy()
+        clusters = order["clusters"]
+        own_points, first = points(clusters, size, rank), start(clusters).copy()
         most, tolerance = CONVERGENCE if order.get("converge") else (ITERATIONS, 0.0)
+        if contender == "fastkmeans":
+            own_points = place(own_points, start_numbers(clusters), random_places(len(own_points), clusters))
 
         def compute() -> dict[str, Any]:
             centroids, iterations = fit(own_points, first, most, tolerance)

@@ -1,4 +1,8 @@
-"""Lloyd's iterations as daal4py makes them: Intel's oneDAL, which exchanges over MPI by itself."""
+"""Lloyd's iterations as daal4py makes them: Intel's oneDAL, which exchanges over MPI by itself.
+
+daal4py's k-means has no mode for a stream: `kmeans` takes `distributed`, but not the `streaming` that `covariance` and
+others take (daal4py 2026.2). There it labels the points, and the running means are ours.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
 from workshop.mpi import daal
+from workshop.workloads.kmeans.numpy_kernel import NumpyShard, totals
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import LloydStep
@@ -19,7 +24,8 @@ INSTEAD = "numba"
 
 
 def load(ctx: RankContext, points: int, clusters: int) -> Any:
-    """Import daal4py, ready to be used; takes seconds. `points` are this rank's. Collective.
+    """Import daal4py, ready to be used; takes seconds. `points` are this rank's, `clusters` those that daal4py finds
+    together with other ranks: 0 in a stream. Collective.
 
     Raises BadInput, on all ranks alike, where these ranks can't run it.
     """
@@ -32,6 +38,22 @@ def load(ctx: RankContext, points: int, clusters: int) -> Any:
             f"clusters; take fewer ranks, or choose the backend {INSTEAD}."
         )
     return package
+
+
+class DaalShard(NumpyShard):
+    """One rank's points, as the kernel of `numpy` has them, but labelled by daal4py, which `load` has imported."""
+
+    def update(self, centroids: NDArray[np.floating]) -> int:
+        """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
+        import daal4py
+
+        before = self.labels
+        if self.size:  # daal4py refuses no points
+            settings = {"fptype": daal.NUMBERS[self.dtype.name], "assignFlag": True}
+            algorithm = daal4py.kmeans(len(centroids), 0, **settings)  # no iteration: it labels by these centroids
+            self.labels = algorithm.compute(self.points, centroids.astype(self.dtype)).assignments.ravel()
+        self.sums, self.counts = totals(self.points, self.labels, len(centroids))
+        return int(np.count_nonzero(self.labels != before))
 
 
 def lloyd(

@@ -45,12 +45,13 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         begin, end = shard(first_points, ctx.size, ctx.rank)
         ctx.activity("reading data")
         points = source.read(begin, end)
-        library = daal.load(ctx, len(points), params.clusters) if params.backend == "daal4py" else None
+        together = params.clusters if batch else 0
+        library = daal.load(ctx, len(points), together) if params.backend == "daal4py" else None
     ctx.activity("choosing the first centroids")
     with ctx.timed("initialise", seconds):
         middle = centre(ctx.comm, points)
         own_shard = shards(points, middle)
-        relative = points - middle if library else None
+        relative = points - middle if library and batch else None
         del points  # the kernel has its own copy
         if params.init == "k-means++":
             centroids = start.plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
@@ -65,7 +66,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     elif batch:
         steps, most = lloyd(ctx, own_shard, centroids, tolerance), params.iterations
     else:
-        steps = online(ctx, shards, source, params.batch, middle, centroids)
+        steps = online(ctx, daal.DaalShard if library else shards, source, params.batch, middle, centroids)
         most = -(-source.size // params.batch)
     preview = _preview(ctx, picture, middle) if params.pace and picture is not None else None
     visited = source.size if batch else min(params.batch, source.size)  # points of an iteration
