@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from workshop.core.errors import BadInput
+from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.compression import compression
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.horovod_exchange import HorovodExchange, horovod_obstacle
@@ -18,6 +19,10 @@ from workshop.engine.training.mpi_exchanges import (
 from workshop.mpi import horovod
 
 WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none")
+LATE = (
+    "; TensorFlow has one inter-op thread, so that buckets leave behind the last gradient: set "
+    "TF_NUM_INTEROP_THREADS=2 (--env)"
+)
 
 
 class ExchangeSettings(NamedTuple):
@@ -37,8 +42,10 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
     """
     way, short = settings.way, settings.compression
     if way == "mpi-overlap":
-        codec = compression(short, settings.share)
-        return OverlappedExchange(comm, codec, round(settings.bucket * 1e6)), "as asked for"
+        overlapped = OverlappedExchange(comm, compression(short, settings.share), round(settings.bucket * 1e6))
+        # One thread runs all operations of a step in their order, and handing over a bucket is the last of them.
+        late = tensorflow().config.threading.get_inter_op_parallelism_threads() == 1 and comm.size > 1
+        return overlapped, f"as asked for{LATE if late else ''}"
     if way == "hierarchical":
         exchange = HierarchicalExchange(comm, compression(short, settings.share))
         alone = "" if exchange.hosts > 1 else "; all ranks are on one host, so it saves nothing"

@@ -210,8 +210,15 @@ class PatientCommunicator:
         self.size = comm.size
         self.hurries = False
 
-    def Allreduce(self, sent: Any, received: Any, op: Any) -> None:
-        self._wait(self.comm.Iallreduce(sent, received, op))
+    def Allreduce(self, in_place: Any, buffer: NDArray[Any], op: Any) -> None:
+        """The sum over all ranks, in place. Each rank sums up its part of the buffer and sends it to all. Open MPI's
+        Iallreduce on two ranks reduces and then broadcasts, so that twice as many bytes follow each other."""
+        parts = np.zeros((self.size, -(-buffer.size // self.size)), buffer.dtype)
+        parts.reshape(-1)[: buffer.size] = buffer
+        received = np.empty_like(parts)
+        self.Alltoall(parts, received)
+        self.Allgather(received.sum(axis=0, dtype=buffer.dtype), parts)
+        buffer[:] = parts.reshape(-1)[: buffer.size]
 
     def Alltoall(self, sent: Any, received: Any) -> None:
         self._wait(self.comm.Ialltoall(sent, received))
