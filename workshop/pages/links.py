@@ -49,10 +49,12 @@ def compare_link(run_ids: Iterable[int]) -> None:
 
 
 def unprepared(study: str, workload_name: str, lab: str) -> None:
-    """Tell learners that a study of a workload isn't prepared yet, with links to its lab and to a run of their own."""
+    """Tell learners that a study of a workload isn't prepared yet, with links to its lab, if there is one, and to a run
+    of their own."""
     st.info(f"The instructor has not prepared {study} yet. Until then:", icon=":material/hourglass_empty:")
     with st.container(horizontal=True):
-        link("labs", "Read the lab", ":material/menu_book:", {"lab": lab})
+        if lab:
+            link("labs", "Read the lab", ":material/menu_book:", {"lab": lab})
         link("run", "Set up a run of your own", ":material/play_circle:", {"workload": workload_name})
 
 

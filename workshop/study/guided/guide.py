@@ -116,8 +116,8 @@ class Guide:
 
     @cached_property
     def anew(self) -> str:
-        """The letter of the step that measures everything anew."""
-        return next(step.key for step in self.steps if step.anew)
+        """The letter of the step that measures everything anew; "" if there is none."""
+        return next((step.key for step in self.steps if step.anew), "")
 
     def step(self, key: str) -> Step:
         """The step of that letter."""

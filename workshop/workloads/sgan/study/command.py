@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from workshop.cli import common
 from workshop.study import command as commands
+from workshop.study.guided import command as guided
 
 
 def path(
-    steps: Annotated[
-        str | None, typer.Option(metavar="A,B,…", help="Some of the steps a to i; default: all of them.")
-    ] = None,
-    thorough: Annotated[
-        bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
-    ] = False,
+    steps: guided.Steps = None,
+    thorough: guided.Thorough = False,
     settings: commands.Settings = None,
     session: common.SessionName = None,
     private: common.Private = False,
@@ -30,18 +23,6 @@ def path(
     beforehand how long it will probably take here. The dashboard's page Tuning shows the same with
     questions to predict in each step.
     """
-    from workshop.core import words
-    from workshop.registry import workload as workload_of
-    from workshop.study.guided.kind import steps_in_words
-    from workshop.study.guided.plan import plan_here, read_steps
-    from workshop.study.settings import read_settings
     from workshop.workloads.sgan.study.guide import GUIDE
 
-    planned = read_steps(GUIDE, steps)
-    params = read_settings(settings or [], workload_of(GUIDE.workload))
-    store, shared = commands.store_and_session(session, private, no_wait)
-    setting = plan_here(GUIDE, shared, params, thorough=thorough, steps=planned)
-    study = commands.begin(store, setting)
-    cores = words.count(setting.cores, "core")
-    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
-    return commands.go_on(store, study, shared, minutes, as_json)
+    return guided.run_guide(GUIDE, steps, thorough, settings, session, private, no_wait, minutes, as_json)

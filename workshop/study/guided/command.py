@@ -1,0 +1,43 @@
+"""What the commands of guided studies have in common: their options, and what they do."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from workshop.cli import common
+from workshop.core import words
+from workshop.study import command as commands
+
+Steps = Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")]
+Thorough = Annotated[
+    bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
+]
+
+
+def run_guide(
+    guide: Any,
+    steps: str | None,
+    thorough: bool,
+    settings: list[str] | None,
+    session: str | None,
+    private: bool,
+    no_wait: bool,
+    minutes: float,
+    as_json: bool,
+) -> int:
+    """Begin or go on with a guided study, with the options of a command. Returns the exit code; raises BadInput."""
+    from workshop.registry import workload as workload_of
+    from workshop.study.guided.kind import steps_in_words
+    from workshop.study.guided.plan import plan_here, read_steps
+    from workshop.study.settings import read_settings
+
+    planned = read_steps(guide, steps)
+    params = read_settings(settings or [], workload_of(guide.workload))
+    store, shared = commands.store_and_session(session, private, no_wait)
+    setting = plan_here(guide, shared, params, thorough=thorough, steps=planned)
+    study = commands.begin(store, setting)
+    cores = words.count(setting.cores, "core")
+    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
+    return commands.go_on(store, study, shared, minutes, as_json)
