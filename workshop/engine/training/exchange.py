@@ -41,6 +41,8 @@ class Exchange:
         self.tf = tensorflow()
         self.messages = 0
         self.bytes = 0
+        # Called when a step's gradients are computed; returns when it ended, in seconds since the epoch.
+        self.pause: Callable[[], float] | None = None
         self.phase: Callable[[str], Any] = lambda name: (
             lambda function: function
         )  # a decorator; a run has `RankContext.phase`

@@ -49,7 +49,8 @@ def exchanged(
     tensors, float64: when the gradients were there and when they had been exchanged, in seconds since the epoch."""
     tf = tensorflow()
     with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
-        computed_at = tf.timestamp()
+        pause = exchange.pause
+        computed_at = tf.timestamp() if pause is None else tf.ensure_shape(tf.numpy_function(pause, [], tf.float64), [])
     with tf.control_dependencies([computed_at]):
         exchanged_at = exchange.apply(gradients, variables, update)
     return computed_at, exchanged_at
