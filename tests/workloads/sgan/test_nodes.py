@@ -100,6 +100,8 @@ def test_a_session_without_hosts_is_refused_with_the_command_that_helps() -> Non
         plan(GUIDE, {}, 2, hosts=HOSTS[:2])
     with pytest.raises(BadInput, match="link is 'fast'"):
         nodes(link="fast")
+    with pytest.raises(BadInput, match="leave them or --session out"):
+        nodes(session="class", memory="1G")
 
 
 @pytest.mark.real

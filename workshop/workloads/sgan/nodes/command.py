@@ -9,6 +9,9 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.core.memory import size
 from workshop.study import command as commands
 from workshop.study.guided import command as guided
 
@@ -19,8 +22,12 @@ def nodes(
     steps: guided.Steps = None,
     thorough: guided.Thorough = False,
     settings: commands.Settings = None,
-    link: Annotated[str, typer.Option(metavar="RATE", help="What each host can send, and get.")] = "25mbit",
-    memory: Annotated[str, typer.Option(metavar="SIZE", help="Memory of the first host's ranks together.")] = "2G",
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="What each emulated host can send, and get; default: 25mbit.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of the first host's ranks together; default: 2G.")
+    ] = None,
     session: common.SessionName = None,
     no_wait: common.NoWait = False,
     minutes: commands.Minutes = 10,
@@ -37,17 +44,20 @@ def nodes(
     from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.guide import GUIDE
 
-    limit = parse(link, None)
+    limit = parse(link or "25mbit", None)
 
     def run(name: str | None) -> int:
         return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
 
+    if session is not None and (link or memory):
+        raise BadInput("--link and --memory are for hosts that this command emulates; leave them or --session out.")
     if session is not None:
         return run(session)
     for signal_number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which ends the hosts, too
-    os.environ["WORKSHOP_MEMORY"] = memory  # the session's conductor reads it
-    common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {memory}")
+    os.environ["WORKSHOP_MEMORY"] = memory or "2G"  # the session's conductor reads it
+    allowed = size(config.memory_limit() or 0)
+    common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
     name = f"nodes-{os.getpid()}"
     with (
         Store.open() as store,
