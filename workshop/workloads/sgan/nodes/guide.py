@@ -66,9 +66,9 @@ def speedups(findings: StepResults, step_key: str) -> list[tuple[CellResult, flo
 def fit(findings: StepResults, step_key: str) -> tuple[CellResult | None, CellResult | None]:
     """The cell with the most ranks that a host holds, and the first one behind it whose ranks were ended."""
     by_ranks = sorted(findings.results(step_key), key=lambda cell: cell.point["ranks"])
-    held = next((cell for cell in reversed(by_ranks) if cell.rates), None)
-    behind = by_ranks[by_ranks.index(held) + 1 :] if held is not None else []
-    return held, next((cell for cell in behind if cell.why.startswith(OUT_OF_MEMORY)), None)
+    largest = next((cell for cell in reversed(by_ranks) if cell.rates), None)
+    behind = by_ranks[by_ranks.index(largest) + 1 :] if largest is not None else []
+    return largest, next((cell for cell in behind if cell.why.startswith(OUT_OF_MEMORY)), None)
 
 
 def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | None:
@@ -94,10 +94,10 @@ def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | Non
         sizes = {name(cell): _private(findings, cell) for cell in findings.results(step_key)}
         each = words.listed(f"{label} {size(count)}" for label, count in sizes.items())
         return step.judge("sizes", each=each, largest=size(max(sizes.values()))) if all(sizes.values()) else None
-    held, ended = fit(findings, step_key)
-    if held is None:
+    largest, ended = fit(findings, step_key)
+    if largest is None:
         return None
-    facts = {"ranks": words.count(held.point["ranks"], "rank"), "each": size(_private(findings, held))}
+    facts = {"ranks": words.count(largest.point["ranks"], "rank"), "each": size(_private(findings, largest))}
     if ended is None:
         return step.judge("all", **facts, start=findings.guide.start, failures=findings.failures(step_key))
     return step.judge("some", **facts, more=ended.point["ranks"], why=ended.why.removeprefix(OUT_OF_MEMORY))
@@ -114,8 +114,8 @@ def _memory(findings: StepResults, step_key: str, events: Events) -> Answer | No
 
 
 def _ranks(findings: StepResults, step_key: str, events: Events) -> Answer | None:
-    held, _ = fit(findings, step_key)
-    return Answer(float(held.point["ranks"])) if held is not None else None
+    largest, _ = fit(findings, step_key)
+    return Answer(float(largest.point["ranks"])) if largest is not None else None
 
 
 GUIDE = Guide.read(
