@@ -31,6 +31,7 @@ OURS = [
     "run",
     "studies",
     "tuning",
+    "nodes",
     "processor",
     "federated",
     "parallelism",
@@ -98,6 +99,7 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
             "Run",
             "Studies",
             "Tuning",
+            "Nodes",
             "Processor",
             "Federated",
             "Parallelism",
@@ -122,7 +124,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:11], "hello", *OURS[11:]]
+    assert names(page) == [*OURS[:12], "hello", *OURS[12:]]
     (link,) = page.get("page_link")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 from workshop.core import words as say
 from workshop.report.actions import without_options
@@ -24,7 +25,7 @@ Parts = tuple[Part, ...]
 Figures = Mapping[str, Callable[[GuidedReport, StepReport, Sequence[CellResult]], Parts]]  # by the step's `figure`
 
 
-def cards(report: GuidedReport, figures: Figures) -> list[Card]:
+def cards(report: GuidedReport, figures: Figures = MappingProxyType({})) -> list[Card]:
     """The cards of all begun steps, for the page of the study and for its export. `figures` are the capability's."""
     visible_cards = [
         card
@@ -44,7 +45,9 @@ def visible(store: Store, identity: int, report: GuidedReport, shown_cards: Sequ
     return [card for card in shown_cards if (key := card.name.partition("-")[2]) and key in steps]
 
 
-def step_cards(report: GuidedReport, key: str, figures: Figures, titled: bool = True) -> list[Card]:
+def step_cards(
+    report: GuidedReport, key: str, figures: Figures = MappingProxyType({}), titled: bool = True
+) -> list[Card]:
     """The cards of one step: its figure, its results and the published ones; then its cells."""
     step_report, verdict_texts, guide = report.step(key), report.step(key).verdict, report.step_results.guide
     title = f"{key}. {step_report.step.title}" if titled else ""

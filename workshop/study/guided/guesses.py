@@ -16,8 +16,8 @@ from workshop.study.results import ranked
 NEAR = 0.15  # share of the measured value within which a guess is right
 LOOKED = "shown"  # stored key for learners who looked without a guess
 
-# x: times as fast; %: a percentage; points between two percentages; a count of something, or megabytes.
-Unit = Literal["x", "%", "points", "threads", "MB"]
+# x: times as fast; %: a percentage; points between two percentages; a count of something, or memory.
+Unit = Literal["x", "%", "points", "threads", "ranks", "MB", "MiB"]
 
 
 @dataclass(frozen=True)

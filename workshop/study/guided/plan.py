@@ -82,6 +82,7 @@ class Setting:
     steps: str  # the chosen steps, for instance "bc"
     rate: str  # the metric that is compared
     unit: str
+    hosts: tuple[str, ...] = ()  # of the session; empty where the guide needs none
 
     @property
     def kind(self) -> str:
@@ -125,7 +126,8 @@ class Setting:
         }
 
     def description(self) -> dict[str, Any]:
-        return {**description(self, "guide"), "steps": list(self.steps), "title": self.guide.title}
+        without = ("guide",) if self.hosts else ("guide", "hosts")
+        return {**description(self, *without), "steps": list(self.steps), "title": self.guide.title}
 
     def trials(self) -> list[Trial]:
         """No trials: each step is planned when the steps before it have been run."""
@@ -134,8 +136,10 @@ class Setting:
     @classmethod
     def read(cls, guide: Guide, description: Mapping[str, Any]) -> Setting:
         """A setting from what the store has."""
-        fields = {name: description[name] for name in cls.__dataclass_fields__ if name != "guide"}
-        return cls(guide, **{**fields, "mpis": tuple(fields["mpis"]), "steps": "".join(fields["steps"])})
+        fields = {"hosts": (), **description}
+        fields = {name: fields[name] for name in cls.__dataclass_fields__ if name != "guide"}
+        fields |= {name: tuple(fields[name]) for name in ("mpis", "hosts")}
+        return cls(guide, **{**fields, "steps": "".join(fields["steps"])})
 
     def wanting(self, steps: str, mpis: Iterable[str] | None = None) -> Setting:
         """The same study with these steps and MPIs."""
@@ -150,9 +154,15 @@ def plan(
     *,
     thorough: bool = False,
     steps: str | None = None,
+    hosts: Sequence[str] = (),
 ) -> Setting:
     """A guided study of some `steps` (None: all) with the given params of the workload. The param that ranks share
     (`Scaling.share`) is the total of all ranks. Raises BadInput with one sentence."""
+    if len(hosts) < guide.hosts:
+        raise BadInput(
+            f"The guided study {guide.kind} needs a session on {guide.hosts} hosts, but here are {len(hosts)}; start "
+            f"one on emulated hosts: {guide.start}"
+        )
     chosen = workload(guide.workload)
     scaling, length = scaling_of(chosen), tuning_of(chosen).length
     reserved = next((name for name in given_params if name in guide.reserved), None)
@@ -160,7 +170,8 @@ def plan(
         raise BadInput(f"{reserved} can't be set: the guided study varies it itself, or holds it for all its trials.")
     name = THOROUGH if thorough else QUICK
     chosen_steps = guide.keys if steps is None else steps
-    setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, chosen_steps, scaling.rate, scaling.unit)
+    rate, unit, hosts = scaling.rate, scaling.unit, tuple(hosts[: guide.hosts])
+    setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, chosen_steps, rate, unit, hosts)
     checked = chosen.check({length: guide.length[name], **given_params}).model_dump(mode="json")
     total_share = _divisible(scaling.share, checked[scaling.share], setting.ranks, scaling.share in given_params)
     # Only set params are stored, so that studies with the same defaults have equal descriptions.
@@ -180,7 +191,8 @@ def plan_here(
     machine = session.machine if session is not None and session.machine.get("units") else topology.machine()
     local = session is None or session.site.get("kind") == "local"
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
-    return plan(guide, given_params, cores, inventory.installed(), thorough=thorough, steps=steps)
+    hosts = [host["name"] for host in (session.placement.get("hosts") or ())] if session is not None else []
+    return plan(guide, given_params, cores, inventory.installed(), thorough=thorough, steps=steps, hosts=hosts)
 
 
 def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecord:

@@ -69,6 +69,14 @@ class SganParams(Params):
         description="least seconds per step, to watch it; not in timings",
         json_schema_extra={**ADVANCED, "unit": "s"},
     )
+    compute: float = Field(
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds of compute per step, in timings: ranks that share cores then take equally long",
+        json_schema_extra={**ADVANCED, "unit": "s"},
+    )
 
 
 def _inputs(params: SganParams, artifacts: Artifacts) -> Mapping[str, bytes]:
@@ -106,6 +114,7 @@ WORKLOAD = Workload(
         "labelled_batch": "labelled images per step",
         "labelled_images": "labelled images",
         "method": "way of training",
+        "private_memory": "memory that a rank has for itself",
         "seconds.pictures": "time of drawing pictures",
         "unlabelled_images": "unlabelled images",
     },
@@ -143,7 +152,14 @@ EXTENSION = Extension(
     workloads=(WORKLOAD,),
     studies=(
         Study("path", "workshop.workloads.sgan.study.guide:KIND", form="workshop.workloads.sgan.study.form:FORM"),
+        Study("nodes", "workshop.workloads.sgan.nodes.guide:KIND"),
     ),
-    pages=(Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),),
-    commands=(Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),),
+    pages=(
+        Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),
+        Page("nodes", "Nodes", "lan", "workshop.workloads.sgan.nodes.page:page", order=405),
+    ),
+    commands=(
+        Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),
+        Command("study run", "nodes", "workshop.workloads.sgan.nodes.command:nodes", order=305),
+    ),
 )

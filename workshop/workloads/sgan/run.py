@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import time
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workshop.core.memory import private_bytes
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import rates, report, training_run
@@ -89,10 +91,18 @@ class SganTraining:
         self.diverged = False
 
     def _step(self) -> Step:
+        self.exchange.pause = self._pause if self.params.compute else None
         common = (self.optimizers, self.exchange, self.params.seed, self.params.size)
         if self.generator is None:
             return steps.supervised(self.discriminator, *common)
         return steps.adversarial(self.discriminator, self.generator, *common)
+
+    def _pause(self) -> float:
+        """Wait until this step's compute has taken as long as the params say. Returns the seconds since the epoch."""
+        time.sleep(max(self._began + self.params.compute - time.time(), 0.0))
+        return time.time()
+
+    _began = 0.0  # when this step's input was there
 
     def _set_rate(self, number: int) -> None:
         """Set both nets' learning rate for a step; it falls to zero in the second half."""
@@ -113,6 +123,7 @@ class SganTraining:
         if self.generator is not None:
             tensors.append(tf.constant(pixels[unlabelled]))
         numbers = np.array([number, rank * self.plan.labelled_row.batch, rank * self.plan.unlabelled_row.batch])
+        self._began = time.time()
         return StepInput((*tensors, tf.constant(numbers)), len(labelled) + len(unlabelled))
 
     @staticmethod
@@ -190,6 +201,7 @@ class SganTraining:
             "time_to_target": self.to_target[0] if self.to_target else None,
             "iterations_to_target": self.to_target[1] if self.to_target else None,
             "memory": self.memory.of_all(),
+            "private_memory": ctx.comm.allgather(private_bytes(os.getpid())),
             "spread": spread(ctx.comm, self.variables),
             "weights": ctx.comm.allgather(digest(self.variables)),
             "evaluations": self.evaluations,

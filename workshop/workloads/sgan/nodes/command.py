@@ -1,0 +1,67 @@
+"""`workshop study run nodes`: the article's path over emulated hosts."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Annotated
+
+import typer
+
+from workshop.cli import common
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.core.memory import size
+from workshop.study import command as commands
+from workshop.study.guided import command as guided
+
+SLOTS = 4  # ranks of a host
+
+
+def nodes(
+    steps: guided.Steps = None,
+    thorough: guided.Thorough = False,
+    settings: commands.Settings = None,
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="What each emulated host can send, and get; default: 25mbit.")
+    ] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory of the first host's ranks together; default: 2G.")
+    ] = None,
+    session: common.SessionName = None,
+    no_wait: common.NoWait = False,
+    minutes: commands.Minutes = 10,
+    as_json: common.JSON = False,
+) -> int:
+    """The S-GAN over emulated hosts: the speed-up over a slow link, and how many ranks the memory of a host holds.
+
+    Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
+    shows the same with questions to predict in each step.
+    """
+    from workshop.demo.hosts import EmulatedHosts
+    from workshop.demo.link import parse
+    from workshop.demo.session import session_on
+    from workshop.store.store import Store
+    from workshop.workloads.sgan.nodes.guide import GUIDE
+
+    limit = parse(link or "25mbit", None)
+
+    def run(name: str | None) -> int:
+        return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
+
+    if session is not None and (link or memory):
+        raise BadInput("--link and --memory are for hosts that this command emulates; leave them or --session out.")
+    if session is not None:
+        return run(session)
+    for signal_number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which ends the hosts, too
+    os.environ["WORKSHOP_MEMORY"] = memory or "2G"  # the session's conductor reads it
+    allowed = size(config.memory_limit() or 0)
+    common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
+    name = f"nodes-{os.getpid()}"
+    with (
+        Store.open() as store,
+        EmulatedHosts(GUIDE.hosts, limit) as hosts,
+        session_on(hosts, store, name, SLOTS, private=False),
+    ):
+        return run(name)
