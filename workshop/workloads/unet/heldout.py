@@ -50,7 +50,7 @@ class HeldOutSlices:
 
     def keep(self, epoch: int) -> None:
         """Keep what the last `score` made of some of this rank's patients: overlays.png and overlays.json."""
-        people, images, masks = self.tested.people, self.tested.images, self.tested.masks
+        images, masks = self.tested.images, self.tested.masks
         positions = chosen([int(mask.any()) for mask in masks])
         dice = overlap.dice(masks[positions], self._logits[positions]).numpy().tolist()
         scored = [ScoredMask(self._logits[at, ..., 0] > 0, score) for at, score in zip(positions, dice, strict=True)]
@@ -59,9 +59,6 @@ class HeldOutSlices:
             Example(images[at, ..., 0], images[at, ..., 1], masks[at, ..., 0] > 0, f"{100 * share:.1f} % lesions")
             for at, share in zip(positions, shares, strict=True)
         ]
-        table = [
-            {"lesions": len(people[at].lesions), "share": share, "dice": score}
-            for at, share, score in zip(positions, shares, dice, strict=True)
-        ]
+        table = [{"share": share, "dice": score} for share, score in zip(shares, dice, strict=True)]
         self.ctx.artifact(PICTURE, sheet(examples, {"U-Net": scored}), "image/png")
         self.ctx.artifact(FIGURES, json.dumps({"epoch": epoch, "patients": table}).encode(), "application/json")

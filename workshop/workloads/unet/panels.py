@@ -23,12 +23,9 @@ def overlays(snapshot: Snapshot) -> list[Card]:
     patients: Sequence[Mapping[str, Any]] = document["patients"]
     label = f"CT, PET and outlines of {count(len(patients), 'held-out patient')} after epoch {document['epoch']}"
     notes = words(line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), line(CITED, tone="about"))
-    rows = [
-        [str(at), str(patient["lesions"] or "none"), percent(patient["share"]), percent(patient["dice"])]
-        for at, patient in enumerate(patients, 1)
-    ]
+    rows = [[str(at), percent(patient["share"]), percent(patient["dice"])] for at, patient in enumerate(patients, 1)]
     image = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
-    heads = ["Patient", "Lesions", "Share of the image", "Dice"]
+    heads = ["Patient", "Lesions' share of the image", "Dice"]
     return [Card("overlays", "Lesions as the network outlines them", (notes, image, table(heads, rows)))]
 
 

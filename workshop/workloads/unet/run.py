@@ -62,7 +62,7 @@ class UnetTraining:
         optimizer.build(self.model.trainable_variables)
         exchange.broadcast(self.model.weights)
         loss = overlap.loss_of(params.loss, params.alpha, params.beta)
-        own_images = slices.trained(params, self.batches.examples(ctx.rank))
+        own_images = slices.training(params, self.batches.examples(ctx.rank))
         self.lesions, self.empty = _shares(ctx, own_images.masks)
         self.held_out = HeldOutSlices(ctx, params, self.model, loss)
         self.reading = StepReader(

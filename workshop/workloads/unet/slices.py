@@ -30,7 +30,7 @@ def batches(params: UnetParams, ranks: int) -> Batches:
     return Batches(params.patients, ranks, params.batch, params.seed)
 
 
-def trained(params: UnetParams, numbers: Iterable[int]) -> Patients:
+def training(params: UnetParams, numbers: Iterable[int]) -> Patients:
     """The training images of these numbers, from 0 to `params.patients` - 1."""
     return _slices(params, [(params.seed, PRIVATE, int(number)) for number in numbers])
 
@@ -50,9 +50,9 @@ def _slices(params: UnetParams, keys: Iterable[tuple[int, ...]]) -> Patients:
             person = patient(key, COMMON)
             parts.append(scans([person], [key], [COMMON], size))
         else:
-            key, person = next(
-                (own, drawn) for own in ((*key, draw) for draw in count()) if (drawn := patient(own, COMMON)).lesions
-            )
+            # Of the patients of a number, the first with lesions.
+            candidates = (((*key, draw), patient((*key, draw), COMMON)) for draw in count())
+            key, person = next((key, person) for key, person in candidates if person.lesions)
             rows, columns = _window(person, key, size)
             image, mask = scans([person], [key], [COMMON], ZOOM * size)
             parts.append((image[:, rows, columns], mask[:, rows, columns]))
@@ -64,9 +64,9 @@ def _slices(params: UnetParams, keys: Iterable[tuple[int, ...]]) -> Patients:
 def _window(person: Patient, key: tuple[int, ...], size: int) -> tuple[slice, slice]:
     """The rows and columns of a slice, ZOOM times `size` wide, that hold the patient's first lesion."""
     stream = np.random.RandomState([WINDOW, *key])
-    lesion, whole = person.lesions[0].shape, ZOOM * size
+    lesion, width = person.lesions[0].shape, ZOOM * size
     corners = [
-        int(np.clip((centre + 1) / 2 * whole - size * stream.uniform(0.25, 0.75), 0, whole - size))
+        int(np.clip((centre + 1) / 2 * width - size * stream.uniform(0.25, 0.75), 0, width - size))
         for centre in (lesion.y, lesion.x)
     ]
     return slice(corners[0], corners[0] + size), slice(corners[1], corners[1] + size)
