@@ -6,6 +6,7 @@ from pathlib import Path
 
 import keras
 from keras import ops
+from openfl.utilities import Metric
 
 from src.taskrunner import Digits
 
@@ -36,6 +37,15 @@ class Lesions(Digits):
         model.compile(optimizer=keras.optimizers.Adam(rate), loss=dice_loss, metrics=[dice], jit_compile=False)
         model.optimizer.build(model.trainable_variables)
         return model
+
+    def train_(self, batch_generator, metrics: list | None = None, **kwargs) -> list[Metric]:
+        """One epoch. Where a generator has ended, Keras has counted one step too many, and Adam weighs its means by that
+        count: set it to the steps that were taken."""
+        batches, iterations = list(batch_generator), self.model.optimizer.iterations
+        steps = int(iterations.numpy()) + len(batches)
+        results = super().train_((batch for batch in batches), metrics, **kwargs)
+        iterations.assign(steps)
+        return results
 
     def reset_opt_vars(self) -> None:
         """Forget all but the learning rate. OpenFL calls it where the plan says RESET, but its own does nothing."""
