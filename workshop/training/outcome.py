@@ -24,18 +24,20 @@ NAMES = {
 }
 
 
-def reached(facts: Facts, following: Callable[[Facts], str] | None = None) -> Finding | None:
+def reached(
+    facts: Facts, following: Callable[[Facts], str] | None = None, score: str = "held_out_accuracy", measure: str = ""
+) -> Finding | None:
     """How far and how fast a run trained; None for a run that trained nothing. `following` says what to do next, where
-    a workload knows better than this module."""
+    a workload knows better than this module; `score` is the metric that tells how far, called `measure` in words."""
     metrics = facts.metrics
     if not has_trained(facts) or not metrics["updates"]:
         return None
-    accuracy, seconds, speed = (
-        metrics.get("held_out_accuracy"),
+    held_out, seconds, speed = (
+        metrics.get(score),
         (metrics.get("seconds") or {}).get("train"),
         metrics.get("images_per_second"),
     )
-    came = f"to {100 * accuracy:.1f} %" if number(accuracy) else words.count(metrics["updates"], "update")
+    came = f"to {measure}{100 * held_out:.1f} %" if number(held_out) else words.count(metrics["updates"], "update")
     before = (metrics.get("seconds") or {}).get("earlier")
     took = f" in {words.seconds(seconds)}" if number(seconds) else ""
     took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""

@@ -26,6 +26,14 @@ def federations() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 @starts_processes
+def lesions() -> dict[str, Any]:
+    """One that outlines lesions, and the same on our own rank."""
+    openfl.python()
+    return run_ranks(PROGRAM, 2, "lesions", seconds=400)["lesions"]
+
+
+@pytest.fixture(scope="module")
+@starts_processes
 def faults() -> dict[str, Any]:
     """In each of these something goes wrong on purpose."""
     openfl.python()

@@ -29,6 +29,7 @@ FAULTS = {
     "restart": {"rounds": 4},
     "late": {"fault": "none", "epochs": 1000, "limit": 5},
 }
+LESIONS = {"task": "segmentation", "collaborators": 2, "rounds": 2, "patients": 20, "epochs": 2, "evaluate_images": 8}
 FINDS = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 
@@ -76,11 +77,11 @@ def folders():
     return {path.name for path in Path(tempfile.gettempdir()).glob("workshop-openfl-*")}
 
 
-def ours():
+def ours(name="federated", values=SMALL):
     """The same settings on a rank of our own."""
-    params = WORKLOAD.check(SMALL).as_federated()
-    chosen = workload("federated")
-    inputs = chosen.inputs(params, no_artifacts)
+    params = WORKLOAD.check(values).as_federated()
+    chosen = workload(name)
+    inputs = chosen.inputs(params, no_artifacts) if chosen.inputs else {}
     return chosen.load()(RankContext(MPI.COMM_SELF, Memory(), inputs), params)
 
 
@@ -96,6 +97,9 @@ def main():
             found[case] = run(comm, {"rounds": 50}, Stopping())
         elif case == "ours":
             found[case] = {"metrics": ours() if comm.rank == 0 else {}}
+        elif case == "lesions":
+            found[case] = run(comm, LESIONS)
+            found[case]["ours"] = ours("segmentation", SMALL | LESIONS) if comm.rank == 0 else {}
         else:
             found[case] = run(comm, {"fault": case} | FAULTS.get(case, {}))
     if comm.rank == 0:

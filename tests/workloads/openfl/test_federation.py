@@ -39,6 +39,20 @@ def test_it_learns_what_our_own_run_learns(plain, federations):
     assert theirs["held_out_accuracy"] > 0.7, "chance is 0.1"
 
 
+def test_lesions_are_learned_as_in_our_own_run(lesions):
+    """The same weights, patients, batches, order and optimizer, which begins anew in every round."""
+    theirs, ours = lesions["metrics"], lesions["ours"]
+    assert lesions["error"] is None
+    assert theirs["measure"] == ours["measure"] == "Dice"
+    assert theirs["loss"] == pytest.approx(ours["loss"], abs=LOSS)
+    assert theirs["held_out_loss"] == pytest.approx(ours["held_out_loss"], abs=LOSS)
+    for name in ("held_out", "own"):
+        assert theirs["by_way"]["federated"][name] == pytest.approx(ours["by_way"]["federated"][name], abs=0.01)
+    assert theirs["held_out_dice"] == theirs["overlap"]["federated"]["dice"]
+    assert {"overlays.png", "overlays.json"} <= set(lesions["logs"][0])
+    assert {("held-out Dice", 2), ("own Dice", 2), ("Dice", 2)} <= {(name, step) for name, step, _ in lesions["events"]}
+
+
 def test_events_are_those_of_our_own_run_round_by_round(plain):
     told = {(name, step): value for name, step, value in plain["events"]}
     metrics = plain["metrics"]

@@ -13,7 +13,8 @@ from workshop.extension import no_artifacts
 from workshop.registry import workload
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.mnist.data import images
-from workshop.workloads.openfl import WORKLOAD
+from workshop.workloads.openfl import LESIONS, WORKLOAD
+from workshop.workloads.segmentation import SegmentationParams
 
 
 @pytest.mark.real
@@ -38,6 +39,7 @@ def test_it_is_registered_and_cheap_to_import():
         ({"fault": "dies", "collaborators": 1}, "at least 2 collaborators"),
         ({"fault": "other-name", "collaborators": 1}, "at least 2 collaborators"),
         ({"fault": "restart", "rounds": 2}, "take at least 3 rounds"),
+        ({"task": "segmentation", "partition": "label"}, "partition is label, which deals digits; take iid, shift or"),
     ],
 )
 def test_params_that_cannot_be_are_refused_in_one_sentence(values, words):
@@ -56,6 +58,17 @@ def test_the_same_settings_are_a_run_of_our_own():
     assert {name: getattr(same, name) for name in ("epochs", "batch", "seed")} == {
         name: getattr(params, name) for name in ("epochs", "batch", "seed")
     }
+
+
+def test_lesions_are_a_run_of_the_workload_segmentation_with_its_defaults():
+    same = WORKLOAD.check({"task": "segmentation", "collaborators": 2, "patients": 30, "batch": 5}).as_federated()
+    assert isinstance(same, SegmentationParams)
+    assert (same.institutions, same.patients, same.batch) == (2, 30, 5)
+    own = SegmentationParams()
+    for name in set(LESIONS) - {"batch"}:
+        assert getattr(same, name) == getattr(own, name), name
+    with pytest.raises(BadInput, match="institutions can't share 5 patients"):
+        WORKLOAD.fits(WORKLOAD.check({"task": "segmentation", "patients": 5}), {}, 1)
 
 
 def test_without_openfl_nothing_is_submitted(workshop_home):

@@ -31,14 +31,15 @@ class Learner:
 def told(tmp_path):
     sink = Memory()
     params = WORKLOAD.check({"collaborators": 2, "rounds": 2, "epochs": 3, "model": "dense"})
-    task = SimpleNamespace(measure="accuracy", held_out=(None, None), about=[{"images": 10}, {"images": 20}])
+    about = [{"images": 10}, {"images": 20}]
+    task = SimpleNamespace(measure="accuracy", held_out=(None, None), about=about, model=None, look=None)
     telling = OpenFLResults(RankContext(MPI.COMM_SELF, sink), params, task, Learner(), tmp_path, 0.0)
     return telling, sink, tmp_path
 
 
 def ended(telling, folder, number, score):
     """The aggregator's line of our round, and its model."""
-    arrays = {name: np.full(3, score, np.float32) for name in workspace.names("dense")}
+    arrays = {name: np.full(3, score, np.float32) for name in workspace.names(telling.params, None)}
     np.savez(folder / f"round-{number}.npz", **arrays)
     line = {"round_number": number - 1, "elapsed_seconds": 2.0, "aggregator/train/loss": 0.5 / number}
     telling.read([line | {"aggregator/train/accuracy": 0.25 * number}], [])

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 import yaml
 
+from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.openfl import WORKLOAD, workspace
+from workshop.workloads.segmentation.unet import unet
 
 VALUES = {"rounds": 7, "epochs": 3, "batch": 16, "rate": 0.05, "model": "dense", "seed": 11}
 PORT = 50_099
@@ -64,11 +66,35 @@ def test_a_workspace_is_complete_and_private_where_it_has_to_be(tmp_path):
 @pytest.mark.parametrize(("model", "count"), [("cnn", 8), ("dense", 4)])
 def test_weights_travel_by_name(model, count):
     values = [np.full((number + 1,), number, np.float32) for number in range(count)]
-    with np.load(io.BytesIO(workspace.weights(model, values)), allow_pickle=False) as file:
-        assert file.files == workspace.names(model)
-        assert [float(file[name][0]) for name in workspace.names(model)] == list(range(count))
+    names = workspace.names(WORKLOAD.check({"model": model}), None)
+    with np.load(io.BytesIO(workspace.weights(names, values)), allow_pickle=False) as file:
+        assert file.files == names
+        assert [float(file[name][0]) for name in names] == list(range(count))
     with pytest.raises(ValueError):
-        workspace.weights(model, values[1:])
+        workspace.weights(names, values[1:])
+
+
+def test_a_plan_for_lesions_names_the_u_net_and_its_images():
+    params = WORKLOAD.check({"task": "segmentation", "seed": 4})
+    plan = workspace.plan(params, PORT)
+    assert plan["data_loader"]["settings"] == {"batch_size": 4, "seed": 4, "shape": [64, 64, 2], "classes": 1}
+    assert plan["task_runner"]["template"] == "src.segmentation.Lesions"
+    assert plan["task_runner"]["settings"]["rate"] == 0.002
+    metrics = {name: task["kwargs"]["metrics"] for name, task in plan["tasks"].items()}
+    assert metrics.pop("train") == ["loss", "dice"] and set(map(tuple, metrics.values())) == {("dice",)}
+
+
+def test_the_u_net_travels_as_json_and_its_weights_by_name(tmp_path):
+    keras = tensorflow().keras
+    network = unet(32, 2, depth=1, filters=4)
+    names = workspace.names(WORKLOAD.check({"task": "segmentation"}), network)
+    assert len(set(names)) == len(names) == len(network.weights)
+    workspace.write_workspace(tmp_path / "federation", plan(), b"weights", network.to_json())
+    copy = keras.models.model_from_json((tmp_path / "federation" / "src" / "unet.json").read_text())
+    assert workspace.names(WORKLOAD.check({"task": "segmentation"}), copy) == names
+    copy.set_weights(network.get_weights())
+    images = np.random.default_rng(0).random((1, 32, 32, 2), np.float32)
+    np.testing.assert_array_equal(copy(images), network(images))
 
 
 def test_images_hold_no_objects(tmp_path):

@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
+from workshop.core import words
 from workshop.report.analysis.balance import PHASES, Balance, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
@@ -44,6 +45,15 @@ class PublishedSpeedUp:
     def short(self) -> str:
         """The source in two words."""
         return self.source.rpartition("(")[2].rstrip(")")
+
+    @property
+    def sentence(self) -> str:
+        """The speed-up with its efficiency, the source's numbers and the source."""
+        efficiency = words.percent(self.speed_up / self.workers)
+        return (
+            f"Published for {self.what}, a speed-up of {self.speed_up:.2f} and an efficiency of {efficiency}: "
+            f"{self.figures} ({self.source})."
+        )
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -9,22 +9,43 @@ processes and their logs. `faults` is the table of faults and their meaning, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED
 from workshop.extension import Artifacts, Command, Extension, Preset, Workload
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
-from workshop.workloads.federated.params import LEARNING, METRICS, Epochs, EvaluateImages, Rate, Validation, setting
+from workshop.workloads.federated.params import (
+    LEARNING,
+    METRICS,
+    PRIVATE,
+    Epochs,
+    EvaluateImages,
+    Rate,
+    Validation,
+    setting,
+)
+from workshop.workloads.segmentation import SegmentationParams
 
 MOST = 16  # collaborators: each is a process with TensorFlow
+# What the task `segmentation` takes where nothing else is asked for: the defaults of the workload of that name.
+LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3, "evaluate_images": 120}
 Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]
 
 
 class OpenFLParams(PartitionParams, DataParams):
     """The partition of the images, how institutions learn, and what goes wrong on purpose."""
 
+    task: Literal["digits", "segmentation"] = setting(
+        "digits",
+        "what institutions learn: to read digits, or to outline lesions with a U-Net and Adam; that takes another "
+        "partition, rate, batch and epochs, unless they are set",
+        LEARNING,
+    )
+    patients: int = setting(
+        60, "patients of all institutions together", PRIVATE, {"task": "segmentation"}, ge=2, le=5000
+    )
     collaborators: int = Field(3, ge=1, le=MOST, description="institutions, each a process with a key of its own")
     rounds: int = Field(5, ge=1, le=200, description="how often models are combined")
     fault: Fault = setting(
@@ -52,6 +73,12 @@ class OpenFLParams(PartitionParams, DataParams):
     )
     seed: int = setting(0, "seed of weights, shares and order", ADVANCED, ge=0, le=2**31 - 1)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _suit_task(cls, values: Any) -> Any:
+        segments = isinstance(values, Mapping) and values.get("task") == "segmentation"
+        return {**LESIONS, **values} if segments else values
+
     @model_validator(mode="after")
     def _something_is_left(self) -> OpenFLParams:
         """A fault leaves a federation that can go on."""
@@ -59,11 +86,17 @@ class OpenFLParams(PartitionParams, DataParams):
             raise ValueError(f"fault is {self.fault}, for which there have to be at least 2 collaborators")
         if self.fault in ("dies", "restart") and self.rounds < 3:
             raise ValueError(f"fault is {self.fault}, which happens in round 2; take at least 3 rounds")
+        if self.task == "segmentation" and self.partition in ("dirichlet", "label"):
+            raise ValueError(f"partition is {self.partition}, which deals digits; take iid, shift or unequal")
         return self
 
-    def as_federated(self) -> FederatedParams:
-        """The same settings as params of the workload `federated`: the same weights, images, batches and order."""
-        same = self.model_dump(exclude={"collaborators", "fault", "patience", "limit"})
+    def as_federated(self) -> FederatedParams | SegmentationParams:
+        """The same settings as params of the workload `federated` or `segmentation`: the same weights, images, batches
+        and order."""
+        if self.task == "segmentation":
+            same = self.model_dump(include={*LESIONS, "patients", "rounds", "validation", "seed"})
+            return SegmentationParams(**same, institutions=self.collaborators)
+        same = self.model_dump(exclude={"collaborators", "fault", "patience", "limit", "task", "patients"})
         return FederatedParams(**same, institutions=self.collaborators)
 
 
@@ -72,7 +105,7 @@ def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     from workshop.workloads.openfl import environment
 
     environment.require()
-    return images.find(params.data)
+    return {} if params.task == "segmentation" else images.find(params.data)
 
 
 def _fits(params: OpenFLParams, inputs: Mapping[str, bytes], ranks: int) -> None:
@@ -80,8 +113,13 @@ def _fits(params: OpenFLParams, inputs: Mapping[str, bytes], ranks: int) -> None
     federation."""
     from workshop.workloads.federated.mathematics.partition import partition
     from workshop.workloads.mnist.data import images
+    from workshop.workloads.segmentation.patients import dealt
 
-    partition(params.as_federated(), images.read(inputs).train_labels)
+    same = params.as_federated()
+    if isinstance(same, SegmentationParams):
+        dealt(same)
+    else:
+        partition(same, images.read(inputs).train_labels)
 
 
 WORKLOAD = Workload(
@@ -94,10 +132,13 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=_fits,
     processes=lambda params: params.collaborators + 1,
-    curves=("accuracy", "loss"),
-    results=("held_out_accuracy", "own_accuracy", "rounds", "seconds_per_round"),
+    curves=("accuracy", "Dice", "loss"),
+    results=("held_out_accuracy", "own_accuracy", "held_out_dice", "own_dice", "rounds", "seconds_per_round"),
     metrics={
         **METRICS,
+        "held_out_deviation": "deviation of the held-out Dice score",
+        "held_out_dice": "held-out Dice score",
+        "own_dice": "Dice score on the institutions' own images",
         "openfl": "version of OpenFL",
         "seconds_start": "time until the first round, with keys and imports [s]",
         "seconds_stop": "time after the last round [s]",
@@ -106,6 +147,11 @@ WORKLOAD = Workload(
     lab="federated",
     presets=(
         Preset("A federation as it should be", "Two institutions, three rounds.", {"collaborators": 2, "rounds": 3}),
+        Preset(
+            "Outline lesions",
+            "A U-Net in place of the digits' network.",
+            {"task": "segmentation", **LESIONS, "collaborators": 2},
+        ),
         Preset(
             "A foreign certificate",
             "The aggregator refuses a collaborator whose certificate another authority has signed.",

@@ -11,8 +11,8 @@ from workshop.report.cards import Card, code, line, table, words
 from workshop.report.failures import command
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.failures import openfl_failure
-from workshop.workloads.federated.report import panels as federated
 from workshop.workloads.openfl import command_tables
+from workshop.workloads.segmentation import panels as segmentation
 
 ABOUT_CERTIFICATES = (
     "Before anything is sent, both sides of a connection show a certificate, and check who has signed the other's. "
@@ -59,4 +59,5 @@ def _fault(snapshot: Snapshot) -> list[Card]:
     return [Card("fault", failure.title, (lines, code(command(failure, "fixed"))))]
 
 
-PANELS = (*federated.PANELS, Panel("openfl", openfl, version, "learning"))
+# The outlines' cards stay away where the run learned digits.
+PANELS = (*segmentation.PANELS, Panel("openfl", openfl, version, "learning"))

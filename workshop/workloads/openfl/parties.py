@@ -115,14 +115,16 @@ class Party:
         return self.folder / "commands.log"
 
 
-def certify(fx: Fx, aggregator: Party, others: list[Party], plan: Mapping[str, Any], initial: bytes) -> None:
+def certify(
+    fx: Fx, aggregator: Party, others: list[Party], plan: Mapping[str, Any], initial: bytes, network: str = ""
+) -> None:
     """Make the aggregator's workspace with the authority and the aggregator's certificate; then for each other party a
     workspace, a key and a request for a certificate.
 
     The others get the workspace's archive. Each private key is made where it is used, and never leaves that folder;
     this includes the authority's key.
     """
-    workspace.write_workspace(aggregator.here, plan, initial)
+    workspace.write_workspace(aggregator.here, plan, initial, network)
     for words in (
         f"fx plan initialize -a {workspace.AGGREGATOR}",
         "fx workspace certify",

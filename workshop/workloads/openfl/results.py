@@ -43,6 +43,7 @@ class OpenFLResults:
         """`saved` is the folder with the model of every round; `began` is the run's start on the monotonic clock."""
         self.ctx, self.params, self.task, self.learner, self.saved = ctx, params, task, learner, saved
         self.began = began
+        self.measure = task.measure.lower()  # as metrics name it, ours and OpenFL's
         self.lists: dict[str, list[Any]] = {"fx": [], "certificates": [], "faults": []}
         self.lines: list[dict[int, Line]] = [{} for _ in range(params.collaborators)]  # by OpenFL's round
         self.rounds: dict[int, Line] = {}  # the aggregator's lines
@@ -91,7 +92,7 @@ class OpenFLResults:
         emit, line = self.ctx.emit, self.rounds[number - 1]
         self.ended_at.append(file.stat().st_mtime - time.time() + time.monotonic())
         with np.load(file, allow_pickle=False) as arrays:
-            values = [arrays[name] for name in workspace.names(self.params.model)]
+            values = [arrays[name] for name in workspace.names(self.params, self.task.model)]
         vector = np.concatenate([value.ravel() for value in values]).astype(np.float32)
         self.digest = vector.tobytes()
         with self.ctx.phase("evaluate"):
@@ -103,7 +104,7 @@ class OpenFLResults:
         self.loss = _metric(line, f"aggregator/{TRAIN}/loss")
         for name, value in (
             ("loss", self.loss),
-            (self.task.measure, _metric(line, f"aggregator/{TRAIN}/accuracy")),
+            (self.task.measure, _metric(line, f"aggregator/{TRAIN}/{self.measure}")),
             ("total images/s", self.images / float(line["elapsed_seconds"]) if number > 1 else None),
         ):
             if value is not None:
@@ -132,7 +133,7 @@ class OpenFLResults:
     def score(self, number: int, openfl_round: int, task: str = SHARED) -> float | None:
         """Return an institution's accuracy in a round of OpenFL. The shared model's round has our number."""
         line = self.lines[number].get(openfl_round, {})
-        return _metric(line, f"{workspace.collaborator(number)}/{task}/accuracy")
+        return _metric(line, f"{workspace.collaborator(number)}/{task}/{self.measure}")
 
     @property
     def images(self) -> int:
@@ -163,7 +164,7 @@ class OpenFLResults:
         """Return all metrics at the end. `took_part` has each institution's number of rounds. Seconds are None where no
         round has ended. `seconds_start` is the time before the first round, with keys and imports; `seconds_stop` is
         the time after the last round."""
-        conditions, measure = self.conditions(), self.task.measure
+        conditions, measure = self.conditions(), self.measure
         for number, described in enumerate(conditions["institutions"]):
             described["took_part"] = took_part[number]
             described["own_score"] = {WAY: self.score(number, self.number)}
@@ -201,6 +202,10 @@ class OpenFLResults:
         }
         if self.digest:
             metrics["model_digest"] = hashlib.sha256(self.digest).hexdigest()
+        if self.task.look is not None and held_out:
+            metrics |= self.task.look.keep(
+                self.number, lambda images, labels: {WAY: self.learner.outputs(images, labels)}, True
+            )
         if self.task.notices:
             metrics["notices"] = list(self.task.notices)
         return metrics

@@ -29,6 +29,8 @@ from workshop.workloads.openfl.faults import GUESTS, reason
 from workshop.workloads.openfl.fx import EVERY, Fx, log_tail
 from workshop.workloads.openfl.parties import Party
 from workshop.workloads.openfl.results import OpenFLResults
+from workshop.workloads.segmentation import SegmentationParams
+from workshop.workloads.segmentation.task import segmentation
 
 STARTS = 120.0  # seconds until the aggregator listens
 STOPPED = 2.5  # seconds that processes have to end after a stop; the session gives a run 5 in all
@@ -70,7 +72,13 @@ class OpenFLFederation:
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         tf.keras.utils.set_random_seed(params.seed)
         numbers = range(params.collaborators)
-        task = digits(ctx, params.as_federated(), numbers)
+        same = params.as_federated()
+        self.network = ""
+        if isinstance(same, SegmentationParams):
+            task = segmentation(ctx, same, numbers)
+            self.network = task.model.to_json()
+        else:
+            task = digits(ctx, same, numbers)
         self.aggregator = Party(fx, folder / "aggregator", "aggregator", "the aggregator")
         self.collaborators = []
         for number in numbers:
@@ -87,7 +95,8 @@ class OpenFLFederation:
             image, label = np.zeros((1, 28, 28, 1), np.float32), np.zeros(1, np.int32)  # without images it can't ask
             workspace.write_images(folder / "guest", (image, label, image, label), 0)
         self.parties = [self.aggregator, *self.collaborators, *([self.guest] if self.guest else [])]
-        self.initial = workspace.weights(params.model, [weight.numpy() for weight in task.model.weights])
+        names = workspace.names(params, task.model)
+        self.initial = workspace.weights(names, [weight.numpy() for weight in task.model.weights])
         learner = LocalLearner(task.model, task.loss, task.score, params.rate, at_once=task.at_once)
         self.results = OpenFLResults(ctx, params, task, learner, self.aggregator.here / "save", began)
         self.restarted: int | None = None  # the number of rounds after which the aggregator was killed
@@ -144,7 +153,12 @@ class OpenFLFederation:
     def _certify(self) -> None:
         self.ctx.activity("making keys and certificates")
         parties.certify(
-            self.fx, self.aggregator, self.parties[1:], workspace.plan(self.params, free_port()), self.initial
+            self.fx,
+            self.aggregator,
+            self.parties[1:],
+            workspace.plan(self.params, free_port()),
+            self.initial,
+            self.network,
         )
         parties.sign(self.fx, self.aggregator, self.collaborators)
         here, files = self.aggregator.here, [self.aggregator.here / workspace.SERVER]

@@ -13,9 +13,9 @@ from workshop.store.store import Store
 from workshop.workloads.openfl import command_tables
 
 WORKLOADS: Mapping[str, str] = {"openfl": "openfl", "session": "federated"}  # backend -> workload
-BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()}  # workload -> backend
+BACKENDS: Mapping[str, str] = {name: backend for backend, name in WORKLOADS.items()} | {"segmentation": "session"}
 LIMITS = ("patience", "limit")  # time limits for OpenFL's processes
-EVENTS = {"held-out accuracy": "held_out", "own accuracy": "own"}  # by round
+EVENTS = {f"{on} {measure}": on.replace("-", "_") for on in ("held-out", "own") for measure in ("accuracy", "Dice")}
 # The fields of certificates and commands that are shown: nothing else in their records, least of all a key.
 CERTIFICATE = ("name", "subject", "issuer", "expires", "accepted", "why")
 COMMAND = ("command", "where", "seconds", "code")
@@ -61,6 +61,7 @@ def status(store: Store, run: RunRecord, page: str | None = None) -> dict[str, A
         "collaborators": run.params.get("collaborators", run.params.get("institutions")),
         "round": rounds[-1]["round"] if rounds else 0,
         "rounds": run.params.get("rounds"),
+        "measure": run.metrics.get("measure"),
         "accuracy": {name: rounds[-1][name] if rounds else None for name in EVENTS.values()},
         "by_round": rounds,
         "seconds_per_round": run.metrics.get("seconds_per_round"),
@@ -99,4 +100,6 @@ def request(backend: str, values: Mapping[str, Any]) -> tuple[str, dict[str, Any
     for name in LIMITS:
         if name in values:
             raise BadInput(f"--{name} is for OpenFL's processes; leave it out, or leave out --backend session.")
-    return "federated", params.as_federated().model_dump(mode="json")
+    return "segmentation" if params.task == "segmentation" else "federated", params.as_federated().model_dump(
+        mode="json"
+    )

@@ -38,7 +38,7 @@ def show(status: Status) -> None:
     places = {"held_out": "on held-out images", "own": "on institutions' own"}
     scores = [(status["accuracy"][name], where) for name, where in places.items()]
     accuracies = " and ".join(f"{100 * value:.1f} % {where}" for value, where in scores if value is not None)
-    reached = f", accuracy {accuracies}" if accuracies else ""
+    reached = f", {status.get('measure') or 'accuracy'} {accuracies}" if accuracies else ""
     out.print(Text(f"  round {status['round']} of {status['rounds']}{reached}"))
     for name, title, headings, cells in (
         ("certificates", "Certificates", command_tables.CERTIFICATES, command_tables.certificate),

@@ -45,9 +45,10 @@ def measured(facts: Facts) -> Finding | None:
         main, *others = faults
         why = [main.why, *(other.verdict for other in others), _reached(facts), _time(facts, commands)]
         return Finding(main.verdict, " ".join(filter(None, why)), main.following)
-    score, fault = facts.metrics.get("held_out_accuracy"), facts.run.params.get("fault")
+    score, fault = facts.metrics.get(f"held_out_{_measure(facts)}"), facts.run.params.get("fault")
     who = words.count(len(command_tables.records(facts.metrics.get("institutions"))), "institution")
-    learned = f"{who} learned one model over mutual TLS: {_accuracy(score)} on held-out images."
+    measure = "Dice " * (_measure(facts) == "dice")
+    learned = f"{who} learned one model over mutual TLS: {measure}{_accuracy(score)} on held-out images."
     authorities = command_tables.authorities(certificates)
     signers = f"one authority ({authorities[0]})" if len(authorities) == 1 else words.listed(authorities)
     why = [
@@ -118,7 +119,7 @@ def _reached(facts: Facts) -> str:
     rounds = facts.metrics.get("rounds")
     if not isinstance(rounds, int):
         return ""
-    held_out, own_images = (_accuracy(facts.metrics.get(f"{on}_accuracy")) for on in ("held_out", "own"))
+    held_out, own_images = (_accuracy(facts.metrics.get(f"{on}_{_measure(facts)}")) for on in ("held_out", "own"))
     after = f"After {words.count(rounds, 'round')} the model has {held_out}"
     return f"{after} on held-out images and {own_images} on institutions' own."
 
@@ -132,6 +133,10 @@ def _time(facts: Facts, commands: Sequence[Record]) -> str:
         f"A round took {words.seconds(seconds)}, all of it with {words.count(len(commands), 'fx command')} "
         f"{words.seconds(max(run.finished_at - run.started_at, 0.0))}."
     )
+
+
+def _measure(facts: Facts) -> str:
+    return str(facts.metrics.get("measure") or "accuracy").lower()
 
 
 def _accuracy(value: Any) -> str:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.core import config
 from workshop.workloads.openfl import OpenFLParams
+from workshop.workloads.segmentation import CHANNELS, SegmentationParams
 
 AGGREGATOR = "localhost"  # its name in the certificate and in the plan
 FOLDER = "federation"  # the name of the workspace and of its archive
@@ -51,6 +52,13 @@ def plan(params: OpenFLParams, port: int) -> dict[str, Any]:
     plan["task_runner"]["settings"] |= {"network": params.model, "rate": params.rate, "seed": params.seed}
     plan["tasks"]["train"]["kwargs"] |= {"batch_size": params.batch, "epochs": params.epochs}
     plan["network"]["settings"] |= {"agg_addr": AGGREGATOR, "agg_port": port}
+    same = params.as_federated()
+    if isinstance(same, SegmentationParams):
+        shape = [same.size, same.size, len(CHANNELS[same.modality])]
+        plan["data_loader"]["settings"] |= {"shape": shape, "classes": 1}
+        plan["task_runner"]["template"] = "src.segmentation.Lesions"
+        for task in plan["tasks"].values():
+            task["kwargs"]["metrics"] = [{"accuracy": "dice"}.get(name, name) for name in task["kwargs"]["metrics"]]
     if params.fault == "dies":
         plan["straggler_handling_policy"] = {
             "template": f"{STRAGGLERS}.CutoffTimePolicy",
@@ -59,14 +67,17 @@ def plan(params: OpenFLParams, port: int) -> dict[str, Any]:
     return dict(plan)
 
 
-def write_workspace(folder: Path, plan: Mapping[str, Any], initial: bytes) -> None:
-    """Make the aggregator's workspace: the lab's, with this plan and the first weights (see `weights`)."""
+def write_workspace(folder: Path, plan: Mapping[str, Any], initial: bytes, network: str = "") -> None:
+    """Make the aggregator's workspace: the lab's, with this plan and the first weights (see `weights`). `network` is
+    the network as Keras writes it in JSON, unless it is one of src/network.py."""
     shutil.copytree(template(), folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("cert", "data", "logs", "save", "local_state"):
         (folder / name).mkdir(mode=0o700, exist_ok=True)
     shutil.copy(template().parent / "requirements.txt", folder / "requirements.txt")
     (folder / "plan" / "plan.yaml").write_text(yaml.safe_dump(dict(plan)))
     (folder / "save" / "initial.npz").write_bytes(initial)
+    if network:
+        (folder / "src" / "unet.json").write_text(network)
 
 
 def write_images(folder: Path, arrays: Sequence[NDArray[Any]], institution: int) -> None:
@@ -77,14 +88,16 @@ def write_images(folder: Path, arrays: Sequence[NDArray[Any]], institution: int)
     np.savez(folder / IMAGES, institution=np.int64(institution), **contents)
 
 
-def weights(model: str, values: Sequence[NDArray[np.float32]]) -> bytes:
-    """Return weights, which are in the order of the model's layers, as an npz file with OpenFL's names."""
+def weights(names: Sequence[str], values: Sequence[NDArray[np.float32]]) -> bytes:
+    """Return weights, which are in the order of the model's layers, as an npz file with OpenFL's `names`."""
     file = io.BytesIO()
-    contents: dict[str, Any] = dict(zip(names(model), values, strict=True))
+    contents: dict[str, Any] = dict(zip(names, values, strict=True))
     np.savez(file, **contents)
     return file.getvalue()
 
 
-def names(model: str) -> list[str]:
-    """Return OpenFL's names of a model's weights, in their order."""
-    return [f"{layer}/{weight}" for layer in LAYERS[model] for weight in ("kernel", "bias")]
+def names(params: OpenFLParams, network: Any) -> list[str]:
+    """Return OpenFL's names of the weights of a run's Keras network, in their order."""
+    if params.task == "segmentation":
+        return [f"{layer.name}/{weight.name}" for layer in network.layers for weight in layer.weights]
+    return [f"{layer}/{weight}" for layer in LAYERS[params.model] for weight in ("kernel", "bias")]

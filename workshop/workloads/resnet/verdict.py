@@ -13,10 +13,7 @@ from workshop.training.facts import is_independent
 from workshop.workloads.resnet.rounds import CONFIDENCE
 
 GAIN = next(published for published in PUBLISHED if published.what == "ResNet-50")
-CITED = (
-    f"Published for {GAIN.what}, a speed-up of {GAIN.speed_up:.2f} and an efficiency of "
-    f"{words.percent(GAIN.speed_up / GAIN.workers)}: {GAIN.figures} ({GAIN.source})."
-)
+CITED = GAIN.sentence
 
 
 def outcome(facts: Facts) -> Finding | None:

@@ -59,8 +59,10 @@ class PatientParams(Params):
 class Net(Params):
     """The network that outlines lesions, and its training."""
 
-    loss: Literal["dice", "jaccard", "tversky"] = Field(
-        "dice", description="what training makes small: 1 minus one of these overlaps", json_schema_extra=LOSS
+    loss: Literal["dice", "jaccard", "tversky", "cross-entropy"] = Field(
+        "dice",
+        description="what training makes small: 1 minus one of these overlaps, or the mean cross-entropy of pixels",
+        json_schema_extra=LOSS,
     )
     alpha: float = Field(
         0.3,

@@ -22,10 +22,17 @@ PIXELS = (1, 2, 3)  # axes of an image
 
 
 def loss_of(name: str, alpha: float, beta: float) -> PerExample:
-    """A loss `(masks [n, h, w, 1], logits [n, h, w, 1]) -> [n]`, each from 0 to 1: "dice", "jaccard", or "tversky" with
-    alpha and beta. It is 1 minus the index, soft: of probabilities."""
+    """A loss `(masks [n, h, w, 1], logits [n, h, w, 1]) -> [n]`: "dice", "jaccard", or "tversky" with alpha and beta,
+    which is 1 minus the index, soft: of probabilities; or "cross-entropy", the mean of all pixels' [nat]."""
+    if name == "cross-entropy":
+        return _cross_entropy
     alpha, beta = WEIGHTS.get(name, (alpha, beta))
     return lambda masks, logits: 1 - soft_tversky(masks, logits, alpha, beta)
+
+
+def _cross_entropy(masks: Any, logits: Any) -> Any:
+    tf = tensorflow()
+    return tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(tf.cast(masks, tf.float32), logits), axis=PIXELS)
 
 
 def soft_tversky(masks: Any, logits: Any, alpha: float, beta: float, smooth: float = SMOOTH) -> Any:

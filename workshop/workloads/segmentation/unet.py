@@ -6,10 +6,14 @@ default in groups of channels of one image (Wu and He 2018, arXiv:1803.08494), w
 keeps running means of what passes through. Institutions with scanners of their own have others, so that the average of
 a federation fits nobody's pictures, and they tell of the images beside the weights; Hsieh et al. 2020,
 arXiv:1910.00189, compare both where data differ.
+
+Attention gates (Oktay et al. 2018, arXiv:1804.03999) multiply what is handed across with a value from 0 to 1 for each
+pixel, computed from it and from the coarser level, so that the network can leave out what is far from any lesion.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from workshop.engine.tensorflow import tensorflow
@@ -17,16 +21,28 @@ from workshop.engine.tensorflow import tensorflow
 GROUPS = 4
 
 
-def unet(size: int, channels: int, *, depth: int, filters: int, norm: str = "group") -> Any:
+def unet(
+    size: int,
+    channels: int,
+    *,
+    depth: int,
+    filters: int,
+    norm: str = "group",
+    attention: bool = False,
+    dropout: Sequence[float] = (),
+) -> Any:
     """A Keras model for images [n, size, size, channels] that gives a logit for each pixel, [n, size, size, 1].
 
     `depth` times the image is halved and its channels are doubled, from `filters` on; `size` has to be a multiple of
-    2 ** depth. `norm` is "none", "batch" or "group".
+    2 ** depth. `norm` is "none", "batch" or "group". With `attention`, the layers gate0, gate1 and so on, one of each
+    level, give the values of the gates. `dropout` has the rates of the levels, from the first to the bottom; empty: no
+    level leaves anything out.
     """
     keras = tensorflow().keras
     layers = keras.layers
 
-    def twice(x: Any, width: int) -> Any:
+    def twice(x: Any, level: int) -> Any:
+        width = filters << level
         for _ in range(2):
             x = layers.Conv2D(width, 3, padding="same", kernel_initializer="he_normal")(x)
             if norm == "batch":
@@ -34,16 +50,25 @@ def unet(size: int, channels: int, *, depth: int, filters: int, norm: str = "gro
             elif norm == "group":
                 x = layers.GroupNormalization(GROUPS)(x)
             x = layers.ReLU()(x)
-        return x
+        return layers.Dropout(dropout[level])(x) if dropout and dropout[level] else x
+
+    def gated(skip: Any, coarser: Any, level: int) -> Any:
+        """Equations 1 and 2 of the paper, on the coarser level's pixels; then as many values as `skip` has pixels."""
+        width = filters << level
+        both = layers.Add()([layers.Conv2D(width, 2, 2, use_bias=False)(skip), layers.Conv2D(width, 1)(coarser)])
+        values = layers.Conv2D(1, 1, activation="sigmoid")(layers.ReLU()(both))
+        gate = layers.UpSampling2D(interpolation="bilinear", name=f"gate{level}")(values)
+        return layers.Multiply()([skip, gate])
 
     x = inputs = layers.Input((size, size, channels))
     across = []
     for level in range(depth):
-        x = twice(x, filters << level)
+        x = twice(x, level)
         across.append(x)
         x = layers.MaxPooling2D()(x)
-    x = twice(x, filters << depth)
+    x = twice(x, depth)
     for level in reversed(range(depth)):
+        skip = gated(across[level], x, level) if attention else across[level]
         x = layers.Conv2DTranspose(filters << level, 2, strides=2, kernel_initializer="he_normal")(x)
-        x = twice(layers.Concatenate()([across[level], x]), filters << level)
+        x = twice(layers.Concatenate()([skip, x]), level)
     return keras.Model(inputs, layers.Conv2D(1, 1)(x))

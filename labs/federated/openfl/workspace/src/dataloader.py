@@ -16,11 +16,13 @@ READ = 36  # the stream of a seed from which the workshop's own runs draw the or
 class Shard(KerasDataLoader):
     """Reads `images.npz` in the folder that plan/data.yaml names: images float32 [n, 28, 28, 1] from 0 to 1 and labels
     int32 [n] to learn from (X_train, y_train) and to validate with (X_valid, y_valid), and the institution's number.
+    Other tasks have another `shape` of images and number of `classes`, and masks for labels.
 
     Without a folder it only knows the shapes, which is all that `fx plan initialize` asks for.
     """
 
     def __init__(self, data_path: str | None = None, batch_size: int = 32, seed: int = 0, **kwargs) -> None:
+        self.shape, self.classes = list(kwargs.pop("shape", SHAPE)), kwargs.pop("classes", CLASSES)
         super().__init__(batch_size, **kwargs)
         self.seed, self.round, self.epoch = seed, 1, 0
         if data_path is None:
@@ -32,10 +34,10 @@ class Shard(KerasDataLoader):
             self.institution = int(file["institution"])
 
     def get_feature_shape(self) -> list[int]:
-        return list(SHAPE)
+        return self.shape
 
     def get_num_classes(self) -> int:
-        return CLASSES
+        return self.classes
 
     def begin(self, number: int) -> None:
         """A round begins; rounds count from 1."""

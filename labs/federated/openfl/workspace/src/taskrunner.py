@@ -19,18 +19,23 @@ class Digits(KerasTaskRunner):
     def __init__(self, network: str = "cnn", rate: float = 0.1, seed: int = 0, initial: str = "", **kwargs) -> None:
         super().__init__(**kwargs)
         keras.utils.set_random_seed(seed)
-        self.model = build(network)
-        self.model.compile(
-            optimizer=keras.optimizers.SGD(rate),
-            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            metrics=["accuracy"],
-            jit_compile=False,  # compiling would take longer than all of the training
-        )
+        self.model = self.compiled(network, rate)
         if initial and Path(initial).is_file():
             with np.load(initial, allow_pickle=False) as file:
                 self.set_tensor_dict({name: file[name] for name in file.files}, with_opt_vars=False)
         self._epochs: list[list[Metric]] = []
         self.initialize_tensorkeys_for_functions()
+
+    def compiled(self, network: str, rate: float) -> keras.Model:
+        """The network with its loss, its metrics and its optimizer."""
+        model = build(network)
+        model.compile(
+            optimizer=keras.optimizers.SGD(rate),
+            loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+            metrics=["accuracy"],
+            jit_compile=False,  # compiling would take longer than all of the training
+        )
+        return model
 
     def rebuild_model(self, round_num: int, input_tensor_dict: dict, validation: bool = False) -> None:
         """Put in the weights of a round, which OpenFL counts from 0."""

@@ -1,0 +1,134 @@
+"""Data-parallel segmentation: all ranks train one U-Net to outline lesions. This file only describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, Trace, check_compression
+from workshop.engine.training import METRICS
+from workshop.extension import Extension, Preset, Scaling, Workload
+from workshop.workloads.segmentation import Net
+
+SWITCHES: dict[str, Any] = {"part": "Switches of the network"}
+
+
+class UnetParams(Net):
+    """The params of the training: the images, the network and its loss, and the exchange of gradients."""
+
+    images: Literal["dense", "sparse"] = Field(
+        "dense",
+        description="sparse: whole slices, of which few pixels are lesions and some have none; dense: windows half as "
+        "wide, each with a lesion",
+    )
+    patients: int = Field(192, ge=2, le=5000, description="images to train on, one of each made-up patient")
+    size: int = Field(64, ge=32, le=128, description="side of the square images", json_schema_extra={"unit": "pixels"})
+    exchange: Exchange = "auto"
+    epochs: int = Field(10, ge=1, le=1000, description="times that all images are read")
+    batch: int = Field(4, ge=1, le=1024, description="images of each rank in a step")
+    rate: float = Field(0.002, gt=0, le=1, allow_inf_nan=False, description="learning rate of Adam")
+    attention: bool = Field(
+        False, description="gates that choose which details are handed across", json_schema_extra=SWITCHES
+    )
+    dropout: str = Field(
+        "0",
+        max_length=100,
+        description="share of values that training leaves out at random: one rate for all levels, or one for each from "
+        "the first to the bottom, such as 0,0,0.1,0.2",
+        json_schema_extra=SWITCHES,
+    )
+    target: float = Field(
+        0.75, gt=0, le=1, allow_inf_nan=False, description="held-out Dice score to which the time is taken"
+    )
+    evaluate_images: int = Field(
+        48, ge=1, le=5000, description="held-out patients that the network is tested on", json_schema_extra=ADVANCED
+    )
+    compression: Compression = "none"
+    keep: Keep = 0.01
+    bucket: Bucket = 0.1
+    trace: Trace = 30
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of patients and weights", json_schema_extra=ADVANCED)
+    pace: float = Field(
+        0,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds per step, to watch it; not in timings",
+        json_schema_extra={**ADVANCED, "unit": "s"},
+    )
+
+    @property
+    def dropout_rates(self) -> tuple[float, ...]:
+        """The rate of each level, from the first to the bottom: `depth + 1` in all. Raises ValueError for others."""
+        rates = tuple(map(float, self.dropout.split(",")))
+        return rates if len(rates) > 1 else rates * (self.depth + 1)
+
+    @model_validator(mode="after")
+    def _fits_network(self) -> UnetParams:
+        multiple = 2**self.depth
+        if self.size % multiple:
+            raise ValueError(
+                f"size is {self.size}, but a network of depth {self.depth} halves the image {self.depth} times; take a "
+                f"multiple of {multiple}, such as {self.size - self.size % multiple}"
+            )
+        levels = self.depth + 1
+        try:
+            right = len(self.dropout_rates) == levels and all(0 <= rate < 1 for rate in self.dropout_rates)
+        except ValueError:  # not numbers
+            right = False
+        if not right:
+            raise ValueError(
+                f"dropout is {self.dropout!r}, but a network of depth {self.depth} has {levels} levels; give one rate "
+                f"for all or {levels}, separated by commas, each at least 0 and less than 1"
+            )
+        check_compression(self.exchange, self.compression)
+        return self
+
+
+def _fits(params: UnetParams, inputs: Mapping[str, bytes], ranks: int) -> None:
+    """Refuse a batch that is larger than a rank's share. Raises BadInput."""
+    from workshop.workloads.unet.slices import batches
+
+    batches(params, ranks)
+
+
+WORKLOAD = Workload(
+    name="unet",
+    title="Data-parallel U-Net",
+    summary="Trains one network on all ranks to outline lesions in CT and PET of made-up patients.",
+    params=UnetParams,
+    function="workshop.workloads.unet.run:run",
+    trains=True,
+    fits=_fits,
+    curves=("loss", "held-out Dice", "Dice", "total images/s"),
+    results=("held_out_dice", "held_out_jaccard", "images_per_second", "time_to_target", "epochs_to_target", "spread"),
+    metrics={
+        **METRICS,
+        "empty_images": "share of training images without a lesion",
+        "epochs": "epochs",
+        "epochs_to_target": "epochs until the target",
+        "held_out_dice": "held-out Dice score",
+        "held_out_jaccard": "held-out Jaccard index",
+        "lesion_pixels": "share of the training images' pixels that are lesions",
+        "model": "network",
+        "target": "target Dice score",
+    },
+    # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
+    scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
+    order=430,
+    verdict="workshop.workloads.unet.verdict:VERDICT",
+    panels="workshop.workloads.unet.panels:PANELS",
+    presets=(
+        Preset("Two ranks", "The outlines after each epoch, and the images/s.", {}, {"ranks": 2, "threads": 1}),
+        Preset("One rank", "Two ranks' images/s divided by this rate are the speed-up.", {},
+               {"ranks": 1, "threads": 1}),
+        Preset("Attention gates and dropout", "Compare the held-out Dice score with that of the plain network.",
+               {"attention": True, "dropout": "0,0,0.1,0.2"}, {"ranks": 2, "threads": 1}),
+        Preset("Sparse images", "Few pixels are lesions: compare the losses dice and cross-entropy.",
+               {"images": "sparse"}, {"ranks": 2, "threads": 1}),
+    ),
+)  # fmt: skip
+
+EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -1,0 +1,159 @@
+"""The workload: each rank trains the network on its own images, and all average their gradients."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workshop.core import words
+from workshop.engine.context import RankContext
+from workshop.engine.tensorflow import tensorflow
+from workshop.engine.training import report, training_run
+from workshop.engine.training.exchange import Exchange
+from workshop.engine.training.exchanges import ExchangeSettings
+from workshop.engine.training.loop import Loop, StepReader
+from workshop.engine.training.step import supervised
+from workshop.engine.training.step_report import SUMS, StepCurve, StepReporter
+from workshop.engine.training.training_run import OnTrace
+from workshop.engine.training.weights import average, digest, spread
+from workshop.workloads.segmentation import overlap
+from workshop.workloads.segmentation.task import DATA
+from workshop.workloads.segmentation.unet import unet
+from workshop.workloads.unet import UnetParams, slices
+from workshop.workloads.unet.heldout import HeldOutSlices, OutlineScore
+
+CURVES = {"loss": StepCurve(SUMS), "Dice": StepCurve(SUMS + 1)}
+
+
+def run(ctx: RankContext, params: UnetParams) -> Mapping[str, Any]:
+    """Train on all ranks and tell what came out. Collective.
+
+    Events of each step: `loss`, `Dice` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of each
+    epoch: `held-out loss`, `held-out Dice` and `held-out Jaccard` by rank 0, `memory` by every rank. Artifacts:
+    overlays.png, overlays.json, timeline.json, with Horovod its own timeline.
+    """
+    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
+    return training_run.run(ctx, settings, lambda exchange, on_trace: UnetTraining(ctx, params, exchange, on_trace))
+
+
+def network(params: UnetParams) -> Any:
+    """The Keras network for images [n, size, size, 2], with random weights. It gives logits [n, size, size, 1]."""
+    network_params = params.model_dump(include={"depth", "filters", "norm", "attention"})
+    return unet(params.size, 2, **network_params, dropout=params.dropout_rates)
+
+
+class UnetTraining:
+    """One rank's network, images and epochs. All collective."""
+
+    def __init__(self, ctx: RankContext, params: UnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
+        tf = tensorflow()
+        tf.keras.utils.clear_session()  # what an earlier run of this process has left
+        # Ranks draw weights of their own, as separate processes do; the broadcast makes them equal. What dropout leaves
+        # out stays each rank's own.
+        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        self.ctx, self.params, self.exchange = ctx, params, exchange
+        self.batches = slices.batches(params, ctx.size)
+        self.model = network(params)
+        optimizer = tf.keras.optimizers.Adam(params.rate)
+        optimizer.build(self.model.trainable_variables)
+        exchange.broadcast(self.model.weights)
+        loss = overlap.loss_of(params.loss, params.alpha, params.beta)
+        own_images = slices.training(params, self.batches.examples(ctx.rank))
+        self.lesions, self.empty = _shares(ctx, own_images.masks)
+        self.held_out = HeldOutSlices(ctx, params, self.model, loss)
+        self.reading = StepReader(
+            self.batches,
+            ctx.rank,
+            lambda positions: (tf.constant(own_images.images[positions]), tf.constant(own_images.masks[positions])),
+            alone=exchange.name == "none",
+        )
+        self.loop = Loop(
+            ctx,
+            supervised(self.model, optimizer, loss, overlap.dice, exchange, self.batches.uneven),
+            StepReporter(ctx, curves=CURVES),
+            total=params.epochs * self.batches.steps,
+            pace=params.pace,
+            trace=params.trace,
+            on_trace=on_trace,
+        )
+        self.seconds = {"evaluate": 0.0}
+        self.memory = report.Resident(ctx)
+        self.epoch = 0
+        self.score: OutlineScore | None = None
+        self.to_target: tuple[float, int] | None = None  # seconds and epochs
+
+    def conditions(self) -> dict[str, Any]:
+        """The metrics that are known before the first step."""
+        params = self.params
+        switches = ["attention gates"] * params.attention + ["dropout"] * any(params.dropout_rates)
+        extra = f", with {words.listed(switches)}" if switches else ""
+        return {
+            "data": f"{DATA}, {params.images} images of {params.size}x{params.size} pixels",
+            "model": f"U-Net of depth {params.depth}, from {params.filters} channels on{extra}",
+            "parameters": int(self.model.count_params()),
+            "train_images": params.patients,
+            "held_out_images": params.evaluate_images,
+            "lesion_pixels": self.lesions,
+            "empty_images": self.empty,
+            "learning_rate": params.rate,
+            "target": params.target,
+            "shards": [len(self.batches.examples(rank)) for rank in range(self.ctx.size)],
+        }
+
+    def train(self) -> None:
+        """Train until all epochs are done, a stop is asked for, or the loss is no number any more."""
+        while self.epoch < self.params.epochs and not self.loop.over and self._finite:
+            self.epoch += self.loop.take(self.reading.steps, self.reading.epoch(self.epoch))
+            if not self.loop.stopped:
+                self._test()
+
+    @property
+    def _finite(self) -> bool:
+        return not self.loop.done or math.isfinite(self.loop.reporter.mean_loss)
+
+    def _test(self) -> None:
+        ctx, updates, began = self.ctx, self.loop.updates, time.perf_counter()
+        if self.exchange.name != "none" and ctx.size > 1:
+            average(ctx.comm, self.model.non_trainable_variables)  # of batch normalisation
+        with ctx.phase("evaluate"):
+            self.score = score = self.held_out.score()
+        if self.to_target is None and score.dice >= self.params.target:
+            self.to_target = self.loop.seconds, self.epoch
+        self.memory.tell(updates)
+        if ctx.rank == 0:
+            for name, value in (("loss", score.loss), ("Dice", score.dice), ("Jaccard", score.jaccard)):
+                ctx.emit(f"held-out {name}", value, updates)
+            self.held_out.keep(self.epoch)
+        ctx.end_step(updates)
+        self.seconds["evaluate"] += time.perf_counter() - began
+
+    def finish(self) -> dict[str, Any]:
+        """The network's results, and what shows that all ranks hold the same one."""
+        weights, score = self.model.trainable_variables, self.score
+        metrics: dict[str, Any] = {
+            "epochs": self.epoch,
+            "loss": self.loop.reporter.mean_loss,
+            "diverged": not self._finite,
+            "time_to_target": self.to_target[0] if self.to_target else None,
+            "epochs_to_target": self.to_target[1] if self.to_target else None,
+            "memory": self.memory.of_all(),
+            "spread": spread(self.ctx.comm, weights),
+            "weights": self.ctx.comm.allgather(digest(weights)),
+        }
+        if score is not None:
+            metrics |= {
+                "held_out_loss": score.loss,
+                "held_out_dice": score.dice,
+                "held_out_jaccard": score.jaccard,
+            }
+        return metrics
+
+
+def _shares(ctx: RankContext, masks: Any) -> tuple[float, float]:
+    """Of all ranks' masks: the share of the pixels that are lesions, and the share of the images without any."""
+    shares = np.concatenate(ctx.comm.allgather(masks.mean(axis=(1, 2, 3))))
+    return float(shares.mean()), float((shares == 0).mean())
