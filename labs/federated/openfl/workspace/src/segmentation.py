@@ -39,8 +39,8 @@ class Lesions(Digits):
         return model
 
     def train_(self, batch_generator, metrics: list | None = None, **kwargs) -> list[Metric]:
-        """One epoch. Where a generator has ended, Keras has counted one step too many, and Adam weighs its means by that
-        count: set it to the steps that were taken."""
+        """Train one epoch. Where a generator has ended, Keras has counted one step too many, and Adam weighs its means
+        by that count: set it to the steps that were taken."""
         batches, iterations = list(batch_generator), self.model.optimizer.iterations
         steps = int(iterations.numpy()) + len(batches)
         results = super().train_((batch for batch in batches), metrics, **kwargs)
