@@ -47,12 +47,12 @@ def check(kernel, points, centre, centroids):
         own = exact[np.arange(len(points)), shard.labels].sum()
         assert inertia_of(shard, chosen) == pytest.approx(own, rel=1e-9, abs=1e-9 * max(shard.squares, 1))
         closest = np.full(len(points), 4.0, points.dtype)
-        for candidates, keep in ((chosen, False), (chosen[:1], True)):
-            summed = shard.nearer(candidates, closest, keep)
-            nearer = np.minimum(exact[:, : len(candidates)], 4.0)
-            expected = [nearer[first : first + BLOCK].sum(axis=0) for first in range(0, len(points), BLOCK)]
-            np.testing.assert_allclose(summed, expected, rtol=10 * epsilon, atol=epsilon)
-            np.testing.assert_allclose(closest, nearer[:, 0] if keep else 4.0, rtol=10 * epsilon, atol=epsilon)
+        summed = shard.nearer(chosen, closest, chosen[-1])
+        nearest_yet = np.minimum(exact[:, -1], 4.0)
+        np.testing.assert_allclose(closest, nearest_yet, rtol=10 * epsilon, atol=epsilon)
+        nearer = np.minimum(exact, nearest_yet[:, None])
+        expected = [nearer[first : first + BLOCK].sum(axis=0) for first in range(0, len(points), BLOCK)]
+        np.testing.assert_allclose(summed, expected, rtol=10 * epsilon, atol=epsilon)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

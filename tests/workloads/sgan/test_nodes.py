@@ -96,7 +96,9 @@ def test_other_failures_are_no_limit_of_memory() -> None:
 
 
 def test_a_session_without_hosts_is_refused_with_the_command_that_helps() -> None:
-    with pytest.raises(BadInput, match=r"needs a session on 4 hosts, but here are 2; .* workshop demo hosts --hosts 4"):
+    with pytest.raises(
+        BadInput, match=r"needs a session on 4 hosts, but this session has 2; .* workshop demo hosts --hosts 4"
+    ):
         plan(GUIDE, {}, 2, hosts=HOSTS[:2])
     with pytest.raises(BadInput, match="link is 'fast'"):
         nodes(link="fast")

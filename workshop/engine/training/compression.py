@@ -1,6 +1,6 @@
 """Gradients in fewer bytes: the mean over all ranks of a vector that each rank sends in a shorter format.
 
-What a format loses in a step is added to the next step's gradients (error feedback: Seide et al., 1-bit stochastic
+A rank adds what a format loses in a step to the next step's gradients (error feedback: Seide et al., 1-bit stochastic
 gradient descent, Interspeech 2014; Karimireddy et al., arXiv:1901.09847).
 """
 
@@ -19,7 +19,7 @@ Code = NDArray[np.uint8]
 
 
 class Collectives(Protocol):
-    """What compression needs of a communicator of MPI, in the words of mpi4py."""
+    """The part of a communicator of mpi4py that compression needs."""
 
     size: int
 

@@ -67,7 +67,7 @@ class Exchange:
             return computed_at, self._apply(dense, variables, update)
 
     def _start(self, gradients: list[Any]) -> list[Any]:
-        """What can begin before all gradients are there; returns tensors that are ready once it has begun."""
+        """Begin with what needs only some of the gradients. Returns tensors that are ready once it has begun."""
         return []
 
     def _apply(self, gradients: list[Any], variables: Sequence[Any], update: Update) -> Any:

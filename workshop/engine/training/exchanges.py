@@ -26,8 +26,8 @@ LATE = (
 
 
 class ExchangeSettings(NamedTuple):
-    """What a run asks for: the `way`, by its name or `auto`; the format of gradients on their way; the share of them
-    that topk sends; the largest bucket in MB."""
+    """Settings of a run: the `way`, by its name or `auto`; the format of gradients on their way; the share of them that
+    topk sends; the largest bucket in MB."""
 
     way: str = "auto"
     compression: str = "none"

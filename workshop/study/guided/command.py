@@ -1,4 +1,4 @@
-"""What the commands of guided studies have in common: their options, and what they do."""
+"""The commands of guided studies: their common options, and what they do."""
 
 from __future__ import annotations
 

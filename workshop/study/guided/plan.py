@@ -160,8 +160,8 @@ def plan(
     (`Scaling.share`) is the total of all ranks. Raises BadInput with one sentence."""
     if len(hosts) < guide.hosts:
         raise BadInput(
-            f"The guided study {guide.kind} needs a session on {guide.hosts} hosts, but here are {len(hosts)}; start "
-            f"one on emulated hosts: {guide.start}"
+            f"The guided study {guide.kind} needs a session on {guide.hosts} hosts, but this session has "
+            f"{len(hosts) or 1}; start one on emulated hosts: {guide.start}"
         )
     chosen = workload(guide.workload)
     scaling, length = scaling_of(chosen), tuning_of(chosen).length

@@ -62,6 +62,7 @@ class NumbaShard:
         # One layout and one kind of array: every other one would be compiled again.
         points = np.require(points, requirements=["C_CONTIGUOUS", "WRITEABLE"])
         middle = centre.astype(points.dtype)
+        self._narrow = (0,) * self.features if self.features <= NARROW else ()
         self._parts = _parts(len(self.blocks), PARTS)
         totals, extents = np.zeros((2, len(self._parts), self.features))
 
@@ -108,7 +109,6 @@ class NumbaShard:
         padded[:clusters] = exact
         half = np.full(len(padded), np.inf, padded.dtype)
         half[:clusters] = (padded[:clusters] ** 2).sum(axis=1) / 2
-        narrow = (0,) * self.features if self.features <= NARROW else ()
         epsilon = float(np.finfo(self.dtype).eps)
         close = margin(self.reach, exact, self.dtype)
         rounding = 4 * close + (self.features + 3) * epsilon * self.reach**2  # of a squared distance made of a score
@@ -125,7 +125,7 @@ class NumbaShard:
         def assign(number: int, part: slice, place: slice) -> tuple[int, int]:
             upper, lower = self._bounds[:, place]
             changed_and_visited: tuple[int, int] = _update(
-                *(self.blocks[part], self.size - place.start, padded, half, exact, close, rounding, narrow),
+                *(self.blocks[part], self.size - place.start, padded, half, exact, close, rounding, self._narrow),
                 *(self._labels[place], self._sums[number], self._counts[number], upper, lower, tables),
             )
             return changed_and_visited
@@ -136,15 +136,15 @@ class NumbaShard:
         return self._changed
 
     def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
+        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
     ) -> NDArray[np.float64]:
         """The sums of min(closest, |x - c|²) over each block of points, (blocks, m). See NumpyShard."""
         sums = np.empty((len(self.blocks), len(candidates)))
-        padded = np.zeros((len(candidates), self.blocks.shape[1]), self.dtype)
-        padded[:, : self.features] = candidates
+        padded = np.zeros((1 + len(candidates), self.blocks.shape[1]), self.dtype)
+        padded[0, : self.features], padded[1:, : self.features] = chosen, candidates
 
         def add(number: int, part: slice, place: slice) -> None:
-            _nearer(self.blocks[part], padded, closest[place], keep, sums[part])
+            _nearer(self.blocks[part], padded, self._narrow, closest[place], sums[part])
 
         self._each(add, self._parts)
         return sums
@@ -215,26 +215,33 @@ def _largest(values):
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "nsz", "reassoc"}, error_model="numpy")
-def _nearer(blocks, candidates, closest, keep, sums):
-    """min(closest, |x - c|²) for every candidate (m, features), added up over each block into `sums` (blocks, m);
-    with `keep`, of one candidate only, it becomes `closest` (points,)."""
+def _nearer(blocks, candidates, narrow, closest, sums):
+    """min(closest, |x - c|²): for the first candidate of (1 + m, features) it becomes `closest` (points,), for the
+    others it is added up over each block into `sums` (blocks, m). See `_nearest_narrow` for `narrow`."""
     squares = np.empty(BLOCK, blocks.dtype)
     for b in range(blocks.shape[0]):
         block, nearest = blocks[b], closest[b * BLOCK : (b + 1) * BLOCK]
         for j in range(candidates.shape[0]):
-            squares[:] = 0
-            for f in range(candidates.shape[1]):
-                c = candidates[j, f]
+            if len(narrow) > 0:
                 for p in range(BLOCK):
-                    squares[p] += (block[f, p] - c) ** 2
+                    square = np.float32(0) * block[0, p]
+                    for f in range(len(narrow)):
+                        square += (block[f, p] - candidates[j, f]) ** 2
+                    squares[p] = square
+            else:
+                squares[:] = 0
+                for f in range(candidates.shape[1]):
+                    c = candidates[j, f]
+                    for p in range(BLOCK):
+                        squares[p] += (block[f, p] - c) ** 2
+            if j == 0:
+                for p in range(len(nearest)):
+                    nearest[p] = squares[p] if squares[p] < nearest[p] else nearest[p]
+                continue
             total = 0.0
             for p in range(len(nearest)):
-                square = squares[p] if squares[p] < nearest[p] else nearest[p]
-                squares[p] = square
-                total += np.float64(square)
-            sums[b, j] = total
-            if keep:
-                nearest[:] = squares[: len(nearest)]
+                total += np.float64(squares[p] if squares[p] < nearest[p] else nearest[p])
+            sums[b, j - 1] = total
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

@@ -85,13 +85,12 @@ class NumpyShard:
         return int(np.count_nonzero(self.labels != before))
 
     def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
+        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
     ) -> NDArray[np.float64]:
-        """For each candidate (m, features), the sums of min(closest, |x - c|²) over each block of BLOCK points, float64
-        (blocks, m). With `keep`, of one candidate only, the minimum becomes `closest` (n,)."""
+        """First `closest` (n,) becomes min(closest, |x - chosen|²). Returns for each candidate (m, features) the sums
+        of min(closest, |x - c|²) over each block of BLOCK points, float64 (blocks, m)."""
+        np.minimum(squared_distances(self.points, chosen[None].astype(self.dtype))[0], closest, out=closest)
         squares = np.minimum(squared_distances(self.points, candidates.astype(self.dtype)), closest)
-        if keep:
-            closest[:] = squares[0]
         sums: NDArray[np.float64] = np.add.reduceat(squares, range(0, self.size, BLOCK), axis=1, dtype=np.float64).T
         return sums
 

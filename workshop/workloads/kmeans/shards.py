@@ -32,7 +32,7 @@ class Shard(Protocol):
     def labels(self) -> NDArray[np.int32]: ...
     def update(self, centroids: NDArray[np.floating]) -> int: ...
     def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], keep: bool = False
+        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
     ) -> NDArray[np.float64]: ...
     def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]: ...
 
@@ -54,7 +54,7 @@ def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
     centroids = np.repeat(point, 256, axis=0)  # enough for bounds
     for _ in range(4):  # the label changes, it doesn't, bounds are computed, bounds are used
         tiny.update(centroids)
-    tiny.nearer(point, np.ones(1, point.dtype))
+    tiny.nearer(point, np.ones(1, point.dtype), point[0])
 
 
 def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -37,7 +37,7 @@ def plus_plus(
     centroids = np.empty((clusters, shard.features), shard.dtype)
     centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
     closest = np.full(shard.size, np.inf, shard.dtype)
-    sums = shard.nearer(centroids[:1], closest, keep=True)[:, 0]
+    sums = shard.nearer(centroids[:1], closest, centroids[0])[:, 0]
     edges = _edges(comm, float(sums.sum()))
     potentials = np.empty((comm.Get_size(), trials))
     for j in range(1, clusters):
@@ -49,22 +49,32 @@ def plus_plus(
         draws = random.random(trials) * edges[-1]
         owner = np.minimum(np.searchsorted(edges[1:], draws), comm.Get_size() - 1)
         local = [
-            _at(draw - edges[rank], line, closest) if rank == where else -1
+            _at(shard, draw - edges[rank], line, closest, centroids[j - 1]) if rank == where else -1
             for where, draw in zip(owner, draws, strict=True)
         ]
         candidates = _collect(comm, shard, np.array(local), trials)
 
-        comm.Allgather(shard.nearer(candidates, closest).sum(axis=0), potentials)
+        # One pass over the points takes in the centroid before and tries the candidates.
+        sums_of_candidates = shard.nearer(candidates, closest, centroids[j - 1])
+        comm.Allgather(sums_of_candidates.sum(axis=0), potentials)
         best = int(np.argmin(potentials.sum(axis=0)))
         centroids[j], edges = candidates[best], np.cumsum([0.0, *potentials[:, best]])
-        sums = shard.nearer(centroids[j : j + 1], closest, keep=True)[:, 0]
+        sums = sums_of_candidates[:, best]
     return centroids
 
 
-def _at(place: float, line: NDArray[np.float64], closest: NDArray[np.floating]) -> int:
-    """The number of the point at a place of this rank's line, on which block b of points ends at `line[b]`."""
+def _at(
+    shard: Shard,
+    place: float,
+    line: NDArray[np.float64],
+    closest: NDArray[np.floating],
+    centroid: NDArray[np.floating],
+) -> int:
+    """The number of the point at a place of this rank's line, on which block b of points ends at `line[b]`. The newest
+    centroid (features,) isn't in `closest` yet."""
     block = min(int(np.searchsorted(line, place)), len(line) - 1)
-    some = closest[block * BLOCK : (block + 1) * BLOCK]
+    index = np.arange(block * BLOCK, min((block + 1) * BLOCK, shard.size))
+    some = np.minimum(closest[index], np.square(shard.rows(index) - centroid).sum(axis=1))
     begin = line[block - 1] if block else 0.0
     within = int(np.searchsorted(np.cumsum(some, dtype=np.float64), place - begin))
     return block * BLOCK + min(within, len(some) - 1)

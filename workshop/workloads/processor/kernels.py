@@ -72,7 +72,7 @@ def primitive(line: str) -> Primitive | None:
 
 
 def summary(lines: Iterable[str], steps: int) -> dict[str, Any]:
-    """What the log of so many steps says: `kernels` has for each kind of primitive the `seconds` and `calls` of a step
+    """Read the log of so many steps: `kernels` has for each kind of primitive the `seconds` and `calls` of a step
     and the `implementations`, the slowest kind first; `types` and `layouts` are those of the convolutions' images."""
     kinds: dict[str, dict[str, Any]] = {}
     types, layouts = set(), set()

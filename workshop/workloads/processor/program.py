@@ -1,4 +1,5 @@
-"""What a rank's fresh process runs: `python -m workshop.workloads.processor.program PARAMS`, with the params as JSON.
+"""The program of a rank's fresh process: `python -m workshop.workloads.processor.program PARAMS`, with the params as
+JSON.
 
 It prints BEGIN before the measured steps and END, a space and a JSON object behind them; between these lines stands
 oneDNN's log. The object has `step_seconds` of each step, `start`, the seconds from the start to BEGIN, and `threads`,

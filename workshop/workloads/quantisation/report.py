@@ -71,7 +71,7 @@ def _share(value: float) -> str:
 
 
 def table_of_formats(snapshot: Snapshot) -> list[Card]:
-    """What each format means and what was measured; nothing before the end."""
+    """A table of the formats, their meaning and their measured figures; nothing before the end."""
     rows = []
     for name, row in (snapshot.metric("formats", Mapping) or {}).items():
         accuracy, speed = row["accuracy"], row["images_per_second"]

@@ -1,4 +1,4 @@
-"""The verdict on the training: the Dice score that it came to, and the published gain of a U-Net on two nodes."""
+"""The verdict on the training: its Dice score, and the published gain of a U-Net on two nodes."""
 
 from __future__ import annotations
 
