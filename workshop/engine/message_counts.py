@@ -24,7 +24,7 @@ from workshop.engine.context import RankContext, library
 COUNTING = {"OMPI_MCA_pml_monitoring_enable": "2"}  # the ranks' environment; 1 would count everything together
 ARTIFACT = "messages.json"
 FLUSH, GENERIC = b"pml_monitoring_flush", 9  # the variable that writes a file, and its class in Open MPI's mpi.h
-KINDS = {"E": "program", "I": "inside", "C": "collectives"}  # letters of the file's lines
+KINDS = {"E": "program", "I": "inside", "C": "buffers"}  # letters of the file's lines
 MOST = 20  # activities that have counts of their own; later ones are added to the last of them
 
 
@@ -97,14 +97,16 @@ def counts(text: str, size: int) -> dict[str, NDArray[np.int64]]:
     read = {kind: np.zeros((2, size), np.int64) for kind in KINDS.values()}
     for line in text.splitlines():
         words = line.split()
-        if len(words) > 5 and words[0] in KINDS and words[2].isdecimal() and int(words[2]) < size:
+        if len(words) < 6 or words[0] not in KINDS or not all(words[place].isdecimal() for place in (2, 3, 5)):
+            continue
+        if int(words[2]) < size:
             read[KINDS[words[0]]][:, int(words[2])] += int(words[3]), int(words[5])
     return read
 
 
 def document(ranks: list[tuple[str, str, list[tuple[str, dict[str, NDArray[np.int64]]]]]]) -> dict[str, Any]:
     """The counts of all ranks: `hosts` by rank, and `activities` with the bytes and messages of each kind, by sender
-    and receiver. Where ranks were not at the same activities, there is one for all. `obstacle` says why there is nothing.
+    and receiver. Where ranks were not at the same activities, there is one for all. `obstacle` says why there is none.
     """
     hosts = [host for host, _, _ in ranks]
     obstacle = next((why for _, why, _ in ranks if why), "")

@@ -58,21 +58,21 @@ def between_hosts(sent: Matrix, hosts: Sequence[str]) -> tuple[list[str], Matrix
     return names, places @ sent @ places.T
 
 
-def ratio(inside: Matrix, collectives: Matrix) -> float | None:
+def ratio(inside: Matrix, buffers: Matrix) -> float | None:
     """The bytes that a rank sent inside collectives, divided by the bytes of its buffers, as the mean over the ranks.
     Open MPI counts a buffer for each rank that it goes to. None without collectives of all ranks."""
-    buffers = collectives.max(axis=1)
-    return float((inside.sum(axis=1) / buffers).mean()) if len(inside) > 1 and (buffers > 0).all() else None
+    sizes = buffers.max(axis=1)
+    return float((inside.sum(axis=1) / sizes).mean()) if len(inside) > 1 and (sizes > 0).all() else None
 
 
 def formula(measured: float, ranks: int) -> str:
-    """A sentence that compares a `ratio` with those of all-reduces: a reduce-scatter and an all-gather send 2 (n - 1) / n
-    times the buffer, which is the least (Patarasuk and Yuan, 2009), recursive doubling sends it log2 n times."""
+    """A sentence that compares a `ratio` with those of all-reduces: a reduce-scatter and an all-gather send 2 (n - 1)
+    / n times the buffer, which is the least (Patarasuk and Yuan, 2009), recursive doubling sends it log2 n times."""
     least, doubling = 2 * (ranks - 1) / ranks, math.log2(ranks)
     fit = next((f"; {name} fits" for name, expected in (("the first", least), ("the second", doubling))
                 if abs(measured - expected) <= CLOSE * expected), "")  # fmt: skip
     return (
         f"A rank sent {measured:.2f} times the bytes of its buffers. An all-reduce on {ranks} ranks sends 2 x "
-        f"{ranks - 1} / {ranks} = {least:.2f} times as many in a ring or by halves, and {doubling:.2f} times by recursive "
-        f"doubling{fit}."
+        f"{ranks - 1} / {ranks} = {least:.2f} times as many in a ring or by halves, and {doubling:.2f} times by "
+        f"recursive doubling{fit}."
     )

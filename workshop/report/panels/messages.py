@@ -19,7 +19,7 @@ from workshop.report.snapshot import Snapshot
 ABOUT = (
     "Open MPI counted them. They include messages of the platform, by which ranks agree on a stop and collect times."
 )
-TITLES = {"program": "Messages of the program", "inside": "Messages inside collectives"}
+TITLES = {"program": "Messages of the program", "inside": "Messages inside collective calls"}
 
 
 def messages(snapshot: Snapshot) -> list[Card]:
@@ -34,18 +34,18 @@ def parts(counted: Mapping[str, Any]) -> list[Part]:
     if counted["obstacle"]:
         return [text(line(sentences(counted)[0], tone="note"))]
     hosts = counted["hosts"]
-    shown: list[Part] = [text(*(line(sentence) for sentence in sentences(counted)), line(ABOUT, tone="about"))]
+    card_parts: list[Part] = [text(*(line(sentence) for sentence in sentences(counted)), line(ABOUT, tone="about"))]
     for kind, title in TITLES.items():
         sent = analysis.total(counted, kind, "bytes")
         if sent.any():
-            shown += [
+            card_parts += [
                 text(line(f"{title}, in kB:")),
-                figure(_drawn(sent, [f"rank {rank}" for rank in range(len(sent))])),
+                figure(_matrix_figure(sent, [f"rank {rank}" for rank in range(len(sent))])),
             ]
     names, crossing = analysis.between_hosts(analysis.total(counted, "inside", "bytes"), hosts)
     if len(names) > 1 and crossing.any():
-        shown += [text(line(f"{TITLES['inside']} by host, in kB:")), figure(_drawn(crossing, names))]
-    return [*shown, _by_activity(counted)]
+        card_parts += [text(line(f"{TITLES['inside']} by host, in kB:")), figure(_matrix_figure(crossing, names))]
+    return [*card_parts, _by_activity(counted)]
 
 
 def sentences(counted: Mapping[str, Any]) -> list[str]:
@@ -57,15 +57,15 @@ def sentences(counted: Mapping[str, Any]) -> list[str]:
         sent = analysis.total(counted, kind, "bytes")
         number = int(analysis.total(counted, kind, "messages").sum())
         if number:
-            seen = f"; the pattern is {pattern}" if (pattern := analysis.pattern(sent)) else ""
-            lines.append(f"{title}: {words.count(number, 'message')} with {words.size(int(sent.sum()))}{seen}.")
-    inside, given = (analysis.total(counted, kind, "bytes") for kind in ("inside", "collectives"))
-    if (measured := analysis.ratio(inside, given)) is not None:
+            remark = f"; the pattern is {pattern}" if (pattern := analysis.pattern(sent)) else ""
+            lines.append(f"{title}: {words.count(number, 'message')} with {words.size(int(sent.sum()))}{remark}.")
+    inside, buffers = (analysis.total(counted, kind, "bytes") for kind in ("inside", "buffers"))
+    if (measured := analysis.ratio(inside, buffers)) is not None:
         lines.append(analysis.formula(measured, len(inside)))
     return lines or ["No rank sent a message to another one."]
 
 
-def _drawn(sent: Matrix, names: Sequence[str]) -> Any:
+def _matrix_figure(sent: Matrix, names: Sequence[str]) -> Any:
     points = {
         (receiver, sender): Point(f"{sender} to {receiver}", (sent[down][across] / 1e3,))
         for down, sender in enumerate(names)
@@ -78,7 +78,7 @@ def _drawn(sent: Matrix, names: Sequence[str]) -> Any:
 def _by_activity(counted: Mapping[str, Any]) -> Part:
     rows = []
     for activity in counted["activities"]:
-        own = [analysis.total({**counted, "activities": [activity]}, kind, "bytes") for kind in TITLES]
+        by_kind = [analysis.total({**counted, "activities": [activity]}, kind, "bytes") for kind in TITLES]
         number = sum(int(analysis.total({**counted, "activities": [activity]}, k, "messages").sum()) for k in TITLES)
-        rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in own), words.thousands(number)])
-    return table(["Activity", "By the program", "Inside collectives", "Messages"], rows)
+        rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.thousands(number)])
+    return table(["Activity", "By the program", "Inside collective calls", "Messages"], rows)
