@@ -77,8 +77,8 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["Rank 0 runs 2 threads on hardware thread 0"],
         "Try 2 cores for each rank (--cores-per-rank 2)",
     ),
-    "a compiled kernel, which has no use for its second thread": (
-        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numba"}),
+    "messages, which have no use for a second thread": (
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), workload="collectives", params={}),
         EVEN,
         "Well balanced.",
         [],

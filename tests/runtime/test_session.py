@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
@@ -20,6 +21,8 @@ from tests.support import limit, until
 from workshop.core import processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.engine.message_counts import ARTIFACT, COUNTING
+from workshop.report.panels.messages import sentences
 from workshop.runtime import client, conductor, lifecycle
 from workshop.runtime.fork import stub
 from workshop.store.records import Identity, Limits, RunRecord
@@ -404,3 +407,14 @@ def test_measured_runs_get_fresh_ranks(session: Session) -> None:
     ended = session.wait(run)
     assert ended.status == "completed"
     assert not before & {rank["pid"] for rank in ended.rank_map["ranks"]}
+
+
+def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(session: Session) -> None:
+    placement = Placement(ranks=2, environment=dict(COUNTING))
+    run = session.run("kmeans", placement, data="blobs", points=2000, clusters=4, iterations=5)
+    counted = json.loads(session.store.artifact(run.id, ARTIFACT).data)
+    assert not counted["obstacle"] and len(counted["hosts"]) == 2
+    assert {"reading data", "computing"} <= {activity["name"] for activity in counted["activities"]}
+    assert any("Messages inside collective calls" in sentence for sentence in sentences(counted))
+    run = session.run("kmeans", data="blobs", points=2000, clusters=4, iterations=5)
+    assert ARTIFACT not in {artifact.name for artifact in session.store.artifacts(run.id)}

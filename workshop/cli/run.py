@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workshop.cli import common, params
+from workshop.core.errors import BadInput
 from workshop.core.forms import going_on
 from workshop.extension import Workload
 from workshop.registry import workloads
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 Measured = Annotated[bool, typer.Option("--measured", help="Fresh ranks, and nobody else measures meanwhile.")]
+Matrix = Annotated[
+    bool, typer.Option("--matrix", help="Count the messages between every two ranks, with Open MPI; on fresh ranks.")
+]
 Save = Annotated[Path | None, typer.Option("--save", metavar="DIR", help="Write the run's files there.")]
 
 
@@ -63,6 +67,7 @@ def _execute(
     session: str | None,
     private: bool,
     measured: bool,
+    matrix: bool,
     no_wait: bool,
     save: Path | None,
     as_json: bool,
@@ -73,6 +78,12 @@ def _execute(
     from workshop.store.store import Store
 
     chosen.check(values)
+    if matrix:
+        from workshop.engine.message_counts import COUNTING
+
+        if measured:
+            raise BadInput("--matrix and --measured exclude each other: counting takes time in each message.")
+        where["env"] = [*(where["env"] or []), *(f"{name}={value}" for name, value in COUNTING.items())]
     if no_wait:
         refuse_wait()
     if save is not None:
@@ -101,6 +112,7 @@ def _command(chosen: Workload) -> Any:
         ("session", common.SessionName, None),
         ("private", common.Private, False),
         ("measured", Measured, False),
+        ("matrix", Matrix, False),
         ("no_wait", common.NoWait, False),
         ("save", Save, None),
         ("as_json", common.JSON, False),

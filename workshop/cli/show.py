@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +27,7 @@ from workshop.server import address
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
 
+MATRIX = "messages.json"
 PICTURES = (".png", ".jpg", ".jpeg")  # how names of files end that are pictures
 RUNS = ("run", "workload", "status", "placement", "by", "seconds")
 SESSIONS = ("session", "state", "placement", "message")
@@ -75,7 +78,8 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
         out.print(
             f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
         )
-    if any(artifact.name == OUTPUT for artifact in store.artifacts(run.id)):
+    names = {artifact.name for artifact in store.artifacts(run.id)}
+    if OUTPUT in names:
         printed = store.artifact(run.id, OUTPUT).data.decode(errors="replace")
         out.print(Text(printed.rstrip("\n")), soft_wrap=True)
     table = Table(box=None, show_header=False, padding=(0, 1))
@@ -86,6 +90,8 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
         out.print(table)
     if rest and not every:
         out.print(f"  {words.count(len(rest), 'other figure')}: workshop runs show {run.id} --all", style="dim")
+    if MATRIX in names:
+        _show_matrix(out, json.loads(store.artifact(run.id, MATRIX).data))
     terminal.show_verdict(out, run.verdict or {})
     for notice in run.notices:
         out.print(Text(f"Notice: {notice}", style="yellow"))
@@ -98,6 +104,23 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
         err.print(Text(failure, style="red"))
         if run.error["traceback"]:
             err.print(Text(f"The traceback is in `workshop runs show {run.id} --json`."))
+
+
+def _show_matrix(out: Console, counted: Mapping[str, Any]) -> None:
+    """Print sentences on the messages between ranks, and the bytes inside collectives or, without these, the others."""
+    from workshop.report.analysis.messages import total
+    from workshop.report.panels.messages import TITLES, sentences
+
+    for sentence in sentences(counted):
+        out.print(sentence)
+    kind = next((kind for kind in reversed(TITLES) if total(counted, kind, "bytes").any()), None)
+    if kind is not None:
+        ranks = [f"to {rank}" for rank in range(len(counted["hosts"]))]
+        rows = [
+            [f"from {rank}", *map(words.size, row)] for rank, row in enumerate(total(counted, kind, "bytes").tolist())
+        ]
+        out.print(f"{TITLES[kind]}:")
+        out.print(terminal.table(["", *ranks], rows, right=ranks))
 
 
 def run_rows(runs: list[RunRecord]) -> list[tuple[str | Text, ...]]:

@@ -68,6 +68,7 @@ class RankContext:
         self.size: int = comm.Get_size()
         self.inputs: Mapping[str, bytes] = inputs or {}
         self.threads = Census()  # begun by whoever trains
+        self.begin_activity: Callable[[str], None] = lambda words: None  # called on every rank
         self.phase_seconds: dict[str, float] = {}  # since the run began
         self._step_seconds: dict[str, float] = {}  # since the last end_step
         self._sink: Sink = sink if sink is not None else Memory()
@@ -134,6 +135,7 @@ class RankContext:
     def activity(self, words: str) -> None:
         """Tell what the run is doing, for instance "reading data"; rank 0's word counts. Viewers see it until the next
         call, so say it before whatever may take seconds."""
+        self.begin_activity(words)
         if self.rank == 0:
             self._sink.activity(words)
 

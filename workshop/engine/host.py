@@ -19,7 +19,7 @@ from typing import Any
 from workshop.core import rank_map, topology
 from workshop.core.config import TEMPORARY
 from workshop.core.memory import give_way
-from workshop.engine import failure, threads
+from workshop.engine import failure, message_counts, threads
 from workshop.engine.context import RankContext
 from workshop.engine.reporter import Reporter
 from workshop.registry import workload
@@ -75,10 +75,15 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
         ctx = RankContext(comm, reporter, inputs)
+        counts = message_counts.MessageCounts(ctx.size) if message_counts.is_wanted() else None
+        if counts is not None:
+            ctx.begin_activity = counts.begin
         ctx.activity("importing libraries")
         function = chosen.load()
         ctx.activity("computing")
         metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
+        if counts is not None:
+            counts.end(ctx)
         comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end

@@ -77,6 +77,7 @@ WORKLOAD = Workload(
     tuning=Tuning(short={"steps": 6, "log": False}, length="steps", seconds="measure"),
     order=260,
     opens="result",
+    lab="placement",
     verdict="workshop.workloads.processor.report:VERDICT",
     panels="workshop.workloads.processor.report:PANELS",
     presets=(

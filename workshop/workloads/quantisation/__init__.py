@@ -87,6 +87,7 @@ WORKLOAD = Workload(
     },
     order=260,
     opens="time",
+    lab="memory",
     verdict="workshop.workloads.quantisation.report:VERDICT",
     panels="workshop.workloads.quantisation.report:PANELS",
     presets=(

@@ -72,6 +72,7 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
     order=250,
     opens="time",
+    lab="scaling",
     verdict="workshop.workloads.resnet.verdict:VERDICT",
     panels="workshop.workloads.resnet.panels:PANELS",
     presets=(

@@ -118,6 +118,7 @@ WORKLOAD = Workload(
     # The same batch over all ranks takes the same learning rate; twice the ranks read twice as much in the same time.
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
     order=430,
+    lab="federated",
     verdict="workshop.workloads.unet.verdict:VERDICT",
     panels="workshop.workloads.unet.panels:PANELS",
     presets=(

@@ -1,0 +1,78 @@
+"""Messages between ranks: the pattern that they make, and the formula that they fit. Pure functions of arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.int64]  # (ranks, ranks), by sender and receiver
+CLOSE = 0.02  # relative difference within which a measured ratio fits its formula
+FEW = 0.01  # of the most bytes between two ranks: fewer are not part of a pattern
+
+
+def total(counted: Mapping[str, Any], kind: str, unit: str) -> Matrix:
+    """The bytes or messages (`unit`) of a kind over all activities, see `workshop.engine.message_counts.document`."""
+    ranks = len(counted["hosts"])
+    matrices = [np.array(activity[kind][unit], np.int64) for activity in counted["activities"]]
+    return sum(matrices, np.zeros((ranks, ranks), np.int64))
+
+
+def pattern(sent: Matrix) -> str:
+    """A pattern that fits which ranks sent much to which, in half a sentence; "" where none does.
+
+    See Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005.
+    """
+    ranks = len(sent)
+    edges = {(int(sender), int(receiver)) for sender, receiver in np.argwhere(sent > FEW * sent.max())}
+    ring = {(rank, (rank + 1) % ranks) for rank in range(ranks)}
+    back = {(receiver, sender) for sender, receiver in ring}
+    doubling = {(rank, rank ^ 1 << bit) for rank in range(ranks) for bit in range(ranks.bit_length() - 1)}
+    tree = {(rank & (rank - 1), rank) for rank in range(1, ranks)}
+    up = {(child, parent) for parent, child in tree}
+    everybody = {(sender, receiver) for sender in range(ranks) for receiver in range(ranks) if sender != receiver}
+    if not edges or ranks < 3:
+        return ""
+    if edges in (ring, back):
+        return "a ring: each rank sends to its neighbour on one side"
+    if edges == ring | back:
+        return "neighbours: each rank sends to both sides"
+    if ranks & (ranks - 1) == 0 and edges == doubling:
+        return "recursive doubling or halving: each rank has a partner at a distance of 1, 2, 4 and so on"
+    if edges in (tree, up, tree | up):
+        return "a binomial tree with rank 0 on top"
+    for centre in range(ranks):
+        star = {edge for edge in everybody if centre in edge}
+        if edges <= star and len(edges) >= ranks - 1:
+            return f"a star: rank {centre} talks to each other rank"
+    return "each rank sends to each other one" if edges == everybody else ""
+
+
+def between_hosts(sent: Matrix, hosts: Sequence[str]) -> tuple[list[str], Matrix]:
+    """The hosts, and what the ranks of each sent to those of each, (hosts, hosts)."""
+    names = list(dict.fromkeys(hosts))
+    places = np.array([[host == name for host in hosts] for name in names], np.int64)
+    return names, places @ sent @ places.T
+
+
+def ratio(inside: Matrix, buffers: Matrix) -> float | None:
+    """The bytes that a rank sent inside collectives, divided by the bytes of its buffers, as the mean over the ranks.
+    Open MPI counts a buffer for each rank that it goes to. None without collectives of all ranks."""
+    sizes = buffers.max(axis=1)
+    return float((inside.sum(axis=1) / sizes).mean()) if len(inside) > 1 and (sizes > 0).all() else None
+
+
+def formula(measured: float, ranks: int) -> str:
+    """A sentence that compares a `ratio` with those of all-reduces: a reduce-scatter and an all-gather send 2 (n - 1)
+    / n times the buffer, which is the least (Patarasuk and Yuan, 2009), recursive doubling sends it log2 n times."""
+    least, doubling = 2 * (ranks - 1) / ranks, math.log2(ranks)
+    fit = next((f"; {name} fits" for name, expected in (("the first", least), ("the second", doubling))
+                if abs(measured - expected) <= CLOSE * expected), "")  # fmt: skip
+    return (
+        f"A rank sent {measured:.2f} times the bytes of its buffers. An all-reduce on {ranks} ranks sends 2 x "
+        f"{ranks - 1} / {ranks} = {least:.2f} times as many in a ring or by halves, and {doubling:.2f} times by "
+        f"recursive doubling{fit}."
+    )
