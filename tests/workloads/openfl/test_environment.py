@@ -119,6 +119,6 @@ def test_fx_is_there_for_learners_where_the_folder_is_linked(workshop_home):
 
 def test_the_lab_s_sources_can_be_read_by_its_python():
     sources = sorted((workspace.template() / "src").glob("*.py"))
-    assert len(sources) == 6
+    assert len(sources) == 7
     for source in sources:
         ast.parse(source.read_text(), feature_version=(3, 11))
