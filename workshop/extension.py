@@ -42,6 +42,7 @@ Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run 
 MOST_RESULTS = 8  # metrics that are shown first
 MOST_PRESETS = 4  # of a workload, so that the form stays short
 OUTPUT = "output.txt"  # the artifact whose text the command line prints: lines as a program prints them
+MESSAGES = "messages.json"  # the artifact with the messages between ranks, where they were counted
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 Side = Literal["broken", "fixed"]  # the two runs of a guided failure
 SIDES: tuple[Side, ...] = get_args(Side)

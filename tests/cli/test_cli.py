@@ -54,6 +54,7 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
         (["run", "kmeans", "--ranks", "two"], "ranks is 'two': it should be a whole number"),
         (["run", "kmeans", "--ranks", "1000"], "ranks is 1000: with its"),
         (["run", "kmeans", "--clusters", "many"], "clusters is 'many'"),
+        (["run", "kmeans", "--matrix", "--measured"], "--matrix and --measured exclude each other"),
         (["run", "kmeans", "--image", "{text}"], "not an image"),
         (["run", "kmeans", "--image", "{empty}"], "empty"),
         (["run", "kmeans", "--image", "{missing}"], "isn't there"),

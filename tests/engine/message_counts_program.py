@@ -10,7 +10,8 @@ import numpy as np
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.message_counts import ARTIFACT, MessageCounts
+from workshop.engine.message_counts import MessageCounts
+from workshop.extension import MESSAGES
 
 VALUES, CALLS, SENT = 100_000, 5, 1000  # float64 of an all-reduce, how many of them, float64 from rank 0 to rank 1
 
@@ -32,7 +33,7 @@ def main():
         comm.Recv(np.empty(SENT), source=0)
     message_counts.end(ctx)
     if ctx.rank == 0:
-        Path(sys.argv[1]).write_text(json.dumps(json.loads(sink.artifacts[ARTIFACT][1])))
+        Path(sys.argv[1]).write_text(json.dumps(json.loads(sink.artifacts[MESSAGES][1])))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ from tests.support import limit, until
 from workshop.core import processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.engine.message_counts import ARTIFACT, COUNTING
+from workshop.extension import MESSAGES
+from workshop.mpi.tool_interface import COUNTING
 from workshop.report.panels.messages import sentences
 from workshop.runtime import client, conductor, lifecycle
 from workshop.runtime.fork import stub
@@ -412,9 +413,9 @@ def test_measured_runs_get_fresh_ranks(session: Session) -> None:
 def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(session: Session) -> None:
     placement = Placement(ranks=2, environment=dict(COUNTING))
     run = session.run("kmeans", placement, data="blobs", points=2000, clusters=4, iterations=5)
-    counted = json.loads(session.store.artifact(run.id, ARTIFACT).data)
+    counted = json.loads(session.store.artifact(run.id, MESSAGES).data)
     assert not counted["obstacle"] and len(counted["hosts"]) == 2
     assert {"reading data", "computing"} <= {activity["name"] for activity in counted["activities"]}
     assert any("Messages inside collective calls" in sentence for sentence in sentences(counted))
     run = session.run("kmeans", data="blobs", points=2000, clusters=4, iterations=5)
-    assert ARTIFACT not in {artifact.name for artifact in session.store.artifacts(run.id)}
+    assert MESSAGES not in {artifact.name for artifact in session.store.artifacts(run.id)}

@@ -11,6 +11,7 @@ from workshop.cli import common, params
 from workshop.core.errors import BadInput
 from workshop.core.forms import going_on
 from workshop.extension import Workload
+from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workloads
 
 if TYPE_CHECKING:
@@ -79,8 +80,6 @@ def _execute(
 
     chosen.check(values)
     if matrix:
-        from workshop.engine.message_counts import COUNTING
-
         if measured:
             raise BadInput("--matrix and --measured exclude each other: counting takes time in each message.")
         where["env"] = [*(where["env"] or []), *(f"{name}={value}" for name, value in COUNTING.items())]

@@ -16,7 +16,7 @@ from rich.text import Text
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.extension import OUTPUT
+from workshop.extension import MESSAGES, OUTPUT
 from workshop.registry import workload_title
 from workshop.report import terminal
 from workshop.report.activity import ActivityReader
@@ -27,7 +27,6 @@ from workshop.server import address
 from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
 
-MATRIX = "messages.json"
 PICTURES = (".png", ".jpg", ".jpeg")  # how names of files end that are pictures
 RUNS = ("run", "workload", "status", "placement", "by", "seconds")
 SESSIONS = ("session", "state", "placement", "message")
@@ -90,8 +89,8 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
         out.print(table)
     if rest and not every:
         out.print(f"  {words.count(len(rest), 'other figure')}: workshop runs show {run.id} --all", style="dim")
-    if MATRIX in names:
-        _show_matrix(out, json.loads(store.artifact(run.id, MATRIX).data))
+    if MESSAGES in names:
+        _show_matrix(out, json.loads(store.artifact(run.id, MESSAGES).data))
     terminal.show_verdict(out, run.verdict or {})
     for notice in run.notices:
         out.print(Text(f"Notice: {notice}", style="yellow"))

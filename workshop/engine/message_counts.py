@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext, library
+from workshop.extension import MESSAGES
+from workshop.mpi.tool_interface import COUNTING, MONITORING, call
 
-COUNTING = {"OMPI_MCA_pml_monitoring_enable": "2"}  # the ranks' environment; 1 would count everything together
-ARTIFACT = "messages.json"
 FLUSH, GENERIC = b"pml_monitoring_flush", 9  # the variable that writes a file, and its class in Open MPI's mpi.h
 KINDS = {"E": "program", "I": "inside", "C": "buffers"}  # letters of the file's lines
 MOST = 20  # activities that have counts of their own; later ones are added to the last of them
@@ -30,7 +31,7 @@ MOST = 20  # activities that have counts of their own; later ones are added to t
 
 def is_wanted() -> bool:
     """Whether this rank's environment asks for counts."""
-    return any(os.environ.get(name) == value for name, value in COUNTING.items())
+    return os.environ.get(MONITORING) == COUNTING[MONITORING]
 
 
 class MessageCounts:
@@ -40,31 +41,27 @@ class MessageCounts:
         self.size = size
         self.activities: list[tuple[str, dict[str, NDArray[np.int64]]]] = []
         self.obstacle = "" if library().startswith("Open MPI") else f"{library()} doesn't count messages"
-        if self.obstacle:
-            return
-        with open("/proc/self/maps") as maps:
-            path = next(line.split()[-1] for line in maps if "/libmpi.so" in line)
-        self._mpi = ctypes.CDLL(path)
         self._session, self._handle = ctypes.c_void_p(), ctypes.c_void_p()
-        index, count = ctypes.c_int(), ctypes.c_int()
-        self._call("MPI_T_init_thread", 0, ctypes.byref(ctypes.c_int()))
-        self._call("MPI_T_pvar_session_create", ctypes.byref(self._session))
-        self._call("MPI_T_pvar_get_index", FLUSH, GENERIC, ctypes.byref(index))
-        self._call(
-            "MPI_T_pvar_handle_alloc", self._session, index, None, ctypes.byref(self._handle), ctypes.byref(count)
-        )
+        index, length = ctypes.c_int(), ctypes.c_int()
+        self._call("session_create", ctypes.byref(self._session))
+        self._call("get_index", FLUSH, GENERIC, ctypes.byref(index))
+        self._call("handle_alloc", self._session, index, None, ctypes.byref(self._handle), ctypes.byref(length))
         self._flush()  # counts of before the run
 
     def _call(self, name: str, *arguments: Any) -> None:
-        if not self.obstacle and (code := getattr(self._mpi, name)(*arguments)):
-            self.obstacle = f"Open MPI's interface for tools refuses {name} with code {code}"
+        """Call a function for performance variables; the first refusal becomes the obstacle."""
+        if not self.obstacle:
+            try:
+                call(f"MPI_T_pvar_{name}", *arguments)
+            except WorkshopError as error:
+                self.obstacle = str(error).rstrip(".")
 
     def _flush(self) -> dict[str, NDArray[np.int64]]:
         """The counts since the last call, which begin again at 0."""
         with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
-            self._call("MPI_T_pvar_start", self._session, self._handle)
-            self._call("MPI_T_pvar_write", self._session, self._handle, str(Path(folder) / "counts").encode())
-            self._call("MPI_T_pvar_stop", self._session, self._handle)
+            self._call("start", self._session, self._handle)
+            self._call("write", self._session, self._handle, str(Path(folder) / "counts").encode())
+            self._call("stop", self._session, self._handle)
             return counts("".join(file.read_text() for file in Path(folder).iterdir()), self.size)
 
     def begin(self, activity: str) -> None:
@@ -84,11 +81,11 @@ class MessageCounts:
         """Rank 0 keeps the counts of all ranks as an artifact, or the reason why there are none. Collective."""
         if not self.obstacle and self.activities:
             self._add()
-            self._call("MPI_T_pvar_handle_free", self._session, ctypes.byref(self._handle))
-            self._call("MPI_T_pvar_session_free", ctypes.byref(self._session))
+            self._call("handle_free", self._session, ctypes.byref(self._handle))
+            self._call("session_free", ctypes.byref(self._session))
         gathered = ctx.comm.gather((socket.gethostname(), self.obstacle, self.activities))
         if gathered is not None:
-            ctx.artifact(ARTIFACT, json.dumps(document(gathered)).encode(), "application/json")
+            ctx.artifact(MESSAGES, json.dumps(document(gathered)).encode(), "application/json")
 
 
 def counts(text: str, size: int) -> dict[str, NDArray[np.int64]]:

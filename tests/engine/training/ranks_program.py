@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
 
+from tests.support import until
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.batches import Batches
@@ -111,6 +113,34 @@ def trained(comm, way, kind, parts=1, **settings):
     }
 
 
+def early(comm):
+    """How many buckets had arrived when the first tensor's gradient was computed, which waits for the last tensor's."""
+    tf = tensorflow()
+    exchange, _ = choose(ExchangeSettings("mpi-overlap", bucket=BUCKET), comm)
+    exchange.record(Path("unused"))
+    variables = [tf.Variable(tf.zeros(100)) for _ in range(2)]
+    arrived = []
+
+    def compute(value):
+        until(lambda: comm.size == 1 or exchange.transfers, 60, "the last tensor's bucket to arrive")
+        arrived.append(len(exchange.transfers))
+        return np.full(100, value, np.float32)
+
+    def update(averaged):
+        for variable, gradient in zip(variables, averaged, strict=True):
+            variable.assign(gradient)
+
+    @tf.function
+    def step(value):
+        # Stateless, or it would have to be called before the buckets' own calls.
+        first = tf.ensure_shape(tf.numpy_function(compute, [value], tf.float32, stateful=False), [100])
+        return exchange.apply([first, tf.fill([100], value)], variables, update)
+
+    step(tf.constant(float(comm.rank)))
+    exchange.close()
+    return {"arrived": arrived, "means": [float(variable[0]) for variable in variables]}
+
+
 def fitted(comm, way):
     """Digests after `model.fit` with a distributed optimizer, each rank on data of its own."""
     tf = tensorflow()
@@ -127,6 +157,7 @@ def fitted(comm, way):
 
 
 def main():
+    os.environ["TF_NUM_INTEROP_THREADS"] = "2"  # one hands over buckets while the other computes
     comm = MPI.COMM_WORLD
     found = {"ranks": comm.size, "trained": {}, "fitted": {}}
     for kind in ("SGD", "Adam"):
@@ -139,6 +170,7 @@ def main():
     found["trained"]["in parts"] = trained(comm, "mpi", "SGD", parts=3)
     for way in ("horovod", "mpi", "mpi-overlap", "parameter-server"):
         found["fitted"][way] = fitted(comm, way)
+    found["early"] = early(comm)
     found["auto"] = trained(comm, "auto", "SGD")["used"]
     if comm.rank == 0:
         Path(sys.argv[1]).write_text(json.dumps(found))

@@ -101,6 +101,12 @@ def test_buckets_leave_one_after_the_other(found):
     assert not several or short["bytes"] < 0.35 * overlapped["bytes"]
 
 
+def test_a_bucket_arrives_before_the_other_gradients_are_computed(found):
+    several = found["ranks"] > 1
+    assert found["early"]["arrived"] == [1 if several else 0]
+    assert found["early"]["means"] == [(found["ranks"] - 1) / 2] * 2
+
+
 @pytest.mark.parametrize("way", FITTED)
 def test_a_distributed_optimizer_works_in_fit(found, way):
     told = found["fitted"][way]

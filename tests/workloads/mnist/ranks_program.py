@@ -31,7 +31,6 @@ CASES = {
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
     "overlap": {"exchange": "mpi-overlap", "bucket": 0.04},
-    "long overlap": {"exchange": "mpi-overlap", "bucket": 0.04, "model": "cnn", "batch": 128, "trace": 20, "epochs": 8},
     "accumulate": {"accumulate": 2, "scale": "none", "batch": 16},
     "8bit": {"exchange": "mpi", "compression": "8bit"},
     "diverges": {"rate": 100.0, "warmup": 0, "epochs": 8, "optimizer": "momentum"},

@@ -58,11 +58,6 @@ def test_gradients_that_leave_early_train_the_same_network(metrics):
     assert 0 <= overlap["hidden"] <= 1 and metrics["mpi"]["hidden"] is None
 
 
-def test_buckets_are_on_their_way_while_gradients_are_computed(metrics):
-    """Seen in a network with long layers in front, so that the last layers' gradients are there early."""
-    assert metrics["long overlap"]["hidden"] > 0
-
-
 def test_two_batches_between_exchanges_are_one_of_twice_the_size(metrics):
     parts, whole = metrics["accumulate"], metrics["scale none"]
     assert (parts["updates"], parts["images_read"]) == (whole["updates"], whole["images_read"])

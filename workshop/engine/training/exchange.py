@@ -41,8 +41,6 @@ class Exchange:
         self.bytes = 0
         self.gradient_bytes = 0
         self.transfers: list[BucketTransfer] = []  # while it records, of an exchange that overlaps with computing
-        # Called when a step's gradients are computed; returns when it ended, in seconds since the epoch.
-        self.pause: Callable[[], float] | None = None
         self.phase: Callable[[str], Any] = lambda name: (
             lambda function: function
         )  # a decorator; a run has `RankContext.phase`
@@ -59,10 +57,7 @@ class Exchange:
         ]
         started = self._start(dense)
         with tf.control_dependencies([*dense, *started]):
-            pause = self.pause
-            computed_at = (
-                tf.timestamp() if pause is None else tf.ensure_shape(tf.numpy_function(pause, [], tf.float64), [])
-            )
+            computed_at = tf.timestamp()
         with tf.control_dependencies([computed_at]):
             return computed_at, self._apply(dense, variables, update)
 

@@ -18,6 +18,8 @@ from workshop.engine.training.mpi_exchanges import (
 )
 from workshop.mpi import horovod
 
+COMPRESSING = {kind.name: kind for kind in (MPIExchange, PerTensorExchange)}
+PLAIN = {kind.name: kind for kind in (ParameterServer, Exchange)}
 WAYS = ("horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none")
 LATE = (
     "; TensorFlow has one inter-op thread, so that buckets leave behind the last gradient: set "
@@ -41,23 +43,21 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
     Raises BadInput where Horovod is asked for and can't be had.
     """
     way, short = settings.way, settings.compression
-    if way == "mpi-overlap":
-        overlapped = OverlappedExchange(comm, compression(short, settings.share), round(settings.bucket * 1e6))
+    codec = compression(short, settings.share)
+    if way == OverlappedExchange.name:
         # One thread runs all operations of a step in their order, and handing over a bucket is the last of them.
         late = tensorflow().config.threading.get_inter_op_parallelism_threads() == 1 and comm.size > 1
-        return overlapped, f"as asked for{LATE if late else ''}"
-    if way == "hierarchical":
-        exchange = HierarchicalExchange(comm, compression(short, settings.share))
+        return OverlappedExchange(comm, codec, round(settings.bucket * 1e6)), f"as asked for{LATE if late else ''}"
+    if way == HierarchicalExchange.name:
+        exchange = HierarchicalExchange(comm, codec)
         alone = "" if exchange.hosts > 1 else "; all ranks are on one host, so it saves nothing"
         return exchange, f"as asked for{alone}"
-    for kind in (MPIExchange, PerTensorExchange):
-        if way == kind.name:
-            return kind(comm, compression(short, settings.share)), "as asked for"
-    for plain in (ParameterServer, Exchange):
-        if way == plain.name:
-            return plain(comm), "as asked for"
+    if way in COMPRESSING:
+        return COMPRESSING[way](comm, codec), "as asked for"
+    if way in PLAIN:
+        return PLAIN[way](comm), "as asked for"
     if way == "auto" and short not in ("none", "float16"):
-        return MPIExchange(comm, compression(short, settings.share)), f"mpi in place of Horovod: {short} is its format"
+        return MPIExchange(comm, codec), f"mpi in place of Horovod: {short} is its format"
     obstacles = comm.allgather(horovod_obstacle())
     reason = next((words for words in obstacles if words is not None), None)
     if reason is None:
@@ -66,4 +66,4 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
         raise BadInput(
             f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or {horovod.build().advice}."
         )
-    return MPIExchange(comm, compression(short, settings.share)), f"mpi in place of Horovod: {reason}"
+    return MPIExchange(comm, codec), f"mpi in place of Horovod: {reason}"

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, get_args
 
-from workshop.engine.message_counts import ARTIFACT
-from workshop.extension import Panel, Section, load
+from workshop.extension import MESSAGES, Panel, Section, load
 from workshop.report.cards import Card
 from workshop.report.panels import messages, outcome, prediction, ranks, run_metrics, stream
 from workshop.report.predictions import PREDICTIONS
@@ -53,7 +52,7 @@ GENERAL = (
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
     Panel("stream", stream.task_stream, _recent, "time"),
     Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
-    Panel("messages", messages.messages, lambda snapshot: snapshot.version(ARTIFACT), "time"),
+    Panel("messages", messages.messages, lambda snapshot: snapshot.version(MESSAGES), "time"),
     Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),
     Panel("predicted", prediction.predicted, _predicted, "placement"),

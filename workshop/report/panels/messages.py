@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
-from workshop.engine.message_counts import ARTIFACT
+from workshop.extension import MESSAGES
 from workshop.report.analysis import messages as analysis
 from workshop.report.analysis.messages import Matrix
 from workshop.report.cards import Card, Part, figure, line, table
@@ -24,9 +24,9 @@ TITLES = {"program": "Messages of the program", "inside": "Messages inside colle
 
 def messages(snapshot: Snapshot) -> list[Card]:
     """Who sent how much to whom, as matrices of ranks and of hosts, with the pattern that the messages make."""
-    if ARTIFACT not in snapshot.artifacts:
+    if MESSAGES not in snapshot.artifacts:
         return []
-    return [Card("messages", "Who sent how much to whom", tuple(parts(json.loads(snapshot.read(ARTIFACT)))))]
+    return [Card("messages", "Who sent how much to whom", tuple(parts(json.loads(snapshot.read(MESSAGES)))))]
 
 
 def parts(counted: Mapping[str, Any]) -> list[Part]:

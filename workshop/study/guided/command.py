@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
 from workshop.cli import common
 from workshop.core import words
+from workshop.extension import load
 from workshop.study import command as commands
 
 Steps = Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")]
 Thorough = Annotated[
     bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
 ]
+
+
+def guide_command(guide: str, text: str) -> Callable[..., int]:
+    """The command of the guided study at a reference such as `package.guide:GUIDE`, with its help."""
+
+    def command(
+        steps: Steps = None,
+        thorough: Thorough = False,
+        settings: commands.Settings = None,
+        session: common.SessionName = None,
+        private: common.Private = False,
+        no_wait: common.NoWait = False,
+        minutes: commands.Minutes = 10,
+        as_json: common.JSON = False,
+    ) -> int:
+        return run_guide(load(guide), steps, thorough, settings, session, private, no_wait, minutes, as_json)
+
+    command.__doc__ = text
+    return command
 
 
 def run_guide(

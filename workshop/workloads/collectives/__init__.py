@@ -14,6 +14,7 @@ from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
 from workshop.extension import Command, Extension, Params, Preset, Workload
+from workshop.mpi.tool_interface import MONITORING
 
 Operation = Literal[
     "all", "latency", "bandwidth", "bidirectional",
@@ -27,7 +28,7 @@ FEWEST = 10  # iterations
 MIB = 1 << 20
 BYTES: dict[str, Any] = {"unit": "bytes"}
 # Variables with which Open MPI counts the messages of each collective, and takes orders on algorithms.
-COUNTED = {"OMPI_MCA_pml_monitoring_enable": "1", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
+COUNTED = {MONITORING: "1", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 
 class CollectiveParams(Params):

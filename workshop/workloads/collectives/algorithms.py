@@ -25,7 +25,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from workshop.core.errors import WorkshopError
+from workshop.mpi.tool_interface import call
 from workshop.workloads.collectives import COUNTED
 from workshop.workloads.collectives.operations import buffers, collective
 
@@ -71,10 +71,10 @@ def chosen(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
 def messages_of(comm: Any, duplicate: Any, name: str, size: int) -> list[Any] | None:
     """The messages and the bytes that each rank sends to each rank in a call on the duplicate, by sender; None where
     its algorithm refuses the ranks, such as one for two ranks. Collective, the same on all ranks."""
-    call = collective(name, duplicate, *buffers(name, size, comm.Get_rank(), comm.Get_size()))
+    operation = collective(name, duplicate, *buffers(name, size, comm.Get_rank(), comm.Get_size()))
     before = [_read(counter) for counter in COUNTERS]
     try:
-        call()
+        operation()
         counted = [(_read(name) - first).tolist() for name, first in zip(COUNTERS, before, strict=True)]
     except MPI.Exception:
         counted = None
@@ -82,24 +82,9 @@ def messages_of(comm: Any, duplicate: Any, name: str, size: int) -> list[Any] | 
     return None if None in everywhere else everywhere
 
 
-@cache
-def _library() -> Any:
-    """The MPI that this process has loaded, with its interface for tools."""
-    with open("/proc/self/maps") as maps:
-        path = next((line.split()[-1] for line in maps if "/libmpi.so" in line), None)
-    library = ctypes.CDLL(path)
-    library.MPI_T_init_thread(0, ctypes.byref(ctypes.c_int()))
-    return library
-
-
-def _call(name: str, *arguments: Any) -> None:
-    if code := getattr(_library(), name)(*arguments):
-        raise WorkshopError(f"Open MPI's interface for tools refuses {name} with code {code}.")
-
-
 def _variable(name: str) -> ctypes.c_int:
     index = ctypes.c_int()
-    _call("MPI_T_cvar_get_index", name.encode(), ctypes.byref(index))
+    call("MPI_T_cvar_get_index", name.encode(), ctypes.byref(index))
     return index
 
 
@@ -109,14 +94,14 @@ def algorithms(variable: str) -> dict[str, int]:
     kind, count, number = ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
     ints = [ctypes.byref(ctypes.c_int()) for _ in range(6)]
     text, datatype = ctypes.create_string_buffer(LONG), ctypes.c_void_p()
-    _call(
+    call(
         "MPI_T_cvar_get_info", _variable(variable), text, ctypes.byref(ctypes.c_int(LONG)), ints[0],
         ctypes.byref(datatype), ctypes.byref(kind), None, ints[1], ints[2], ints[3],
     )  # fmt: skip
-    _call("MPI_T_enum_get_info", kind, ctypes.byref(count), text, ctypes.byref(ctypes.c_int(LONG)))
+    call("MPI_T_enum_get_info", kind, ctypes.byref(count), text, ctypes.byref(ctypes.c_int(LONG)))
     names = {}
     for item in range(count.value):
-        _call("MPI_T_enum_get_item", kind, item, ctypes.byref(number), text, ctypes.byref(ctypes.c_int(LONG)))
+        call("MPI_T_enum_get_item", kind, item, ctypes.byref(number), text, ctypes.byref(ctypes.c_int(LONG)))
         names[text.value.decode()] = number.value
     return names
 
@@ -125,13 +110,13 @@ def algorithms(variable: str) -> dict[str, int]:
 def ordered(variable: str, value: int) -> Iterator[None]:
     """Order an algorithm, by its number, for communicators that are made in the block."""
     handle, count = ctypes.c_void_p(), ctypes.c_int()
-    _call("MPI_T_cvar_handle_alloc", _variable(variable), None, ctypes.byref(handle), ctypes.byref(count))
+    call("MPI_T_cvar_handle_alloc", _variable(variable), None, ctypes.byref(handle), ctypes.byref(count))
     try:
-        _call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(value)))
+        call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(value)))
         yield
     finally:
-        _call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(0)))
-        _call("MPI_T_cvar_handle_free", ctypes.byref(handle))
+        call("MPI_T_cvar_write", handle, ctypes.byref(ctypes.c_int(0)))
+        call("MPI_T_cvar_handle_free", ctypes.byref(handle))
 
 
 @cache
@@ -139,10 +124,10 @@ def _counter(name: str) -> tuple[ctypes.c_void_p, ctypes.c_void_p, int]:
     """The session, handle and length of a counter of MPI_COMM_WORLD, which alone has these counters."""
     session, handle, index, count = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
     world = ctypes.byref(ctypes.c_void_p(MPI._handleof(MPI.COMM_WORLD)))
-    _call("MPI_T_pvar_session_create", ctypes.byref(session))
-    _call("MPI_T_pvar_get_index", name.encode(), OF_SIZE, ctypes.byref(index))
-    _call("MPI_T_pvar_handle_alloc", session, index, world, ctypes.byref(handle), ctypes.byref(count))
-    _call("MPI_T_pvar_start", session, handle)
+    call("MPI_T_pvar_session_create", ctypes.byref(session))
+    call("MPI_T_pvar_get_index", name.encode(), OF_SIZE, ctypes.byref(index))
+    call("MPI_T_pvar_handle_alloc", session, index, world, ctypes.byref(handle), ctypes.byref(count))
+    call("MPI_T_pvar_start", session, handle)
     return session, handle, count.value
 
 
@@ -150,5 +135,5 @@ def _read(name: str) -> NDArray[np.int64]:
     """A counter by receiver: what this rank has sent to each rank of MPI_COMM_WORLD."""
     session, handle, length = _counter(name)
     values = np.zeros(length, np.uint64)
-    _call("MPI_T_pvar_read", session, handle, ctypes.c_void_p(values.ctypes.data))
+    call("MPI_T_pvar_read", session, handle, ctypes.c_void_p(values.ctypes.data))
     return values.astype(np.int64)

@@ -22,8 +22,8 @@ HEADINGS = ("Format", "Weights", "Activations", "Sums", "Accuracy", "Same class 
             "Size", "Images/s")  # fmt: skip
 ABOUT = (
     "Errors are differences of the network's outputs from those of FP32. FP16 and BF16 are for the weights alone, and "
-    "TensorFlow Lite computes in FP32. It has no BF16: weights are rounded, and the size is that of FP16. It has "
-    "no fast kernels for INT16."
+    "TensorFlow Lite computes in FP32. It has no BF16: weights are rounded, and the size is that of FP16. Its "
+    "kernels for INT16 are slow."
 )
 WEIGHTS = (
     "Lowest to highest weight of each channel of the first convolution, in steps of INT8 per tensor (-127 to 127)."

@@ -91,8 +91,8 @@ class SganTraining:
         self.diverged = False
 
     def _step(self) -> Step:
-        self.exchange.pause = self._pause if self.params.compute else None
-        common = (self.optimizers, self.exchange, self.params.seed, self.params.size)
+        pause = self._pause if self.params.compute else None
+        common = (self.optimizers, self.exchange, self.params.seed, self.params.size, pause)
         if self.generator is None:
             return steps.supervised(self.discriminator, *common)
         return steps.adversarial(self.discriminator, self.generator, *common)

@@ -10,7 +10,7 @@ would share only the layers below it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.engine.tensorflow import tensorflow
@@ -24,6 +24,7 @@ from workshop.workloads.sgan.pictures import as_inputs
 # Sums of a step: a rank's mean losses, steps (1 each), right answers and labelled images.
 LOSS, GENERATOR_LOSS, STEPS, RIGHT, LABELLED = range(SUMS, SUMS + 5)
 SUMS_COUNT = 5
+Pause = Callable[[], float]  # called when a step's gradients are computed; returns when it ended [s since the epoch]
 CURVES: Mapping[str, StepCurve] = {
     "loss": StepCurve(LOSS, STEPS),
     "accuracy": StepCurve(RIGHT, LABELLED),
@@ -35,12 +36,19 @@ RAMP = 200  # steps over which that grows to its full weight
 
 
 def adversarial(
-    discriminator: Discriminator, generator: Any, optimizers: Sequence[Any], exchange: Exchange, seed: int, size: int
+    discriminator: Discriminator,
+    generator: Any,
+    optimizers: Sequence[Any],
+    exchange: Exchange,
+    seed: int,
+    size: int,
+    pause: Pause | None = None,
 ) -> Step:
     """A function `(labelled images, labels, unlabelled images, numbers)` that trains both nets at once on what one rank
     reads: uint8 [n, 28, 28], int32 [n], uint8 [m, 28, 28], and int64 [3]: the step, and the numbers that the first
     labelled and the first unlabelled image have among all ranks' images (for `Noise`). `optimizers` are the
-    discriminator's and the generator's. It returns the two times of a `Step` and the five sums above.
+    discriminator's and the generator's; `pause` is called once the gradients are computed. It returns the two times of
+    a `Step` and the five sums above.
 
     Losses are means over a rank's images; ranks read equally many, so the mean of their gradients is the gradient of
     the mean over all.
@@ -65,14 +73,19 @@ def adversarial(
             generator_loss = deceiving(of_made)
         gradients = tape.gradient(loss, [variable.value for variable in ours])
         gradients += tape.gradient(generator_loss, [variable.value for variable in generator_variables])
-        times = exchange.apply(gradients, [*ours, *generator_variables], update)
+        times = exchange.apply(_after(pause, gradients), [*ours, *generator_variables], update)
         return _step_sums(times, loss, labels, of_known, generator_loss)
 
     return _compiled(step)
 
 
 def supervised(
-    discriminator: Discriminator, optimizers: Sequence[Any], exchange: Exchange, seed: int, size: int
+    discriminator: Discriminator,
+    optimizers: Sequence[Any],
+    exchange: Exchange,
+    seed: int,
+    size: int,
+    pause: Pause | None = None,
 ) -> Step:
     """The same for the classifier alone on the labelled images alone: `(labelled images, labels, numbers)`."""
     tf = tensorflow()
@@ -85,10 +98,23 @@ def supervised(
             logits = discriminator(as_inputs(labelled, size), noise)
             loss = cross_entropy(labels, logits)
         gradients = tape.gradient(loss, [variable.value for variable in variables])
-        times = exchange.apply(gradients, variables, lambda averaged: optimizer.apply(averaged, variables))
+        times = exchange.apply(
+            _after(pause, gradients), variables, lambda averaged: optimizer.apply(averaged, variables)
+        )
         return _step_sums(times, loss, labels, logits)
 
     return _compiled(step)
+
+
+def _after(pause: Pause | None, gradients: Sequence[Any]) -> list[Any]:
+    """The gradients, once they are computed and `pause` has returned."""
+    if pause is None:
+        return list(gradients)
+    tf = tensorflow()
+    with tf.control_dependencies([gradient for gradient in gradients if gradient is not None]):
+        over = tf.numpy_function(pause, [], tf.float64)
+    with tf.control_dependencies([over]):
+        return [None if gradient is None else tf.identity(gradient) for gradient in gradients]
 
 
 def cross_entropy(labels: Any, logits: Any) -> Any:
