@@ -29,8 +29,8 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     """Cluster the points over all ranks and tell what came out. Collective.
 
     Events: `inertia`, `moved` (centroids that moved) and `total points/s` per iteration from rank 0, with bounds the
-    share of `distances computed`; every rank's `time.*`. Artifacts of a photo, from rank 0: original.png, quantised.png,
-    and preview.png in every iteration of a paced run.
+    share of `distances computed`; every rank's `time.*`. Artifacts of a photo, from rank 0: original.png,
+    quantised.png, and preview.png in every iteration of a paced run.
     """
     seconds: dict[str, float] = {}
     picture = photo.pixels(ctx.inputs["photo"]) if params.data == "photo" else None
