@@ -55,4 +55,7 @@ def test_a_formula_says_which_all_reduce_fits():
     assert "2.00 times by recursive doubling; the second fits." in formula(2.0, 4)
     assert "2 x 3 / 4 = 1.50 times as many in a ring or by halves" in formula(1.5, 4)
     assert formula(1.51, 4).endswith("doubling; the first fits.") and formula(1.2, 4).endswith("doubling.")
+    gathered = collectives.copy()
+    gathered[:, 0] += 5000
+    assert ratio(inside, gathered) is None, "not all ranks got equally much"
     assert ratio(inside, matrix(4)) is None and ratio(matrix(1), matrix(1)) is None

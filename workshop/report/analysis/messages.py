@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 Matrix = NDArray[np.int64]  # (ranks, ranks), by sender and receiver
 CLOSE = 0.02  # relative difference within which a measured ratio fits its formula
+EQUAL = 0.1  # relative difference of buffers within which all ranks gave equally much: single calls are broadcasts
 FEW = 0.01  # of the most bytes between two ranks: fewer are not part of a pattern
 
 
@@ -60,9 +61,12 @@ def between_hosts(sent: Matrix, hosts: Sequence[str]) -> tuple[list[str], Matrix
 
 def ratio(inside: Matrix, buffers: Matrix) -> float | None:
     """The bytes that a rank sent inside collectives, divided by the bytes of its buffers, as the mean over the ranks.
-    Open MPI counts a buffer for each rank that it goes to. None without collectives of all ranks."""
-    sizes = buffers.max(axis=1)
-    return float((inside.sum(axis=1) / sizes).mean()) if len(inside) > 1 and (sizes > 0).all() else None
+    Open MPI counts a buffer for each rank that it goes to. None unless all ranks gave equally much to all others, as
+    they do in an all-reduce."""
+    others = buffers[~np.eye(len(buffers), dtype=bool)]
+    if not others.size or others.min() <= (1 - EQUAL) * others.max():
+        return None
+    return float((inside.sum(axis=1) / buffers.max(axis=1)).mean())
 
 
 def formula(measured: float, ranks: int) -> str:

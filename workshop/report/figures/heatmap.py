@@ -25,10 +25,11 @@ def heatmap(
     unit: str,
     published: str = "",
     height: int | None = None,
+    framed: bool = True,
 ) -> go.Figure:
     """Medians by both settings; `points` are by (value across, value down), and `axes` the settings' names.
 
-    The best cell is outlined. Failed ones are white with a cross, as in the article (Rawat and Kapoor 2021), those that
+    The best cell is `framed`. Failed ones are white with a cross, as in the article (Rawat and Kapoor 2021), those that
     were pruned are hatched and say how far they had come, those still to come are empty.
     """
     places = {where: place for place, where in enumerate(points)}
@@ -58,7 +59,7 @@ def heatmap(
         _words(cells, points, places, (low, high), unit, len(across) if written else 0),
     ]
     shapes = [_frame(x, y, theme.ALARM, 1.5, "dot") for x, y, where in cells if _is(points[where], FAILED)]
-    shapes += [_frame(x, y, BEST, 4, "solid") for x, y, where in cells if places[where] == top]
+    shapes += [_frame(x, y, BEST, 4, "solid") for x, y, where in cells if framed and places[where] == top]
     figure = theme.figure(
         traces,
         height=height or min(110 + ROW * len(down), MOST),

@@ -59,10 +59,18 @@ def sentences(counted: Mapping[str, Any]) -> list[str]:
         if number:
             remark = f"; the pattern is {pattern}" if (pattern := analysis.pattern(sent)) else ""
             lines.append(f"{title}: {words.count(number, 'message')} with {words.size(int(sent.sum()))}{remark}.")
-    inside, buffers = (analysis.total(counted, kind, "bytes") for kind in ("inside", "buffers"))
-    if (measured := analysis.ratio(inside, buffers)) is not None:
-        lines.append(analysis.formula(measured, len(inside)))
+    lines += _formulas(counted)
     return lines or ["No rank sent a message to another one."]
+
+
+def _formulas(counted: Mapping[str, Any]) -> list[str]:
+    """The formula of an all-reduce for the activity with the most bytes in which all ranks gave equally much."""
+    activities = [{**counted, "activities": [activity]} for activity in counted["activities"]]
+    for activity in sorted(activities, key=lambda counts: -int(analysis.total(counts, "inside", "bytes").sum())):
+        inside, buffers = (analysis.total(activity, kind, "bytes") for kind in ("inside", "buffers"))
+        if (measured := analysis.ratio(inside, buffers)) is not None:
+            return [f"In the activity “{activity['activities'][0]['name']}”: {analysis.formula(measured, len(inside))}"]
+    return []
 
 
 def _matrix_figure(sent: Matrix, names: Sequence[str]) -> Any:
@@ -72,7 +80,7 @@ def _matrix_figure(sent: Matrix, names: Sequence[str]) -> Any:
         for across, receiver in enumerate(names)
         if sent[down][across]
     }
-    return heatmap(names, names, points, ("to", "from"), "kB")
+    return heatmap(names, list(reversed(names)), points, ("to", "from"), "kB", framed=False)
 
 
 def _by_activity(counted: Mapping[str, Any]) -> Part:
@@ -80,5 +88,6 @@ def _by_activity(counted: Mapping[str, Any]) -> Part:
     for activity in counted["activities"]:
         by_kind = [analysis.total({**counted, "activities": [activity]}, kind, "bytes") for kind in TITLES]
         number = sum(int(analysis.total({**counted, "activities": [activity]}, k, "messages").sum()) for k in TITLES)
-        rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.thousands(number)])
+        if number:
+            rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.thousands(number)])
     return table(["Activity", "By the program", "Inside collective calls", "Messages"], rows)

@@ -20,10 +20,9 @@ def outcome(facts: Facts) -> Finding | None:
     if finding is None:
         return None
     pixels, empty = facts.metrics["lesion_pixels"], facts.metrics["empty_images"]
-    images = (
-        f"Of the training images' pixels {words.percent(pixels)} are lesions; {words.percent(empty)} of the images "
-    )
-    return replace(finding, why=f"{finding.why} {images}have none. {CITED}")
+    without = f"; {words.percent(empty)} of the images have none" if empty else ""
+    images = f"Of the training images' pixels {words.percent(pixels)} are lesions{without}."
+    return replace(finding, why=f"{finding.why} {images} {CITED}")
 
 
 def _following(facts: Facts) -> str:
