@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ class Sink(Protocol):
     def progress(self, done: float, total: float) -> None: ...
     def activity(self, words: str) -> None: ...
     def publish(self, metrics: Mapping[str, Any]) -> None: ...
+    def members(self, ranks: Sequence[int]) -> None: ...
     def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
     def stop_requested(self) -> bool: ...
 
@@ -32,6 +33,7 @@ class Memory:
         self.events: list[tuple[float, str, int | None, float]] = []  # time, name, step, value
         self.artifacts: dict[str, tuple[str, bytes]] = {}  # name -> media type, data
         self.metrics: dict[str, Any] = {}  # that were known before the end
+        self.ranks: list[int] | None = None  # that went on after a loss
         self.done: tuple[float, float] | None = None
         self.activities: list[str] = []
         self.stop = False
@@ -48,6 +50,9 @@ class Memory:
 
     def publish(self, metrics: Mapping[str, Any]) -> None:
         self.metrics |= metrics
+
+    def members(self, ranks: Sequence[int]) -> None:
+        self.ranks = list(ranks)
 
     def artifact(self, name: str, data: bytes, media_type: str) -> None:
         self.artifacts[name] = (media_type, data)

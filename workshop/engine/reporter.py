@@ -12,12 +12,13 @@ import contextlib
 import json
 import math
 import os
+import signal
 import socket
 import threading
 import time
 import traceback
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,10 @@ class Reporter:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "known", "metrics": dict(metrics)}, b""))
 
+    def members(self, ranks: Sequence[int]) -> None:
+        if self._outbox is not None:
+            self._outbox.files.append(({"kind": "members", "ranks": list(ranks)}, b""))
+
     def artifact(self, name: str, data: bytes, media_type: str) -> None:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "artifact", "name": name, "media_type": media_type}, data))
@@ -98,11 +103,12 @@ class Reporter:
 
     # What the host of the run calls.
 
-    def begin(self, run: int) -> None:
+    def begin(self, run: int, sent: int = 0) -> None:
+        """Begin with the messages of a run, of which this rank has `sent` some in an earlier attempt."""
         self.threads.forget()
         self.phase = None
         with self._lock:
-            self._outbox = _Outbox(run)
+            self._outbox = _Outbox(run, sent=sent)
 
     def end(self, message: dict[str, Any], seconds: float = 20.0) -> None:
         """Send the last word of a run behind all its events, and wait until the conductor has stored everything.
@@ -196,6 +202,8 @@ class Reporter:
                 self._wake.notify_all()
             elif message["kind"] == "stop":
                 outbox.stop = True
+            elif message["kind"] == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)  # without any last word, as a host that fails
 
     def _flush(self, line: zmq.Socket[bytes]) -> None:
         with self._wake:
@@ -223,7 +231,7 @@ class Reporter:
             message, data = outbox.files.popleft()
             if message["kind"] == "artifact":
                 outbox.newest[message["name"]] = message, data
-            elif message["kind"] in ("known", "activity"):
+            elif message["kind"] in ("known", "activity", "members"):
                 self._send_signed(line, outbox, message, data)
             else:
                 last_words.append(message)

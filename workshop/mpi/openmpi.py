@@ -27,6 +27,7 @@ from workshop.mpi import REFUSES
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
+TOLERANT = ("--with-ft", "ulfm")  # ranks go on after others have died: User-Level Failure Mitigation
 
 NAME = "Open MPI"
 FORWARDS = False  # ranks on other hosts get the variables that are exported to them, no others

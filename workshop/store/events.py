@@ -74,6 +74,12 @@ class Events:
                     missing[rank] = sorted(set(range(1, last + 1)) - set(present))
         return missing
 
+    def last_batches(self, run_id: int) -> dict[int, int]:
+        """The number of each rank's last batch that has come."""
+        last = select(batches.c.rank, func.max(batches.c.batch)).where(batches.c.run_id == run_id)
+        with self.database.reading() as connection:
+            return {rank: number for rank, number in connection.execute(last.group_by(batches.c.rank))}
+
     def events(
         self,
         run_id: int,
