@@ -47,14 +47,15 @@ def _kill(run_id: int, identity: Identity) -> None:
     ranks = [report["rank"] for report in (run.rank_map or {}).get("ranks", [])]
     if run.status != "running" or not ranks:
         return
-    with st.expander("Kill a rank", icon=":material/bolt:"), blocks.errors():
-        with st.container(horizontal=True, vertical_alignment="bottom"):
-            rank = st.selectbox("Rank", ranks, width=120)
-            if st.button(
-                "Kill it", help="SIGKILL: the process ends at once and can't say anything, as when a host fails"
-            ):
-                actions.kill_rank(frame.store(), identity, run.id, rank)
-                st.toast(f"Rank {rank} is killed within a second or two.")
+    with (
+        st.expander("Kill a rank", icon=":material/bolt:"),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+        blocks.errors(),
+    ):
+        rank = st.selectbox("Rank", ranks, width=120)
+        if st.button("Kill it", help="SIGKILL: the process ends at once, as when its host fails"):
+            actions.kill_rank(frame.store(), identity, run.id, rank)
+            st.toast(f"Rank {rank} is killed within a second or two.")
 
 
 def _note(run: RunRecord, identity: Identity) -> None:

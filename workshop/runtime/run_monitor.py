@@ -241,7 +241,9 @@ class RunMonitor:
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
             return RunOutcome("failed", error=failure, reusable=False)
         # Rank 0 has them, or the rank that has taken its place.
-        metrics = next((body["metrics"] for _, body in sorted(self.finished.items()) if body.get("metrics")), {})
+        metrics: dict[str, Any] = next(
+            (body["metrics"] for _, body in sorted(self.finished.items()) if body.get("metrics")), {}
+        )
         reusable = len(self.finished) == self.ranks and not self.joined
         if self.because is not None:
             self.because.metrics = metrics
