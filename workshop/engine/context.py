@@ -78,6 +78,17 @@ class RankContext:
         self._step_seconds: dict[str, float] = {}  # since the last end_step
         self._sink: Sink = sink if sink is not None else Memory()
 
+    @property
+    def run(self) -> int | None:
+        """The number of the run in its session; None without a session."""
+        return getattr(self._sink, "run", None)
+
+    def adopt(self, comm: Any) -> None:
+        """Go on over another communicator, after ranks were lost or have joined. `rank` is the one in it, and its rank
+        0 tells progress, activity and metrics from now on; a rank's events keep its number of the start."""
+        self.comm = comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+
     def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
         """Tell one value, which viewers see within a second. `at` is its time in seconds since the epoch (default:
         now)."""

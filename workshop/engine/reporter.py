@@ -101,6 +101,12 @@ class Reporter:
     def stop_requested(self) -> bool:
         return self._outbox is not None and self._outbox.stop
 
+    @property
+    def run(self) -> int | None:
+        """The run's number; None between runs."""
+        outbox = self._outbox
+        return outbox.run if outbox is not None else None
+
     # What the host of the run calls.
 
     def begin(self, run: int, sent: int = 0) -> None:
