@@ -83,11 +83,14 @@ class RankContext:
         """The number of the run in its session; None without a session."""
         return getattr(self._sink, "run", None)
 
-    def adopt(self, comm: Any) -> None:
+    def adopt(self, comm: Any, members: Sequence[int]) -> None:
         """Go on over another communicator, after ranks were lost or have joined. `rank` is the one in it, and its rank
-        0 tells progress, activity and metrics from now on; a rank's events keep its number of the start."""
+        0 tells progress, activity and metrics from now on; a rank's events keep its number of the start, and `members`
+        are these numbers. The session then waits for no other rank."""
         self.comm = comm
         self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        if self.rank == 0:
+            self._sink.members(members)
 
     def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
         """Tell one value, which viewers see within a second. `at` is its time in seconds since the epoch (default:

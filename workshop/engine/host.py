@@ -65,12 +65,12 @@ def _segments() -> list[str]:
     return sorted({line.split()[-1] for line in maps if line.split()[-1].startswith("/dev/shm/")})
 
 
-def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes], sent: dict[int, int]) -> str:
-    """Run a workload on this rank and tell the conductor how it ended. `sent` is how many messages of the run each rank
-    has sent in earlier attempts. Collective."""
+def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes], life: int) -> str:
+    """Run a workload on this rank and tell the conductor how it ended. `life` is how many attempts
+    there were before. Collective."""
     reporter = _reporter
     assert reporter is not None, "an engine starts with its reporter"
-    reporter.begin(run, sent.get(reporter.rank, 0))
+    reporter.begin(run, life)
     word: dict[str, Any]
     try:
         chosen = workload(name)

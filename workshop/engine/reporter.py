@@ -35,6 +35,7 @@ RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
 LASTING = 0.5  # seconds after which the conductor hears of a phase that goes on; events tell of shorter ones
 EXIT_ORPHANED = 86
+LIFE = 1_000_000  # messages of a run for which a process has numbers
 
 
 @dataclass
@@ -109,12 +110,12 @@ class Reporter:
 
     # What the host of the run calls.
 
-    def begin(self, run: int, sent: int = 0) -> None:
-        """Begin with the messages of a run, of which this rank has `sent` some in an earlier attempt."""
+    def begin(self, run: int, life: int = 0) -> None:
+        """Begin with the messages of a run; `life` is how many processes had this rank's number in it before."""
         self.threads.forget()
         self.phase = None
         with self._lock:
-            self._outbox = _Outbox(run, sent=sent)
+            self._outbox = _Outbox(run, sent=life * LIFE)
 
     def end(self, message: dict[str, Any], seconds: float = 20.0) -> None:
         """Send the last word of a run behind all its events, and wait until the conductor has stored everything.

@@ -27,7 +27,6 @@ from workshop.mpi import REFUSES
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
-TOLERANT = ("--with-ft", "ulfm")  # ranks go on after others have died: User-Level Failure Mitigation
 
 NAME = "Open MPI"
 FORWARDS = False  # ranks on other hosts get the variables that are exported to them, no others
@@ -181,6 +180,14 @@ def alone() -> dict[str, str]:
     """Variables for ranks that are all on this machine: they use shared memory alone. The user's own settings of
     transports stay."""
     return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
+
+
+def tolerance(variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The options with which ranks can go on after others have died (ULFM, User-Level Failure Mitigation), and what to
+    change in mpirun's variables: new ranks can't reach the old ones over shared memory."""
+    reached = variables.get("OMPI_MCA_btl") == ALONE["OMPI_MCA_btl"]
+    loopback = {"OMPI_MCA_btl": "self,sm,tcp", "OMPI_MCA_btl_tcp_if_include": "127.0.0.0/8"}
+    return ["--with-ft", "ulfm"], loopback if reached else {}
 
 
 def without_mpirun() -> None:

@@ -181,8 +181,9 @@ class Cluster:
         started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
         launch.mpi_cmd = guarded(started.command, expendable=True)
-        launch.mpi_args = [*started.arguments, *(mpi.tolerant(placement.mpi) if tolerant else ())]
-        launch.environment = started.environment
+        options, variables = mpi.module_of(placement.mpi).tolerance(started.environment) if tolerant else ([], {})
+        launch.mpi_args = [*started.arguments, *options]
+        launch.environment = {**started.environment, **variables}
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary_folders.remember(self._folder, engines.launcher.pid)

@@ -32,6 +32,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import capital
 from workshop.engine import host as engine
+from workshop.engine.reporter import LIFE
 from workshop.mpi import REFUSES
 from workshop.registry import workload, workload_title
 from workshop.report.verdict import verdict
@@ -297,7 +298,7 @@ class Conductor:
     def _finish(self, run: RunRecord, outcome: RunOutcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
         notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
-        missing = self.store.missing_batches(run.id)
+        missing = self.store.missing_batches(run.id, LIFE)
         if missing:
             words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
             notices.append(f"Messages were lost on the way here: {words}.")
@@ -344,7 +345,7 @@ class Conductor:
             self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, notice])
             about = {"attempt": len(failures) + 1, "failures": failures}
             kept = {f"restart/{name}": data for name, data in self._files(run.id).items()}
-            outcome, _ = self._attempt(run, {**kept, "restart/attempt.json": json.dumps(about).encode()})
+            outcome, _ = self._attempt(run, {**kept, "restart/attempt.json": json.dumps(about).encode()}, len(failures))
         return outcome
 
     def _files(self, run_id: int) -> dict[str, bytes]:
@@ -352,9 +353,11 @@ class Conductor:
         names = [artifact.name for artifact in self.store.artifacts(run_id)]
         return {name: self.store.artifact(run_id, name).data or b"" for name in names}
 
-    def _attempt(self, run: RunRecord, kept: Mapping[str, bytes] = MappingProxyType({})) -> tuple[RunOutcome, bool]:
+    def _attempt(
+        self, run: RunRecord, kept: Mapping[str, bytes] = MappingProxyType({}), life: int = 0
+    ) -> tuple[RunOutcome, bool]:
         """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it. `kept` are
-        files of an earlier attempt, which the ranks get beside the inputs."""
+        files of earlier attempts, which the ranks get beside the inputs, and `life` is how many attempts there were."""
         before = self.cluster.engines
         try:
             self._engines_for(run)
@@ -372,9 +375,8 @@ class Conductor:
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine, activity=begins)
         files = {name: data for name, data in self._files(run.id).items() if name.startswith("input/")}
         inputs = {name.removeprefix("input/"): data for name, data in files.items()} | dict(kept)
-        sent = self.store.last_batches(run.id) if kept else {}
         with MemoryMonitor(engines.local, self.memory_limit, run.measured) as memory_monitor:
-            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs, sent)
+            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs, life)
             outcome = RunMonitor(self, run, engines.placement.ranks, result, memory_monitor).until_ended()
         if memory_monitor.found:  # perhaps just when all had finished
             outcome.reusable = False

@@ -91,6 +91,7 @@ def _joiners(params: Any) -> int:
     return len(parse_kills(params.kill)) if params.on_failure == "grow" else 0
 
 
+RESTARTS = 5  # times that a run begins again
 LOSE: Mapping[str, Any] = {"data": "digits", "epochs": 8, "pace": 0.1}
 
 WORKLOAD = Workload(
@@ -103,6 +104,8 @@ WORKLOAD = Workload(
     inputs=_inputs,
     fits=check_ranks,
     processes=_joiners,
+    tolerates=lambda params: params.on_failure in ("shrink", "grow"),
+    restarts=lambda params: RESTARTS if params.on_failure == "restart" else 0,
     curves=("loss", "accuracy", "ranks", "total images/s"),
     results=(
         "held_out_accuracy", "images_per_second", "next_step_seconds", "lost_steps", "repeated_steps", "exactly_once",

@@ -58,7 +58,7 @@ def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:
         tell_result(ctx, "elastic", order["ranks"], training.join(ctx, membership))
         return
     reporter = Reporter(json.loads(Path(os.environ[host.CHANNEL]).read_text()), order["number"])
-    reporter.begin(order["run"])
+    reporter.begin(order["run"], order["lives"].count(order["number"]))
     ctx = RankContext(comm, reporter, order["inputs"])
     word: dict[str, Any]
     try:

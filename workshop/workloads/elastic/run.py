@@ -143,7 +143,7 @@ class ElasticTraining:
             membership.settle(self._catch_up)
         except RankLost:
             membership.recover(self._catch_up)
-        ctx.adopt(membership.comm)
+        ctx.adopt(membership.comm, membership.numbers)
         return self.run(ctx, membership)
 
     def _advance(self) -> None:
@@ -222,7 +222,7 @@ class ElasticTraining:
         noticed, before = time.perf_counter(), self.membership.numbers
         self._lost_at = self._whole_at  # of the last whole step here
         self.membership.recover(self._catch_up)
-        self.ctx.adopt(self.membership.comm)
+        self.ctx.adopt(self.membership.comm, self.membership.numbers)
         progress, numbers = self.progress, self.membership.numbers
         repaired = time.perf_counter()
         lost = sorted(set(before) - set(numbers))
@@ -279,6 +279,7 @@ class ElasticTraining:
             "inputs": dict(self.inputs),
             "ranks": self.ranks_at_start,
             "run": self.ctx.run,
+            "lives": [*range(self.ranks_at_start), *(join["rank"] for join in self.progress.joins)],
         }
         self.ctx.activity(f"starting a process for {words.numbered('rank', missing)}")
         self.membership.spawn(missing, order)
@@ -290,7 +291,7 @@ class ElasticTraining:
         missing, began = self._missing(), time.perf_counter()
         if not self.membership.grow(self._catch_up):
             return False
-        self.ctx.adopt(self.membership.comm)
+        self.ctx.adopt(self.membership.comm, self.membership.numbers)
         assert self._spawned is not None, "new ranks were started"
         started, waited = self._spawned
         now = time.perf_counter()
