@@ -59,7 +59,7 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
         *("threads", "machine", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
-    assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
+    assert "mpi: the usual one" in text(there["conditions"])
     assert [tile["value"] for tile in part(there["throughput"], "tiles")["tiles"]] == [
         *("1812 images/s", "± 12.9", "41", "86 steps")
     ]

@@ -1,4 +1,4 @@
-"""All exchanges by name, and the best that there is."""
+"""All exchanges by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExchangeSettings(NamedTuple):
 
 
 def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
-    """The exchange that a run asks for, or the best that there is for `auto`, and why it is this one. Collective.
+    """The exchange that a run asks for, `mpi` for `auto`, and why it is this one. Collective.
 
     Raises BadInput where Horovod is asked for and can't be had.
     """
@@ -57,7 +57,7 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
     if way in PLAIN:
         return PLAIN[way](comm), "as asked for"
     if way == "auto":
-        return MPIExchange(comm, codec), "the fastest that gives the average of all ranks"
+        return MPIExchange(comm, codec), "the usual one"
     obstacles = comm.allgather(horovod_obstacle())
     reason = next((words for words in obstacles if words is not None), None)
     if reason is not None:
