@@ -70,8 +70,9 @@ def run(
     Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
     mpirun alone, its events told to nobody; `horovod`, that with the exchange horovod; `apart`, that without any
     exchange, each rank for itself: what the cores can do at once, which no exchange can exceed; `script`,
-    labs/mnist/train.py on the same placement; `naive`, the script under `mpirun -np 1`, which binds it to one core, with as many threads as the
-    machine has cores; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
+    labs/mnist/train.py on the same placement; `naive`, the script under `mpirun -np 1`, which binds it to one core,
+    with as many threads as the machine has cores; `single`, the script in one process with all cores and without
+    Horovod. Ratios are medians of
     one's images/s divided by another's of the same round. `beside` is the processor time of all other processes of
     this machine during each turn, those of its session included, in cores.
     """
