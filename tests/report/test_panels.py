@@ -144,17 +144,6 @@ def test_a_run_with_a_checkpoint_can_be_gone_on_from(store: Store, session: Sess
     assert "again" not in shown(store, seed.failed(store, session, "no luck")), "it has no checkpoint"
 
 
-def test_exchange_that_fell_back_stands_out(store: Store, session: SessionRecord) -> None:
-    def tone(wanted: str, used: str) -> str:
-        run = training.running(store, session, epochs=1, exchange=wanted)
-        store.finish(run.id, "completed", metrics=training.metrics(exchange=used))
-        return part(shown(store, run)["conditions"], "words")["lines"][1]["tone"]
-
-    assert tone("auto", "mpi") == "note"
-    assert tone("auto", "horovod") == ""
-    assert tone("mpi", "mpi") == "", "it is what was asked for"
-
-
 def test_weights_that_differ_are_told_apart(store: Store, session: SessionRecord) -> None:
     run = training.running(store, session, epochs=1)
     store.finish(run.id, "completed", metrics=training.metrics(weights=["a" * 64, "b" * 64]))
