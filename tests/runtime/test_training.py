@@ -20,7 +20,16 @@ from workshop.registry import workload
 from workshop.runtime import client
 
 pytestmark = pytest.mark.real
-SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}
+SMALL = {
+    "exchange": "horovod",
+    "data": "digits",
+    "images": 400,
+    "batch": 32,
+    "epochs": 6,
+    "model": "dense",
+    "trace": 4,
+    "target": 0.2,
+}
 
 
 def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(session):

@@ -94,11 +94,6 @@ def test_one_rank_is_the_baseline() -> None:
             "It went on with other data than before",
         ),
         (
-            {"exchange": "mpi", "exchange_why": "mpi in place of Horovod: it is not built on this machine"},
-            {},
-            "Gradients went over mpi in place of Horovod: it is not built on this machine.",
-        ),
-        (
             {"bytes_per_step": 228_000, "gradient_bytes": 900_000},
             {"compression": "8bit", "exchange": "mpi"},
             "With the compression 8bit, rank 0 handed over 228 kB in each step; the gradients have 900 kB.",

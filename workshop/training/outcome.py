@@ -61,9 +61,6 @@ def remarks(facts: Facts) -> list[str]:
         )
         if differs := resumed.get("differs"):
             lines.append(f"It went on with {_other(differs)} than before, so it isn't the run that it would have been.")
-    why = metrics.get("exchange_why")
-    if params.get("exchange") == "auto" and metrics.get("exchange") == "mpi" and why:
-        lines.append(f"Gradients went over {why}.")
     lines += _faster_exchange(facts)
     lines += _shorter(facts)
     if params.get("data") == "auto" and "digits" in str(metrics.get("data")):

@@ -15,7 +15,7 @@ from workshop.engine.training import checkpoint
 from workshop.extension import no_artifacts
 from workshop.workloads.mnist import WORKLOAD
 
-SMALL = {"data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}
+SMALL = {"exchange": "horovod", "data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}
 CASES = {
     "all": {},
     "broadcast": {"broadcast": False},
