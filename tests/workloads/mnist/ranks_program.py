@@ -28,6 +28,7 @@ CASES = {
     "checkpoint": {"checkpoint": "every-rank"},
     "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
     "checkpoint of a server": {"checkpoint": "every-rank", "exchange": "parameter-server"},
+    "checkpoint every": {"checkpoint_every": 5},
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
     "overlap": {"exchange": "mpi-overlap", "bucket": 0.04},
@@ -83,6 +84,11 @@ def main():
     kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
     found["half"] = half
     found["resumed"] = run(comm, {}, **{checkpoint.NAME: kept})[0]
+    # Goes on in the middle of an epoch.
+    _, sink = run(comm, {"steps": 10, "checkpoint_every": 3})
+    kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
+    found["resumed within"] = run(comm, {"checkpoint_every": 3}, **{checkpoint.NAME: kept})[0]
+    found["resumed with another batch"] = run(comm, {"batch": 40}, **{checkpoint.NAME: kept})[0]
     with tempfile.TemporaryDirectory() as folder:
         path = normalised(comm, comm.bcast(folder))
         found["normalised"] = run(comm, {"model": path, "checkpoint": "every-rank"})[0]
