@@ -86,18 +86,18 @@ def _checkpoint_interval(facts: Facts) -> list[str]:
     step = max(sum(seconds[0] for seconds in metrics["phases"].values()) / steps, params.get("pace") or 0.0)
     blocked, processor = blocked / (figures["written"] + figures["left_out"]), processor / figures["written"]
     cost, failures = blocked + processor, 3600 * mtbf
-    best, higher, own = young(cost, failures), daly(cost, failures), figures["interval_steps"]
+    best, higher, interval = young(cost, failures), daly(cost, failures), figures["interval_steps"]
     if step <= 0 or best <= 0:
         return []
     often = max(round(best / step), 1)
     also = f" (Daly's, of higher order, is {words.seconds(higher)})" if abs(higher - best) > DIFFERENT * best else ""
-    far = often <= metrics["updates"] and not own / 2 <= often <= 2 * own
+    far = often <= metrics["updates"] and not interval / 2 <= often <= 2 * interval
     option = f" (--checkpoint-every {often})" if far else ""
     lines = [
-        f"A checkpoint cost at most {words.seconds(cost)} of training: rank 0 stopped for {words.seconds(blocked)}, "
+        f"A checkpoint cost up to {words.seconds(cost)} of training: rank 0 stopped for {words.seconds(blocked)}, "
         f"and writing took {words.seconds(processor)} of processor time beside it.",
         f"If a failure comes every {mtbf:g} h on average (mtbf), Young's interval is {words.seconds(best)}{also}, one "
-        f"checkpoint every {words.count(often, 'step')}{option}; this run's is {words.count(own, 'step')}.",
+        f"checkpoint every {words.count(often, 'step')}{option}; this run's is {words.count(interval, 'step')}.",
     ]
     if left_out := figures["left_out"]:
         lines.append(

@@ -28,7 +28,6 @@ CASES = {
     "checkpoint": {"checkpoint": "every-rank"},
     "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
     "checkpoint of a server": {"checkpoint": "every-rank", "exchange": "parameter-server"},
-    "checkpoint every": {"checkpoint_every": 5},
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
     "overlap": {"exchange": "mpi-overlap", "bucket": 0.04},

@@ -54,7 +54,7 @@ CHECKPOINTS = {
     "checkpoints.bytes": "size of all checkpoints",
     "checkpoints.differ": "checkpoints of the ranks differ",
     "checkpoints.interval_steps": "steps between checkpoints",
-    "checkpoints.kept": "checkpoints kept",
+    "checkpoints.kept": "checkpoints, those of several ranks counted once",
     "checkpoints.left_out": "checkpoints left out, as others waited",
     "checkpoints.seconds_blocked": "training stopped for checkpoints [s]",
     "checkpoints.seconds_processor": "processor time of writing checkpoints [s]",

@@ -93,8 +93,8 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
         )
         progress = about["progress"]
         numbers = [progress["epoch"], progress.get("step", 0), progress["update"], progress.get("seconds", 0)]
-        whole = all(isinstance(value, int) for value in numbers[:2])
-        if not weights or not whole or not all(_sensible(value) for value in numbers):
+        integers = all(isinstance(value, int) for value in numbers[:2])
+        if not weights or not integers or not all(_sensible(value) for value in numbers):
             raise ValueError("it doesn't say how far it came")
         if any(array.dtype.kind not in "fiub" for array in [*weights, *optimizer]):
             raise ValueError("it holds other things than numbers")

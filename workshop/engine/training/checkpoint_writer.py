@@ -1,7 +1,8 @@
 """Writes checkpoints beside the training: copying the arrays is all that the training waits for.
 
 A thread packs each copy, hashes it and keeps it as the run's artifact, as a whole or not at all. A rank that is killed
-loses the copy that is on its way; the checkpoints before it stay.
+loses the copy that is on its way; the checkpoints before it stay. Where checkpoints come more often, a session stores
+one a second, the newest (`workshop.engine.reporter.SAME_FILE`).
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ class CheckpointWriter:
 def totals(writer: CheckpointWriter, interval: int) -> dict[str, Any] | None:
     """The metrics `checkpoints` of all ranks' flushed writers, for checkpoints every `interval` steps; None where none
     was written. `kept` counts those that no other rank has overwritten. Collective, the same on all ranks."""
-    mine = {
+    summary = {
         "written": len(writer.digests),
         "bytes": writer.bytes,
         "left_out": writer.left_out,
@@ -155,7 +156,7 @@ def totals(writer: CheckpointWriter, interval: int) -> dict[str, Any] | None:
         "seconds_writing": writer.writing,
         "seconds_processor": writer.processor,
     }
-    every = writer.ctx.comm.allgather((mine, writer.digests))
+    every = writer.ctx.comm.allgather((summary, writer.digests))
     digests: dict[int, set[str]] = {}
     for _, of_rank in every:
         for update, digest in of_rank.items():
@@ -163,7 +164,7 @@ def totals(writer: CheckpointWriter, interval: int) -> dict[str, Any] | None:
     if not digests:
         return None
     return {
-        **{name: sum(figures[name] for figures, _ in every) for name in mine},
+        **{name: sum(figures[name] for figures, _ in every) for name in summary},
         "kept": len(digests),
         "differ": any(len(different) > 1 for different in digests.values()),
         "interval_steps": interval,
