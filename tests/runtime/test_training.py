@@ -86,6 +86,23 @@ def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
         client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
 
 
+def test_a_run_whose_newest_checkpoint_is_damaged_is_gone_on_from_at_the_one_before(session):
+    first = session.wait(session.submit("mnist", **SMALL | {"epochs": 1, "exchange": "mpi"}), 60)
+    assert first.status == "completed", first.error
+    newest = session.store.artifact(first.id, "checkpoint.npz")
+    damaged = bytearray(newest.data)
+    damaged[len(damaged) // 2] ^= 1
+    former = ("checkpoint-1.npz", "checkpoint-2.npz")
+    session.store.put_artifact(first.id, newest.name, newest.media_type, bytes(damaged), former)
+    again = SMALL | {"epochs": 2, "exchange": "mpi", "resume": str(first.id)}
+    resumed = session.wait(session.submit("mnist", **again), 60)
+    assert resumed.status == "completed", resumed.error
+    assert resumed.metrics["resumed"] == {"epoch": 1, "update": 7, "differs": []}
+    (notice,) = resumed.notices
+    assert notice.startswith(f"checkpoint.npz of run {first.id} is not a checkpoint")
+    assert notice.endswith("The run goes on from the older checkpoint-1.npz, with 7 updates done.")
+
+
 @pytest.mark.exhaustive
 def test_a_damaged_file_in_keras_cache_is_named_and_left_out(session):
     cached = Path(os.environ["KERAS_HOME"]) / "datasets" / "mnist.npz"
