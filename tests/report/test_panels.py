@@ -59,7 +59,7 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
         *("threads", "machine", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
-    assert "mpi, in place of Horovod: it is not built on this machine" in text(there["conditions"])
+    assert "mpi: the usual one" in text(there["conditions"])
     assert [tile["value"] for tile in part(there["throughput"], "tiles")["tiles"]] == [
         *("1812 images/s", "± 12.9", "41", "86 steps")
     ]
@@ -142,17 +142,6 @@ def test_a_run_with_a_checkpoint_can_be_gone_on_from(store: Store, session: Sess
     assert link["url"] == f"/run?run={run.id}&again={run.id}"
     assert "again" not in shown(store, training.completed(store, session)), "it is done"
     assert "again" not in shown(store, seed.failed(store, session, "no luck")), "it has no checkpoint"
-
-
-def test_exchange_that_fell_back_stands_out(store: Store, session: SessionRecord) -> None:
-    def tone(wanted: str, used: str) -> str:
-        run = training.running(store, session, epochs=1, exchange=wanted)
-        store.finish(run.id, "completed", metrics=training.metrics(exchange=used))
-        return part(shown(store, run)["conditions"], "words")["lines"][1]["tone"]
-
-    assert tone("auto", "mpi") == "note"
-    assert tone("auto", "horovod") == ""
-    assert tone("mpi", "mpi") == "", "it is what was asked for"
 
 
 def test_weights_that_differ_are_told_apart(store: Store, session: SessionRecord) -> None:

@@ -20,7 +20,16 @@ from workshop.registry import workload
 from workshop.runtime import client
 
 pytestmark = pytest.mark.real
-SMALL = {"data": "digits", "images": 400, "batch": 32, "epochs": 6, "model": "dense", "trace": 4, "target": 0.2}
+SMALL = {
+    "exchange": "horovod",
+    "data": "digits",
+    "images": 400,
+    "batch": 32,
+    "epochs": 6,
+    "model": "dense",
+    "trace": 4,
+    "target": 0.2,
+}
 
 
 def test_a_run_that_lost_a_rank_is_gone_on_from_and_ends_as_one_that_did_not(session):
@@ -75,6 +84,23 @@ def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
     assert "optimizer" in failed.error["message"]
     with pytest.raises(BadInput, match=rf"Run {failed.id} \(mnist, failed\) has kept no checkpoint.npz"):
         client.submit(session.store, session.now, "mnist", SMALL | {"resume": str(failed.id)})
+
+
+def test_a_run_whose_newest_checkpoint_is_damaged_is_gone_on_from_at_the_one_before(session):
+    first = session.wait(session.submit("mnist", **SMALL | {"epochs": 1, "exchange": "mpi"}), 60)
+    assert first.status == "completed", first.error
+    newest = session.store.artifact(first.id, "checkpoint.npz")
+    damaged = bytearray(newest.data)
+    damaged[len(damaged) // 2] ^= 1
+    former = ("checkpoint-1.npz", "checkpoint-2.npz")
+    session.store.put_artifact(first.id, newest.name, newest.media_type, bytes(damaged), former)
+    again = SMALL | {"epochs": 2, "exchange": "mpi", "resume": str(first.id)}
+    resumed = session.wait(session.submit("mnist", **again), 60)
+    assert resumed.status == "completed", resumed.error
+    assert resumed.metrics["resumed"] == {"epoch": 1, "update": 7, "differs": []}
+    (notice,) = resumed.notices
+    assert notice.startswith(f"checkpoint.npz of run {first.id} is not a checkpoint")
+    assert notice.endswith("The run goes on from the older checkpoint-1.npz, with 7 updates done.")
 
 
 @pytest.mark.exhaustive

@@ -55,6 +55,22 @@ def test_at_most_64_mb(store: Store) -> None:
     assert store.artifact(run, "large").size == LARGEST
 
 
+def test_a_file_that_is_replaced_moves_on_to_an_older_name(store: Store) -> None:
+    run = new_run(store)
+    names = ("new", "older", "oldest")
+    for count, data in enumerate((b"1", b"2", b"2", b"3", b"4"), 1):  # the second 2 is a message that came twice
+        store.put_artifact(run, "new", "application/octet-stream", data, names[1:])
+        assert kept(store) == min(count - (count > 2), 3)
+    assert {name: store.artifact(run, name).data for name in names} == {"new": b"4", "older": b"3", "oldest": b"2"}
+    other = new_run(store)
+    store.put_artifact(other, "new", "application/octet-stream", b"2", names[1:])
+    store.put_artifact(run, "new", "application/octet-stream", b"5", names[1:])
+    assert store.artifact(other, "new").data == b"2", "contents that another run has stay"
+    with pytest.raises(BadInput, match="at most 64 MB"):
+        store.put_artifact(run, "new", "application/octet-stream", bytes(LARGEST + 1), names[1:])
+    assert store.artifact(run, "older").data == b"4", "nothing has moved"
+
+
 class Files(RuleBasedStateMachine):
     """The model is a dictionary of dictionaries; the store must always look the same."""
 

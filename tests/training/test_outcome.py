@@ -94,11 +94,6 @@ def test_one_rank_is_the_baseline() -> None:
             "It went on with other data than before",
         ),
         (
-            {"exchange": "mpi", "exchange_why": "mpi in place of Horovod: it is not built on this machine"},
-            {},
-            "Gradients went over mpi in place of Horovod: it is not built on this machine.",
-        ),
-        (
             {"bytes_per_step": 228_000, "gradient_bytes": 900_000},
             {"compression": "8bit", "exchange": "mpi"},
             "With the compression 8bit, rank 0 handed over 228 kB in each step; the gradients have 900 kB.",
@@ -116,6 +111,35 @@ def test_one_rank_is_the_baseline() -> None:
 def test_what_else_is_to_be_known(told: dict[str, Any], params: dict[str, Any], remark: str) -> None:
     said = verdict(trained(2, told, **params), EVEN)
     assert said["verdict"].startswith("Trained to 97.2 %") and remark in said["why"]
+
+
+CHECKPOINTS = {"written": 7, "kept": 7, "left_out": 1, "bytes": 7, "differ": False, "interval_steps": 13}
+COST = {"seconds_blocked": 0.008, "seconds_writing": 0.3, "seconds_processor": 0.14}  # 1 ms of each of 8, 20 ms of 7
+
+
+@pytest.mark.parametrize(
+    ("hours", "words"),
+    [
+        (
+            24,
+            "a failure comes every 24 h on average (mtbf), Young's interval is 60 s, one checkpoint every 4634 steps; ",
+        ),
+        (0.001, "Young's interval is 389 ms, one checkpoint every 30 steps (--checkpoint-every 30); this run's is 13 "),
+        (0.0001, "Young's interval is 123 ms (Daly's, of higher order, is 109 ms), one checkpoint every 9 steps; this"),
+    ],
+)
+def test_the_cost_of_a_checkpoint_suggests_an_interval(hours: float, words: str) -> None:
+    why = verdict(trained(2, {"checkpoints": CHECKPOINTS | COST}, mtbf=hours), EVEN)["why"]
+    assert "cost up to 21 ms of training: rank 0 stopped for 1.0 ms, and writing took 20 ms of processor time" in why
+    assert words in why
+    assert "1 checkpoint was left out, because earlier ones were still being written." in why
+
+
+def test_without_a_measured_cost_there_is_no_advice_on_the_interval() -> None:
+    for told, params in (({"checkpoints": CHECKPOINTS}, {"mtbf": 24}), ({"checkpoints": CHECKPOINTS | COST}, {})):
+        assert "Young" not in verdict(trained(2, told, **params), EVEN)["why"]
+    paced = verdict(trained(2, {"checkpoints": CHECKPOINTS | COST}, mtbf=24, pace=0.1), EVEN)["why"]
+    assert "one checkpoint every 602 steps" in paced, "a step takes its pace"
 
 
 def test_what_was_asked_for_needs_no_word() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, Protocol
 
 from workshop.engine.threads import Census
@@ -22,7 +23,7 @@ class Sink(Protocol):
     def activity(self, words: str) -> None: ...
     def publish(self, metrics: Mapping[str, Any]) -> None: ...
     def members(self, ranks: Sequence[int]) -> None: ...
-    def artifact(self, name: str, data: bytes, media_type: str) -> None: ...
+    def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None: ...
     def stop_requested(self) -> bool: ...
 
 
@@ -54,7 +55,10 @@ class Memory:
     def members(self, ranks: Sequence[int]) -> None:
         self.ranks = list(ranks)
 
-    def artifact(self, name: str, data: bytes, media_type: str) -> None:
+    def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None:
+        for newer, older in reversed(list(pairwise((name, *former)))):
+            if newer in self.artifacts:
+                self.artifacts[older] = self.artifacts[newer]
         self.artifacts[name] = (media_type, data)
 
     def stop_requested(self) -> bool:
@@ -164,10 +168,13 @@ class RankContext:
         if self.rank == 0:
             self._sink.publish(metrics)
 
-    def artifact(self, name: str, data: bytes, media_type: str = "application/octet-stream") -> None:
-        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first. A file may be
-        left out if the next one of its name comes within a second; the last one never is."""
-        self._sink.artifact(name, bytes(data), media_type)
+    def artifact(
+        self, name: str, data: bytes, media_type: str = "application/octet-stream", former: Sequence[str] = ()
+    ) -> None:
+        """Keep a file with the run, at most 64 MB. A second one of the same name replaces the first. With `former`, the
+        replaced file gets the first of these names, the file of that name the second, and so on. A file may be left out
+        if the next one of its name comes within a second; the last one never is. Any thread may call it."""
+        self._sink.artifact(name, bytes(data), media_type, former)
 
     def stop_heard(self) -> bool:
         """Whether this rank has received the wish to end early. Other ranks may hear it later, so all ranks have to

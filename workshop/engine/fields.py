@@ -25,7 +25,7 @@ Data = Annotated[
 ]
 Exchange = Annotated[
     Literal["auto", "horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none"],
-    Field(description="how ranks exchange gradients; auto: Horovod where it fits the session's MPI, else mpi"),
+    Field(description="how ranks exchange gradients; auto: mpi, the fastest that averages over all ranks"),
 ]
 Compression = Annotated[
     Literal["none", "float16", "bfloat16", "8bit", "topk"],

@@ -95,9 +95,10 @@ class Reporter:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "members", "ranks": list(ranks)}, b""))
 
-    def artifact(self, name: str, data: bytes, media_type: str) -> None:
+    def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None:
         if self._outbox is not None:
-            self._outbox.files.append(({"kind": "artifact", "name": name, "media_type": media_type}, data))
+            message = {"kind": "artifact", "name": name, "media_type": media_type, "former": list(former)}
+            self._outbox.files.append((message, data))
 
     def stop_requested(self) -> bool:
         return self._outbox is not None and self._outbox.stop

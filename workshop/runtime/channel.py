@@ -246,7 +246,8 @@ class Channel:
 
     def _keep(self, run: int, message: dict[str, Any], data: bytes) -> None:
         try:
-            self.store.put_artifact(run, message["name"], message["media_type"], data)
+            former = message.get("former", ())
+            self.store.put_artifact(run, message["name"], message["media_type"], data, former)
         except BadInput as refused:
             self.store.set_run(run, notices=[*self.store.run(run).notices, str(refused)])
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from sqlalchemy import Connection, Row, select
@@ -21,12 +23,13 @@ class Artifacts:
 
     database: Database
 
-    def put_artifact(self, run_id: int, name: str, media_type: str, data: bytes) -> None:
-        """Keep a file with a run; it replaces one of the same name. Raises BadInput over 64 MB."""
+    def put_artifact(self, run_id: int, name: str, media_type: str, data: bytes, former: Sequence[str] = ()) -> None:
+        """Keep a file with a run; it replaces one of the same name. With `former`, the replaced file gets the first of
+        these names, the file of that name the second, and so on; the last one goes. Raises BadInput over 64 MB."""
         with self.database.writing() as connection:
             if connection.scalar(select(runs.c.id).where(runs.c.id == run_id)) is None:
                 raise BadInput(f"There is no run {run_id}.")
-            put(connection, run_id, name, media_type, data)
+            put(connection, run_id, name, media_type, data, former)
 
     def artifact(self, run_id: int, name: str) -> Artifact:
         """One file of a run, with its data. Raises BadInput naming those there are."""
@@ -45,7 +48,9 @@ class Artifacts:
             return [_record(row) for row in connection.execute(query)]
 
 
-def put(connection: Connection, run_id: int, name: str, media_type: str, data: bytes) -> None:
+def put(
+    connection: Connection, run_id: int, name: str, media_type: str, data: bytes, former: Sequence[str] = ()
+) -> None:
     """Keep a file, within a transaction of somebody else's. Raises BadInput over 64 MB."""
     if len(data) > LARGEST:
         raise BadInput(
@@ -57,13 +62,32 @@ def put(connection: Connection, run_id: int, name: str, media_type: str, data: b
         connection.execute(blobs.insert().values(sha256=digest, data=data))
     this = (artifacts.c.run_id == run_id, artifacts.c.name == name)
     before = connection.scalar(select(artifacts.c.sha256).where(*this))
+    if former and before not in (None, digest):  # the same file again is a message that came twice
+        _rename(connection, run_id, (name, *former))
+        before = None
     values = {"media_type": media_type, "sha256": digest, "size": len(data), "created_at": time.time()}
     if before is None:
         connection.execute(artifacts.insert().values(run_id=run_id, name=name, **values))
         return
     connection.execute(artifacts.update().where(*this).values(**values))
-    used = select(artifacts.c.run_id).where(artifacts.c.sha256 == before).exists()
-    connection.execute(blobs.delete().where(blobs.c.sha256 == before, ~used))
+    _delete_unused(connection, before)
+
+
+def _rename(connection: Connection, run_id: int, names: Sequence[str]) -> None:
+    """Give each of these files the next one's name; the last one goes."""
+    last = (artifacts.c.run_id == run_id, artifacts.c.name == names[-1])
+    oldest = connection.scalar(select(artifacts.c.sha256).where(*last))
+    connection.execute(artifacts.delete().where(*last))
+    for newer, older in reversed(list(pairwise(names))):
+        this = (artifacts.c.run_id == run_id, artifacts.c.name == newer)
+        connection.execute(artifacts.update().where(*this).values(name=older))
+    _delete_unused(connection, oldest)
+
+
+def _delete_unused(connection: Connection, digest: str | None) -> None:
+    """Delete a file's contents unless some artifact has them."""
+    used = select(artifacts.c.run_id).where(artifacts.c.sha256 == digest).exists()
+    connection.execute(blobs.delete().where(blobs.c.sha256 == digest, ~used))
 
 
 def _record(row: Row[Any], data: bytes | None = None) -> Artifact:

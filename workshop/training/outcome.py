@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
+from workshop.engine.training.checkpoint_interval import daly, young
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.training.facts import has_trained
 from workshop.training.time_use import evaluation_share
 from workshop.training.timing import shares
 
+DIFFERENT = 0.05  # share by which Daly's interval differs from Young's, from which it is worth a word
 FASTER = 0.02  # share of a step from which a faster exchange is worth a word
 BASELINE = "Keep it as the baseline, and compare it with more ranks: how much sooner do they reach the target?"
 NAMES = {
@@ -61,15 +63,44 @@ def remarks(facts: Facts) -> list[str]:
         )
         if differs := resumed.get("differs"):
             lines.append(f"It went on with {_other(differs)} than before, so it isn't the run that it would have been.")
-    why = metrics.get("exchange_why")
-    if params.get("exchange") == "auto" and metrics.get("exchange") == "mpi" and why:
-        lines.append(f"Gradients went over {why}.")
     lines += _faster_exchange(facts)
     lines += _shorter(facts)
     if params.get("data") == "auto" and "digits" in str(metrics.get("data")):
         lines.append(f"It trained on {metrics['data']}, because MNIST is not here.")
     if params.get("checkpoint") == "off":
         lines.append("It keeps no checkpoint to go on from.")
+    return lines + _checkpoint_interval(facts)
+
+
+def _checkpoint_interval(facts: Facts) -> list[str]:
+    """Sentences on the measured cost of a checkpoint and the interval that it suggests; none where the run doesn't tell
+    of both, or where all ranks wrote."""
+    metrics, params = facts.metrics, facts.run.params
+    figures, mtbf, steps = metrics.get("checkpoints") or {}, params.get("mtbf"), metrics.get("measured_steps")
+    blocked, processor = figures.get("seconds_blocked"), figures.get("seconds_processor")
+    if not (number(blocked) and number(processor) and number(mtbf) and steps) or params.get("checkpoint") != "rank0":
+        return []
+    step = max(sum(seconds[0] for seconds in metrics["phases"].values()) / steps, params.get("pace") or 0.0)
+    blocked, processor = blocked / (figures["written"] + figures["left_out"]), processor / figures["written"]
+    cost, failures = blocked + processor, 3600 * mtbf
+    best, higher, interval = young(cost, failures), daly(cost, failures), figures["interval_steps"]
+    if step <= 0 or best <= 0:
+        return []
+    often = max(round(best / step), 1)
+    also = f" (Daly's, of higher order, is {words.seconds(higher)})" if abs(higher - best) > DIFFERENT * best else ""
+    far = often <= metrics["updates"] and not interval / 2 <= often <= 2 * interval
+    option = f" (--checkpoint-every {often})" if far else ""
+    lines = [
+        f"A checkpoint cost up to {words.seconds(cost)} of training: rank 0 stopped for {words.seconds(blocked)}, "
+        f"and writing took {words.seconds(processor)} of processor time beside it.",
+        f"If a failure comes every {mtbf:g} h on average (mtbf), Young's interval is {words.seconds(best)}{also}, one "
+        f"checkpoint every {words.count(often, 'step')}{option}; this run's is {words.count(interval, 'step')}.",
+    ]
+    if left_out := figures["left_out"]:
+        lines.append(
+            f"{words.count(left_out, 'checkpoint')} {words.verb(left_out, 'was', 'were')} left out, because earlier "
+            "ones were still being written."
+        )
     return lines
 
 

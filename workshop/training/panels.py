@@ -43,9 +43,7 @@ def conditions(snapshot: Snapshot) -> list[Card]:
         lines.append(line(f"{data}{rest}.", "Data"))
     if exchange := snapshot.metric("exchange", str):
         why = metrics.get("exchange_why")
-        fell_back = snapshot.run.params.get("exchange") == "auto" and exchange != "horovod" and snapshot.ranks > 1
-        because = "" if not why else f", {why.removeprefix('mpi ')}" if str(why).startswith("mpi ") else f": {why}"
-        lines.append(line(f"{exchange}{because}", "Exchange", "note" if fell_back else ""))
+        lines.append(line(f"{exchange}{f': {why}' if why else ''}", "Exchange"))
     resumed = snapshot.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
         lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))

@@ -36,6 +36,7 @@ def _held_up(facts: Facts, waits: WaitingTime, times: Balance) -> Finding:
         "host": "See what else works on that host, or leave it out.",
         "server": "Let the ranks reduce the gradients among themselves (--exchange auto), and compare.",
         "input": "Look at where its images come from: the other ranks read theirs faster.",
+        "checkpoint": "Write checkpoints less often: Young's interval says how often.",
         "unknown": f"Run it again: if {who} {_verb_be(waits)} late again, something else works on {where}; "
         "if it is another rank, something else works now here, now there.",
     }[waits.kind]

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
 from workshop.core import words
 from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
+from workshop.report.analysis.scores import number
 from workshop.store.records import RunRecord
 
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
@@ -17,7 +18,7 @@ MOSTLY = 0.7  # share of the lateness that those have together who are named for
 FEW = 4  # up to so many ranks, the sentence names each
 
 
-Cause = Literal["shares", "fewer", "host", "server", "input", "unknown"]
+Cause = Literal["shares", "fewer", "host", "server", "input", "checkpoint", "unknown"]
 LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, and how late it then was
 
 
@@ -155,7 +156,18 @@ def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waite
     if read - others > waited / 2:
         each = f"{'take' if plural else 'takes'} {words.seconds(read)} to read the input of a step"
         return "input", f"{each} where the others take {words.seconds(others)}"
+    written = _checkpoint_seconds(run)
+    if late == (0,) and written > waited / 2:
+        return "checkpoint", f"writes the checkpoints, which takes up to {words.seconds(written)} a step"
     return "unknown", ""
+
+
+def _checkpoint_seconds(run: RunRecord) -> float:
+    """Seconds of a step that rank 0 loses at most by checkpoints within epochs; 0 where it writes none there."""
+    figures = run.metrics.get("checkpoints") or {}
+    costs: list[Any] = [figures.get("seconds_blocked"), figures.get("seconds_processor")]
+    within = run.params.get("checkpoint_every") and run.params.get("checkpoint") == "rank0"
+    return sum(costs) / run.metrics["measured_steps"] if within and all(map(number, costs)) else 0.0
 
 
 def _cores(run: RunRecord, crowd: Oversubscription) -> list[int]:

@@ -29,12 +29,12 @@ def engine(*words, start=(), environment=None):
     )
 
 
-def test_without_horovod_auto_is_mpi_and_says_why():
+def test_auto_is_mpi_and_needs_no_horovod():
     done = engine()
     assert done.returncode == 0, done.stderr
     metrics = json.loads(done.stdout)["metrics"]
     assert metrics["exchange"] == "mpi"
-    assert metrics["exchange_why"] == "mpi in place of Horovod: it is not built on this machine"
+    assert metrics["exchange_why"] == "the usual one"
 
 
 def test_horovod_where_it_is_not_built_is_refused_and_mpi_offered():
@@ -59,6 +59,5 @@ def test_ranks_of_mpich_exchange_without_horovod(workshop_home):
     assert done.returncode == 0, done.stderr
     metrics = json.loads(done.stdout)["metrics"]
     assert metrics["exchange"] == "mpi"
-    assert "it is built with Open MPI, these ranks run under MPICH" in metrics["exchange_why"]
     assert len(set(metrics["weights"])) == 1
     assert metrics["spread_before"] > 0

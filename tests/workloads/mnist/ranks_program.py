@@ -15,7 +15,7 @@ from workshop.engine.training import checkpoint
 from workshop.extension import no_artifacts
 from workshop.workloads.mnist import WORKLOAD
 
-SMALL = {"data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}
+SMALL = {"exchange": "horovod", "data": "digits", "images": 400, "epochs": 2, "batch": 32, "trace": 4, "model": "dense"}
 CASES = {
     "all": {},
     "broadcast": {"broadcast": False},
@@ -83,6 +83,11 @@ def main():
     kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
     found["half"] = half
     found["resumed"] = run(comm, {}, **{checkpoint.NAME: kept})[0]
+    # Goes on in the middle of an epoch.
+    _, sink = run(comm, {"steps": 10, "checkpoint_every": 3})
+    kept = comm.bcast(sink.artifacts.get(checkpoint.NAME, ("", b""))[1])
+    found["resumed within"] = run(comm, {"checkpoint_every": 3}, **{checkpoint.NAME: kept})[0]
+    found["resumed with another batch"] = run(comm, {"batch": 40}, **{checkpoint.NAME: kept})[0]
     with tempfile.TemporaryDirectory() as folder:
         path = normalised(comm, comm.bcast(folder))
         found["normalised"] = run(comm, {"model": path, "checkpoint": "every-rank"})[0]

@@ -34,7 +34,7 @@ def test_a_session_against_the_script(workshop_home: Path):
     for name in ("session", "script", "apart"):
         assert rows[name]["value"] > 0 and rows[name]["unit"] == "images/s"
     assert rows["session"]["ranks"] == rows["script"]["ranks"] >= 2
-    assert rows["session"]["exchange"] == "horovod"
+    assert rows["session"]["exchange"] == "mpi"
     ratio = rows["session"]["value"] / rows["script"]["value"]
     assert document["ratios"]["session_vs_script"] == pytest.approx(ratio)
     assert set(document["ratios"]) == {"session_vs_script", "session_vs_apart"}

@@ -126,6 +126,13 @@ def test_a_checkpoint_comes_from_a_run_or_a_file(tmp_path):
     assert asked == [(17, "checkpoint.npz")]
 
 
+def test_a_damaged_checkpoint_of_a_run_gives_way_to_the_one_before():
+    files = {"checkpoint.npz": packed(3)[:-40], "checkpoint-1.npz": packed(2)}
+    read = inputs(lambda run, name: files[name], resume="17")
+    assert read["checkpoint.npz"] == files["checkpoint-1.npz"]
+    assert b"checkpoint.npz of run 17 is not a checkpoint" in read["checkpoint.notice"]
+
+
 def test_a_checkpoint_that_has_all_epochs_behind_it_is_refused():
     with pytest.raises(BadInput, match="has 8 epochs behind it, and epochs asks for 8 in all; ask for more, like 9"):
         inputs(lambda run, name: packed(8), resume="17")

@@ -38,11 +38,11 @@ def test_the_whole_recipe_gives_one_network_on_all_ranks(runs, metrics):
     assert set(told(runs["all"], "spread")) == {0.0}
     assert whole["horovod"]["allreduces"] == 4 * 4  # variables x steps that were recorded
     assert (whole["images_read"], whole["distinct_images"], whole["updates"]) == (400, 400, 14)
-    assert whole["checkpoints"] == {"written": 2, "kept": 2, "bytes": whole["checkpoints"]["bytes"], "differ": False}
-    assert [sorted(names) for names in runs["all"]["artifacts"]] == [
-        ["checkpoint.npz", "horovod-timeline.json", "misclassified.json", "timeline.json"],
-        [],
-    ]
+    kept = whole["checkpoints"]
+    assert (kept["written"], kept["kept"], kept["left_out"], kept["differ"]) == (2, 2, 0, False)
+    assert kept["bytes"] == sum(size for name, size in runs["all"]["artifacts"][0].items() if "checkpoint" in name)
+    files = ["checkpoint-1.npz", "checkpoint.npz", "horovod-timeline.json", "misclassified.json", "timeline.json"]
+    assert [sorted(names) for names in runs["all"]["artifacts"]] == [files, []]
 
 
 def test_horovod_and_mpi_train_the_same_network(metrics):
@@ -136,6 +136,16 @@ def test_checkpoints_of_every_rank_overwrite_each_other(runs, metrics):
     assert metrics["checkpoint and broadcast"]["checkpoints"]["differ"]
 
 
+def test_checkpoints_come_at_the_steps_that_were_asked_for_and_at_the_end(runs, metrics):
+    every = metrics["resumed within"]  # from 9 updates to 14
+    kept = every["checkpoints"]
+    assert (kept["written"] + kept["left_out"], kept["interval_steps"]) == (2, 3)
+    told_steps = [step for name, step, _ in runs["resumed within"]["events"][0] if name == "time.checkpoint"]
+    assert set(told_steps) <= {12, 14} and told_steps[-1] == 14
+    assert metrics["all"]["checkpoints"]["interval_steps"] == 7
+    assert 0 < kept["seconds_blocked"] <= every["seconds"]["checkpoint"]
+
+
 def test_with_a_parameter_server_checkpoints_of_other_ranks_lack_the_optimizers_state(metrics):
     broken = metrics["checkpoint of a server"]
     assert len(set(broken["weights"])) == 1
@@ -176,6 +186,15 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_as_one_that_never_stopped(met
     assert (resumed["updates"], resumed["epochs"]) == (14, 2)
     assert resumed["loss"] == metrics["all"]["loss"]
     assert metrics["half"]["weights"] != metrics["all"]["weights"]
+
+
+def test_a_run_that_goes_on_in_the_middle_of_an_epoch_ends_as_one_that_never_stopped(metrics):
+    resumed = metrics["resumed within"]
+    assert resumed["resumed"] == {"epoch": 1, "update": 9, "differs": []}
+    assert (resumed["weights"], resumed["updates"]) == (metrics["all"]["weights"], 14)
+    other = metrics["resumed with another batch"]
+    assert other["resumed"]["differs"] == ["batch"]
+    assert other["updates"] == 9 + 5, "the second epoch begins anew"
 
 
 def test_every_measured_step_is_accounted_for(metrics):

@@ -3,7 +3,8 @@
 `exchange` moves gradients and weights between ranks, over MPI in `mpi_exchanges` or over Horovod in
 `horovod_exchange`, as they are or shorter by `compression`; `exchanges` chooses; `optimizer` puts an exchange under any
 Keras optimizer; `training_run` is the life of a training run; `loop` takes its steps, `step_report` and `report` tell
-of them; `batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow.
+of them; `batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow. `checkpoint` is the file that
+a run goes on from, `checkpoint_writer` writes it beside the training, `checkpoint_interval` says how often.
 """
 
 # What the metrics of training are called, see `workshop.extension.Workload`.
@@ -46,4 +47,17 @@ METRICS = {
     "time_to_target": "training until the target",
     "train_images": "images to train on",
     "updates": "updates of the weights",
+}
+
+# The metrics of workloads that write checkpoints, see `checkpoint_writer.totals`.
+CHECKPOINTS = {
+    "checkpoints.bytes": "size of all checkpoints",
+    "checkpoints.differ": "checkpoints of the ranks differ",
+    "checkpoints.interval_steps": "steps between checkpoints",
+    "checkpoints.kept": "checkpoints, those of several ranks counted once",
+    "checkpoints.left_out": "checkpoints left out, as others waited",
+    "checkpoints.seconds_blocked": "training stopped for checkpoints [s]",
+    "checkpoints.seconds_processor": "processor time of writing checkpoints [s]",
+    "checkpoints.seconds_writing": "time of writing checkpoints beside the training [s]",
+    "checkpoints.written": "checkpoints written",
 }

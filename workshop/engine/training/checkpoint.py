@@ -1,23 +1,32 @@
-"""Checkpoints: weights, the optimizer's state and how far training has come, in one NumPy file without pickles."""
+"""Checkpoints: weights, the optimizer's state and how far training has come, in one NumPy file without pickles.
+
+A run keeps its newest checkpoint as checkpoint.npz, the one before as checkpoint-1.npz, the oldest as checkpoint-2.npz.
+A new one renames the older two in the transaction that stores it. So no bytes are stored twice, and readers of
+checkpoint.npz find the newest one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.core import archives
+from workshop.core import archives, words
 from workshop.core.errors import BadInput
 from workshop.engine.data import npz
 
-FORMAT = 1
+FORMAT = 2  # 1 had no sha256 of the arrays
 NAME = "checkpoint.npz"
+NOTICE = "checkpoint.notice"  # an input beside it: what `newest_whole` says of damaged ones
+FORMER = ("checkpoint-1.npz", "checkpoint-2.npz")  # the newer one first
+MEMBER = 512  # bytes that the archive needs for an array besides its values, at most
 LARGEST_ABOUT = 4 << 20  # bytes
 
 
@@ -31,18 +40,28 @@ class Checkpoint:
     optimizer_name: str
     progress: dict[str, Any]
 
+    @cached_property
     def digest(self) -> str:
-        """sha256 of all arrays: the same for checkpoints that hold the same, however long they took."""
+        """sha256 of all arrays with their types and shapes: the same for checkpoints that hold the same, however long
+        they took."""
         checksum = hashlib.sha256()
         for array in [*self.weights, *self.optimizer]:
-            checksum.update(np.ascontiguousarray(array).tobytes())
+            checksum.update(f"{array.dtype.str} {array.shape} ".encode())
+            checksum.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
         return checksum.hexdigest()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file that `pack` returns: slightly more than it has."""
+        arrays = [*self.weights, *self.optimizer]
+        return sum(array.nbytes for array in arrays) + MEMBER * (len(arrays) + 1) + len(json.dumps(self.progress))
 
     def pack(self) -> bytes:
         """As the bytes of a file."""
         about = {
             "format": FORMAT,
             "arrays": len(self.weights) + len(self.optimizer),
+            "sha256": self.digest,
             "optimizer": self.optimizer_name,
             "progress": self.progress,
         }
@@ -54,7 +73,8 @@ class Checkpoint:
 
 
 def unpack(data: bytes, name: str = NAME) -> Checkpoint:
-    """Read a checkpoint that may come from anybody. Raises BadInput with its name for other data."""
+    """Read a checkpoint that may come from anybody. Raises BadInput with its name for other data, and where the arrays
+    aren't those that were written."""
     try:
         with archives.opened(data) as archive:
             keys = sorted(member.removesuffix(".npy") for member in archive.namelist())
@@ -63,7 +83,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
         if arrays["about"].nbytes > LARGEST_ABOUT:
             raise ValueError("what it says of itself is too long")
         about = json.loads(arrays.pop("about").tobytes())
-        if about["format"] != FORMAT:
+        if about["format"] not in (1, FORMAT):
             raise ValueError(f"its format is {about['format']}")
         # zipfile says nothing where damage to an archive's end hides its last files. Older checkpoints have no count.
         if about.get("arrays", len(arrays)) != len(arrays):
@@ -72,17 +92,45 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
             [array for key, array in arrays.items() if key.startswith(part)] for part in ("weights/", "optimizer/")
         )
         progress = about["progress"]
-        numbers = [progress["epoch"], progress["update"], progress.get("seconds", 0)]
-        if not weights or not all(_sensible(value) for value in numbers) or not isinstance(numbers[0], int):
+        numbers = [progress["epoch"], progress.get("step", 0), progress["update"], progress.get("seconds", 0)]
+        integers = all(isinstance(value, int) for value in numbers[:2])
+        if not weights or not integers or not all(_sensible(value) for value in numbers):
             raise ValueError("it doesn't say how far it came")
         if any(array.dtype.kind not in "fiub" for array in [*weights, *optimizer]):
             raise ValueError("it holds other things than numbers")
-        return Checkpoint(weights, optimizer, str(about["optimizer"]), progress)
+        checkpoint = Checkpoint(weights, optimizer, str(about["optimizer"]), progress)
+        if about["format"] == FORMAT and about["sha256"] != checkpoint.digest:
+            raise ValueError("its arrays are not those that were written: their sha256 differs")
+        return checkpoint
     except Exception as error:  # whatever a damaged or foreign file makes the readers raise
         raise BadInput(
             f"{name} is not a checkpoint of a training run ({str(error)[:80] or type(error).__name__}); give the "
             f"{NAME} that a run has kept."
         ) from error
+
+
+def newest_whole(read: Callable[[str], bytes], whose: str) -> tuple[bytes, Checkpoint, str]:
+    """Read the newest checkpoint that is whole, as its file, unpacked, and a sentence on newer ones that are damaged or
+    "". `read` returns a file by its name or raises BadInput where there is none; `whose` is in the messages, such as
+    "of run 7". Raises BadInput of the newest one if none is whole."""
+    damage: list[BadInput] = []
+    for name in (NAME, *FORMER):
+        try:
+            data = read(name)
+        except BadInput:
+            if not damage:
+                raise
+            continue  # the run has kept fewer
+        try:
+            checkpoint = unpack(data, f"{name} {whose}")
+        except BadInput as error:
+            damage.append(error)
+            continue
+        if not damage:
+            return data, checkpoint, ""
+        done = words.count(checkpoint.progress["update"], "update")
+        return data, checkpoint, f"{damage[0]} The run goes on from the older {name}, with {done} done."
+    raise damage[0]
 
 
 def _check_members(keys: Sequence[str]) -> None:
@@ -101,7 +149,7 @@ def _sensible(value: Any) -> bool:
 
 
 def capture(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoint:
-    """A checkpoint of a Keras model's and an optimizer's present state."""
+    """A checkpoint of a Keras model's and an optimizer's present state, whose arrays are copies."""
     return Checkpoint(
         [weight.numpy() for weight in model.weights],
         [np.asarray(variable.numpy()) for variable in optimizer.variables],

@@ -1,4 +1,4 @@
-"""All exchanges by name, and the best that there is."""
+"""All exchanges by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ExchangeSettings(NamedTuple):
 
 
 def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
-    """The exchange that a run asks for, or the best that there is for `auto`, and why it is this one. Collective.
+    """The exchange that a run asks for, `mpi` for `auto`, and why it is this one. Collective.
 
     Raises BadInput where Horovod is asked for and can't be had.
     """
@@ -56,14 +56,12 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
         return COMPRESSING[way](comm, codec), "as asked for"
     if way in PLAIN:
         return PLAIN[way](comm), "as asked for"
-    if way == "auto" and short not in ("none", "float16"):
-        return MPIExchange(comm, codec), f"mpi in place of Horovod: {short} is its format"
+    if way == "auto":
+        return MPIExchange(comm, codec), "the usual one"
     obstacles = comm.allgather(horovod_obstacle())
     reason = next((words for words in obstacles if words is not None), None)
-    if reason is None:
-        return HorovodExchange(comm, short), "as asked for" if way == "horovod" else "Horovod fits the ranks' MPI"
-    if way == "horovod":
+    if reason is not None:
         raise BadInput(
             f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or {horovod.build().advice}."
         )
-    return MPIExchange(comm, codec), f"mpi in place of Horovod: {reason}"
+    return HorovodExchange(comm, short), "as asked for"

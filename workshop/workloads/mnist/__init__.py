@@ -19,7 +19,7 @@ from workshop.engine.fields import (
     Trace,
     check_compression,
 )
-from workshop.engine.training import METRICS
+from workshop.engine.training import CHECKPOINTS, METRICS
 from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Tuning, Workload
 
@@ -54,7 +54,20 @@ class MnistParams(Params):
         json_schema_extra=RECIPE,
     )
     checkpoint: Literal["rank0", "every-rank", "off"] = Field(
-        "rank0", description="who writes the checkpoint after each epoch", json_schema_extra=RECIPE
+        "rank0", description="who writes the checkpoints", json_schema_extra=RECIPE
+    )
+    checkpoint_every: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        None,
+        description="steps from one checkpoint to the next; empty: one after each epoch",
+        json_schema_extra=ADVANCED,
+    )
+    mtbf: float = Field(
+        24,
+        gt=0,
+        le=1_000_000,
+        allow_inf_nan=False,
+        description="mean time between failures, which the advice on checkpoints assumes",
+        json_schema_extra={"unit": "h", **ADVANCED},
     )
     target: Target = 0.95
     model: str = Field(
@@ -128,10 +141,7 @@ WORKLOAD = Workload(
     results=("held_out_accuracy", "images_per_second", "time_to_target", "epochs_to_target", "spread"),
     metrics={
         **METRICS,
-        "checkpoints.bytes": "size of all checkpoints",
-        "checkpoints.differ": "checkpoints of the ranks differ",
-        "checkpoints.kept": "checkpoints kept",
-        "checkpoints.written": "checkpoints written",
+        **CHECKPOINTS,
         "epochs": "epochs",
         "epochs_to_target": "epochs until the target",
         "misclassified": "held-out images read wrongly",

@@ -39,8 +39,8 @@ SECONDS = 180.0  # for one turn; it takes about twenty
 REPORTER = "reporter"  # how a rank's thread that sends events is called
 
 # In this order and back, so that neighbours are measured back to back.
-CONTENDERS = ("naive", "unobserved", "apart", "session", "mpi", "script", "single")
-NEED_HOROVOD = ("naive", "script")
+CONTENDERS = ("naive", "unobserved", "apart", "session", "horovod", "script", "single")
+NEED_HOROVOD = ("naive", "horovod", "script")
 PACKAGES = ("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel")
 MOST = "the most that exchanges reach here"
 # Each ratio divides the images/s of the first contender by those of the second. The last two are the most that any
@@ -49,7 +49,7 @@ RATIOS = {
     "session_vs_script": ("session", "script"),
     "session_vs_unobserved": ("session", "unobserved"),
     "session_vs_apart": ("session", "apart"),
-    "default_vs_mpi": ("unobserved", "mpi"),
+    "default_vs_horovod": ("unobserved", "horovod"),
     "default_vs_naive": ("session", "naive"),
     "default_vs_single": ("session", "single"),
     "most_vs_naive": ("apart", "naive"),
@@ -68,10 +68,11 @@ def run(
     """Measure, while the caller holds the machine for measuring; returns the bench as JSON. Raises WorkshopError.
 
     Contenders: `session`, the workload in a session on this machine's default placement; `unobserved`, the same under
-    mpirun alone, its events told to nobody; `mpi`, that with the exchange mpi; `apart`, that without any exchange, each
-    rank for itself: what the cores can do at once, which no exchange can exceed; `script`, labs/mnist/train.py on the
-    same placement; `naive`, the script under `mpirun -np 1`, which binds it to one core, with as many threads as the
-    machine has cores; `single`, the script in one process with all cores and without Horovod. Ratios are medians of
+    mpirun alone, its events told to nobody; `horovod`, that with the exchange horovod; `apart`, that without any
+    exchange, each rank for itself: what the cores can do at once, which no exchange can exceed; `script`,
+    labs/mnist/train.py on the same placement; `naive`, the script under `mpirun -np 1`, which binds it to one core,
+    with as many threads as the machine has cores; `single`, the script in one process with all cores and without
+    Horovod. Ratios are medians of
     one's images/s divided by another's of the same round. `beside` is the processor time of all other processes of
     this machine during each turn, those of its session included, in cores.
     """
@@ -161,7 +162,7 @@ class BenchWork:
         commands: dict[str, tuple[list[str], dict[str, str]]] = {
             "script": ([*ranks, *script], placed),
             "unobserved": ([*ranks, *workload], placed),
-            "mpi": ([*ranks, *workload, "--exchange", "mpi"], placed),
+            "horovod": ([*ranks, *workload, "--exchange", "horovod"], placed),
             "apart": ([*ranks, *workload, "--exchange", "none"], placed),
             "naive": ([openmpi.launcher(), "-np", "1", *script], alone | {"OMP_NUM_THREADS": str(cores)}),
             "single": ([*script, "--plain"], alone),

@@ -37,7 +37,7 @@ def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     elif params.model not in ("cnn", "dense"):
         files["model.keras"] = _model(params.model)
     if params.resume:
-        files[checkpoint.NAME] = _checkpoint(params, artifacts)
+        files |= _checkpoint(params, artifacts)
     return files
 
 
@@ -80,17 +80,21 @@ def _model(path: str) -> bytes:
     return data
 
 
-def _checkpoint(params: MnistParams, artifacts: Artifacts) -> bytes:
+def _checkpoint(params: MnistParams, artifacts: Artifacts) -> dict[str, bytes]:
+    """The checkpoint to go on from: a file, or the newest whole one of a run, with a notice where newer ones are
+    damaged. Raises BadInput."""
+    notice = ""
     if is_run_number(params.resume):
-        name = f"The checkpoint of run {params.resume}"
-        data = artifacts(int(params.resume), checkpoint.NAME)
+        run = int(params.resume)
+        name = f"The checkpoint of run {run}"
+        data, read, notice = checkpoint.newest_whole(lambda file: artifacts(run, file), f"of run {run}")
     else:
         name = params.resume
         data = _read(params.resume, "give a run's number, or the checkpoint.npz that a run has kept")
-    read = checkpoint.unpack(data, name)
+        read = checkpoint.unpack(data, name)
     if read.progress["epoch"] >= params.epochs:
         raise BadInput(
             f"{name} has {read.progress['epoch']} epochs behind it, and epochs asks for {params.epochs} in all; "
             f"ask for more, like {read.progress['epoch'] + 1}."
         )
-    return data
+    return {checkpoint.NAME: data, **({checkpoint.NOTICE: notice.encode()} if notice else {})}

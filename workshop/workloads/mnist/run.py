@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from workshop.engine.context import LARGEST_ARTIFACT, RankContext
+from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
-from workshop.engine.training import checkpoint, rates, report, training_run
+from workshop.engine.training import checkpoint, checkpoint_writer, rates, report, training_run
+from workshop.engine.training.checkpoint_writer import CheckpointWriter
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, StepReader
@@ -34,21 +35,27 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
 
     Events of each step: `loss`, `accuracy` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
-    Artifacts: checkpoint.npz, timeline.json, misclassified.json, with Horovod its own timeline.
+    Artifacts: checkpoint.npz with the older ones, timeline.json, misclassified.json, with Horovod its own timeline.
     """
     settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
-    return training_run.run(ctx, settings, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace))
+    # Ranks that overwrite each other's checkpoints keep no older ones: what stays is the mistake that is shown.
+    with CheckpointWriter(ctx, () if params.checkpoint == "every-rank" else checkpoint.FORMER) as writer:
+        return training_run.run(
+            ctx, settings, lambda exchange, on_trace: MnistTraining(ctx, params, exchange, on_trace, writer)
+        )
 
 
 class MnistTraining:
     """One rank's training: a model, its data, and the steps of the recipe that are switched on. All collective."""
 
-    def __init__(self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace) -> None:
+    def __init__(
+        self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace, writer: CheckpointWriter
+    ) -> None:
         tf = tensorflow()
         tf.keras.utils.clear_session()  # what an earlier run of this process has left
         # Ranks draw weights of their own, as processes do that don't know of each other.
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
-        self.ctx, self.params, self.exchange = ctx, params, exchange
+        self.ctx, self.params, self.exchange, self.writer = ctx, params, exchange, writer
         self.images = images.read(ctx.inputs)
         self.batches = batches(params, len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
@@ -57,6 +64,7 @@ class MnistTraining:
         self.optimizer = models.optimizer_of(params.optimizer, self.rate)
         self.optimizer.build(self.model.trainable_variables)
         self.epoch, update, self.seconds = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0, "earlier": 0.0}
+        self.step = 0  # of the epoch, where training begins
         self.to_target: tuple[float, int] | None = None  # seconds and epochs, those of earlier runs counted in
         self.resumed = None
         if checkpoint.NAME in ctx.inputs:
@@ -69,6 +77,9 @@ class MnistTraining:
                 self.to_target = float(seconds), int(epochs or 0)
             now, former = self._setting(), saved.progress
             differs = [name for name, value in now.items() if name in former and former[name] != value]
+            step = saved.progress.get("step", 0)
+            # With other settings, the same step may be another part of the data: the epoch begins anew.
+            self.step = step if not differs and step < self.batches.steps else 0
             self.resumed = {"epoch": self.epoch, "update": update, "differs": differs}
         self.spread_before = spread(ctx.comm, self.model.trainable_variables)
         if params.broadcast:
@@ -78,7 +89,7 @@ class MnistTraining:
         loss = models.loss_of(self.model)
         self.held_out = MnistHeldOut(ctx.comm, self.images, self.model, loss)
         self.reporter = StepReporter(ctx, params.average)
-        remaining = (params.epochs - self.epoch) * self.batches.steps
+        remaining = (params.epochs - self.epoch) * self.batches.steps - self.step
         self.reading = StepReader(self.batches, ctx.rank, self._reader(), alone=exchange.name == "none")
         self.loop = Loop(
             ctx,
@@ -94,9 +105,9 @@ class MnistTraining:
             on_trace=on_trace,
         )
         self.score: MnistScore | None = None
-        self.written = {"written": 0, "kept": 0, "bytes": 0, "differ": False}
-        self.too_large = False  # for checkpoints to be kept
-        self.notices = [self.images.notice] if self.images.notice else []
+        self.resumed_at = update
+        damage = ctx.inputs.get(checkpoint.NOTICE, b"").decode()
+        self.notices = [notice for notice in (self.images.notice, damage) if notice]
         self.memory = report.Resident(ctx)
         self.diverged = False
         if ctx.rank == 0:
@@ -125,29 +136,50 @@ class MnistTraining:
     def train(self) -> None:
         """Train until all epochs are done, a stop is asked for, or the loss has grown beyond all bounds."""
         while self.epoch < self.params.epochs and not self.loop.over and not self.diverged:
-            complete = self.loop.take(self.reading.steps, self.reading.epoch(self.epoch), self._set_rate)
+            complete = self._take_epoch()
             self.epoch += complete
             self.diverged = not self.reporter.mean_loss < DIVERGED  # also where it is no number
             if not self.loop.stopped:
                 self._after_epoch(complete)
 
+    def _take_epoch(self) -> bool:
+        """Take the steps of this epoch, those that an earlier run has taken left out; the loss is the mean over the
+        others. Returns whether all were taken."""
+        skipped, self.step = self.step, 0
+        begin, give = self.loop.updates - skipped, self.reading.epoch(self.epoch)
+
+        def before(number: int) -> None:
+            step = skipped + number
+            self._set_rate(step)
+            self._checkpoint_within(step, begin + step)
+
+        return self.loop.take(self.reading.steps - skipped, lambda number: give(skipped + number), before)
+
+    def _checkpoint_within(self, step: int, update: int) -> None:
+        """Save a checkpoint before this step of the epoch if it is time for one."""
+        every = self.params.checkpoint_every
+        if self.params.checkpoint != "off" and every and update % every == 0 and update > self.resumed_at:
+            self._average_moving()
+            self._save_checkpoint(step, update)
+
+    def _average_moving(self) -> None:
+        """Give all ranks the means of the variables that have no gradient."""
+        if self.exchange.name != "none" and self.ctx.size > 1:
+            average(self.ctx.comm, self.model.non_trainable_variables)
+
     def _after_epoch(self, complete: bool) -> None:
         ctx = self.ctx
         began = time.perf_counter()
-        if self.exchange.name != "none" and ctx.size > 1:
-            average(ctx.comm, self.model.non_trainable_variables)
+        self._average_moving()
         with ctx.phase("evaluate"):
             self.score = self.held_out.score()
         accuracy = self.score.accuracy if self.params.average else self.score.accuracies[0]
         if self.to_target is None and accuracy >= self.params.target:
             self.to_target = self.seconds["earlier"] + self.loop.seconds, self.epoch
-        evaluated_at = time.perf_counter()
-        self.seconds["evaluate"] += evaluated_at - began
-        stored = complete and self.params.checkpoint != "off" and self._keep_checkpoint()
-        spent = time.perf_counter() - evaluated_at
-        self.seconds["checkpoint"] += spent
-        if stored:  # told of only where there is one to go on from
-            ctx.account("checkpoint", spent, self.loop.updates, time.time())
+        self.seconds["evaluate"] += time.perf_counter() - began
+        last = self.epoch == self.params.epochs
+        if complete and self.params.checkpoint != "off" and (last or not self.params.checkpoint_every):
+            self._save_checkpoint(0, self.loop.updates)
         ctx.end_step(self.loop.updates)
         if not self.params.average:
             ctx.emit("held-out loss", self.score.losses[ctx.rank], self.loop.updates)
@@ -160,39 +192,21 @@ class MnistTraining:
                 ctx.emit("held-out loss", self.score.loss, self.loop.updates)
                 ctx.emit("held-out accuracy", self.score.accuracy, self.loop.updates)
 
-    def _keep_checkpoint(self) -> bool:
-        """Rank 0 writes the checkpoint. With the switch off all ranks do, under one name, and the last one stays.
-        Returns whether it exists now."""
-        if self.too_large:
-            return False
-        everybody = self.params.checkpoint == "every-rank"
-        data, holds = b"", ""
-        if everybody or self.ctx.rank == 0:
-            progress = {
-                "epoch": self.epoch,
-                "update": self.loop.updates,
-                "seconds": self.seconds["earlier"] + self.loop.seconds,
-                "target": self.params.target,
-                "to_target": self.to_target,
-                **self._setting(),
-            }
-            captured = checkpoint.capture(self.model, self.optimizer, progress)
-            data, holds = captured.pack(), captured.digest()
-        gathered = self.ctx.comm.allgather((len(data), holds))
-        self.too_large = max(size for size, _ in gathered) > LARGEST_ARTIFACT
-        if self.too_large:
-            self.notices.append(
-                f"A checkpoint of this model has {gathered[0][0] / 1e6:.0f} MB, over the {LARGEST_ARTIFACT >> 20} MB "
-                "that can be kept; the run has none."
-            )
-            return False
-        if data:
-            self.ctx.artifact(checkpoint.NAME, data)
-        self.written["written"] += self.ctx.size if everybody else 1
-        self.written["kept"] += 1
-        self.written["bytes"] += sum(size for size, _ in gathered)
-        self.written["differ"] |= everybody and len({holds for _, holds in gathered}) > 1
-        return True
+    def _save_checkpoint(self, step: int, update: int) -> None:
+        """Rank 0 writes the checkpoint of what comes before this step of the epoch. With the switch off all ranks do,
+        under one name, and the last one stays."""
+        if self.params.checkpoint != "every-rank" and self.ctx.rank != 0:
+            return
+        progress = {
+            "epoch": self.epoch,
+            "step": step,
+            "update": update,
+            "seconds": self.seconds["earlier"] + self.loop.seconds,
+            "target": self.params.target,
+            "to_target": self.to_target,
+            **self._setting(),
+        }
+        self.writer.save(lambda: checkpoint.capture(self.model, self.optimizer, progress))
 
     def _setting(self) -> dict[str, Any]:
         """The settings that have to stay the same, so that a continued run ends like an uninterrupted one."""
@@ -227,6 +241,10 @@ class MnistTraining:
     def finish(self) -> dict[str, Any]:
         """The network's results, and the artifacts of the end. The same on all ranks, except for rank 0's own data."""
         ctx, params, score = self.ctx, self.params, self.score
+        self.writer.flush()
+        self.seconds["checkpoint"] = self.writer.blocked + self.writer.flushing
+        if self.writer.notice:
+            self.notices.append(self.writer.notice)
         wrong, misreadings = self.held_out.misclassified() if score is not None else (None, [])
         if ctx.rank == 0 and score is not None:
             ctx.artifact("misclassified.json", json.dumps(misreadings).encode(), "application/json")
@@ -240,7 +258,7 @@ class MnistTraining:
             "spread": self.spread,
             "weights": ctx.comm.allgather(digest(self.model.trainable_variables)),
             "images_read": sum(self.batches.reads(rank) for rank in range(ctx.size)),
-            "checkpoints": self.written if self.written["written"] else None,
+            "checkpoints": checkpoint_writer.totals(self.writer, params.checkpoint_every or self.reading.steps),
         }
         if self.notices:
             metrics["notices"] = self.notices

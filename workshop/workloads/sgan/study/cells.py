@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workshop.core.placement import POLLING, Placement
+from workshop.mpi import horovod
 from workshop.store.records import RunRecord
 from workshop.study.guided.guide import Step
 from workshop.study.guided.plan import crowded, naive, place, points, with_variables
@@ -125,6 +126,8 @@ def _cell(findings: StepResults, step: Step, point: Mapping[str, Any]) -> Cell:
             where = place(value, point.get("threads", max(setting.cores // value, 1)), setting.cores)
         elif axis == "settings":
             where = with_set(where, value)
+            if horovod.built():
+                params["exchange"] = "horovod"  # the only one that reads two of the sets
         elif axis == "mpi":
             where = where.model_copy(update={"mpi": value})
             why = "" if value in setting.mpis else step.lacking.format(name=label, mpi=value)
@@ -190,7 +193,8 @@ def stages(findings: StepResults) -> list[Cell]:
     if where.ranks > 1:
         named = findings.best("f")
         if named is not None and findings.beats(named, findings.at("f", settings=AS_FOUND)):
-            add("f", "settings", Placement.parse(named.placement))
+            way = {"exchange": "horovod"} if named.point["settings"] in HOROVOD else {}
+            add("f", "settings", Placement.parse(named.placement), **way)
         other = findings.best("g")
         if other is not None and other.point["mpi"] != "openmpi" and findings.beats(other, named or best):
             add("g", step("g").name(other.point["mpi"]), Placement.parse(other.placement), exchange="mpi")

@@ -1,0 +1,48 @@
+"""The interval between checkpoints, against the minimum of the time that a training is expected to take."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from workshop.engine.training.checkpoint_interval import daly, young
+
+
+def expected_time(interval: float, cost: float, mtbf: float) -> float:
+    """Time for one second of work with exponential failures and a restart that takes none: Daly 2006, equation 20."""
+    return mtbf * math.expm1((interval + cost) / mtbf) / interval
+
+
+def optimum(cost: float, mtbf: float) -> float:
+    bounds = (1e-4 * mtbf, 3 * mtbf)
+    found = minimize_scalar(expected_time, bounds=bounds, args=(cost, mtbf), method="bounded", options={"xatol": 1e-9})
+    return float(found.x)
+
+
+@given(st.floats(1e-4, 0.4), st.floats(1.0, 1e4))
+def test_dalys_interval_is_close_to_the_optimum(share: float, mtbf: float) -> None:
+    best = optimum(share * mtbf, mtbf)
+    assert daly(share * mtbf, mtbf) == pytest.approx(best, rel=0.02)
+    assert abs(daly(share * mtbf, mtbf) - best) <= abs(young(share * mtbf, mtbf) - best)
+
+
+def test_youngs_interval_is_right_for_small_costs_and_too_long_for_large_ones() -> None:
+    assert young(2.0, 100.0) == 20.0
+    assert young(1e-6, 1.0) == pytest.approx(optimum(1e-6, 1.0), rel=1e-2)
+    assert young(0.4, 1.0) > 1.2 * optimum(0.4, 1.0)
+
+
+def test_a_checkpoint_that_costs_more_than_a_failure_and_none_at_all() -> None:
+    assert daly(50.0, 10.0) == 10.0
+    assert young(0.0, 10.0) == daly(0.0, 10.0) == 0.0
+
+
+@pytest.mark.parametrize("interval", [young, daly])
+@pytest.mark.parametrize(("cost", "mtbf"), [(-1.0, 1.0), (1.0, 0.0), (math.nan, 1.0)])
+def test_what_is_no_time_is_refused(interval, cost: float, mtbf: float) -> None:
+    with pytest.raises(ValueError, match="both should be times"):
+        interval(cost, mtbf)
