@@ -55,7 +55,7 @@ class Membership:
         self.tolerant = tolerant  # whether a loss is survived
         self.joiners: Any = None  # the intercommunicator to new ranks that prepare themselves
         self._orders: list[Any] = []  # messages under way
-        self._ready = 0
+        self._ready: set[int] = set()  # new ranks that are prepared
         self._use(comm)
 
     def _use(self, comm: Any) -> None:
@@ -95,7 +95,9 @@ class Membership:
 
     def recover(self, catch_up: CatchUp) -> None:
         """Go on without those that are lost, also where more are lost meanwhile. Collective, behind RankLost."""
-        self._forget_joiners()
+        joiners, self.joiners = self.joiners, None
+        if joiners is not None:
+            joiners.Revoke()  # they prepared themselves for other members, notice it, and end
         for _ in range(len(self.numbers) + ROUNDS):  # each round that fails has lost a rank
             with contextlib.suppress(RankLost, MPI.Exception):
                 self.comm.Revoke()
@@ -110,7 +112,7 @@ class Membership:
         self.agree()
         self.joiners = self.comm.Spawn(sys.executable, ["-m", JOINER], maxprocs=len(numbers))
         self.joiners.Set_errhandler(MPI.ERRORS_RETURN)
-        self._ready = 0
+        self._ready.clear()
         if self.comm.rank == 0:
             self._orders = [
                 self.joiners.isend({**order, "number": number}, dest=rank, tag=ORDER)
@@ -128,6 +130,7 @@ class Membership:
             if self.comm.rank == 0:
                 _send_all(joiners, True)
             merged = joiners.Merge(high=False)
+            joiners.Free()
         except MPI.Exception:
             joiners.Revoke()
             bits = 0
@@ -152,34 +155,29 @@ class Membership:
                 _send_all(joiners, False)
             joiners.Disconnect()
 
-    def _forget_joiners(self) -> None:
-        joiners, self.joiners = self.joiners, None
-        if joiners is not None:
-            joiners.Revoke()  # which they notice while they wait
-
     def _all_ready(self) -> bool:
-        while self.joiners.iprobe(source=MPI.ANY_SOURCE, tag=REPORT):
-            self.joiners.recv(source=MPI.ANY_SOURCE, tag=REPORT)
-            self._ready += 1
-        return self._ready == int(self.joiners.Get_remote_size())
+        """Whether each new rank has reported that it is prepared."""
+        with contextlib.suppress(MPI.Exception):  # of a new rank that was lost
+            for rank in range(self.joiners.Get_remote_size()):
+                if rank not in self._ready and self.joiners.iprobe(source=rank, tag=REPORT):
+                    self.joiners.recv(source=rank, tag=REPORT)
+                    self._ready.add(rank)
+        return len(self._ready) == self.joiners.Get_remote_size()
 
 
 def _send_all(joiners: Any, word: bool) -> None:
     for rank in range(joiners.Get_remote_size()):
-        joiners.send(word, dest=rank, tag=WORD)
+        with contextlib.suppress(MPI.Exception):  # of a new rank that was lost
+            joiners.send(word, dest=rank, tag=WORD)
 
 
-def receive(joiners: Any, tag: int, seconds: float) -> Any:
-    """A message from the members, for a new rank. None where they have gone on without it, and after so many seconds of
-    an idle machine."""
+def receive(members: Any, tag: int, seconds: float) -> Any:
+    """A message from the first member, for a new rank. None where the members have gone on without it, where the first
+    one is lost, and after so many seconds of an idle machine."""
     began = time.monotonic()
-    while time.monotonic() - began < patient(seconds):
-        try:
-            if joiners.Is_revoked():
-                return None
-            if joiners.iprobe(source=0, tag=tag):
-                return joiners.recv(source=0, tag=tag)
-        except MPI.Exception:
-            return None
-        time.sleep(PAUSE)
+    with contextlib.suppress(MPI.Exception):
+        while time.monotonic() - began < patient(seconds) and not members.Is_revoked():
+            if members.iprobe(source=0, tag=tag):
+                return members.recv(source=0, tag=tag)
+            time.sleep(PAUSE)
     return None

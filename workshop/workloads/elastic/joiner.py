@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from mpi4py import MPI
 
@@ -27,7 +28,7 @@ def main() -> int:
     members.Set_errhandler(MPI.ERRORS_RETURN)
     order = receive(members, ORDER, PATIENCE)
     if order is None:
-        return 0
+        _end_alone()
     # TensorFlow takes seconds, for which the members must not wait.
     from workshop.workloads.elastic import ElasticParams
     from workshop.workloads.elastic.run import ElasticTraining
@@ -35,14 +36,24 @@ def main() -> int:
     training = ElasticTraining(ElasticParams(**order["params"]), order["inputs"], order["ranks"])
     try:
         members.send(None, dest=0, tag=REPORT)
-        if receive(members, WORD, EPOCH):
-            comm = members.Merge(high=True)
-            _train(training, comm, order)
-        else:
+        joins = receive(members, WORD, EPOCH)
+        if joins is None:
+            _end_alone()
+        if not joins:
             members.Disconnect()
+            return 0
+        comm = members.Merge(high=True)
+        members.Free()
     except MPI.Exception:
-        return 0  # the members have gone on without this rank
+        _end_alone()
+    _train(training, comm, order)
     return 0
+
+
+def _end_alone() -> NoReturn:
+    """End where the members have gone on without this rank. MPI_Finalize would wait for those that are lost."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise SystemExit(1)
 
 
 def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:

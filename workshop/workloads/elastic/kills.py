@@ -50,7 +50,8 @@ def check_kills(kills: Sequence[Kill], ranks: int, steps: int, restarts: bool) -
     killed = [kill.rank for kill in kills]
     if restarts:
         return
-    if twice := next((rank for rank in killed if killed.count(rank) > 1), None):
-        raise BadInput(f"kill names rank {twice} twice; name each rank once.")
+    for rank in killed:
+        if killed.count(rank) > 1:
+            raise BadInput(f"kill names rank {rank} twice; name each rank once.")
     if kills and len(set(killed)) >= ranks:
         raise BadInput(f"kill names all {words.count(ranks, 'rank')}, so none would go on; leave one out.")

@@ -87,6 +87,7 @@ class ElasticTraining:
         self._under_way = self._repeats = False
         self._whole_at = self._lost_at = time.perf_counter()
         self._resumed_at = 0  # update behind which members were last lost
+        self._starting: list[int] = []  # numbers of new ranks that prepare themselves
         self._spawned: tuple[float, float] | None = None  # when new ranks were started, and how long all waited then
         self._restart()
         self.prepare_seconds = time.perf_counter() - began
@@ -226,7 +227,9 @@ class ElasticTraining:
         progress, numbers = self.progress, self.membership.numbers
         repaired = time.perf_counter()
         lost = sorted(set(before) - set(numbers))
-        self._resumed_at, self._spawned, self._under_way = progress.update, None, False
+        self._resumed_at, self._under_way = progress.update, False
+        if self.membership.joiners is None and lost:
+            self._spawned = None
         progress.repeated_steps += self._repeats
         progress.losses += [
             {
@@ -281,14 +284,16 @@ class ElasticTraining:
             "run": self.ctx.run,
             "lives": [*range(self.ranks_at_start), *(join["rank"] for join in self.progress.joins)],
         }
+        self._starting = missing
         self.ctx.activity(f"starting a process for {words.numbered('rank', missing)}")
+        self._spawned = began, 0.0  # also where it fails: then it isn't tried again
         self.membership.spawn(missing, order)
         self._spawned = began, time.perf_counter() - began
         self.ctx.activity(f"training, while {words.numbered('rank', missing)} prepares")
 
     def _grow(self) -> bool:
         """Take the new ranks in if they are ready. Returns whether they are here."""
-        missing, began = self._missing(), time.perf_counter()
+        missing, began = self._starting, time.perf_counter()
         if not self.membership.grow(self._catch_up):
             return False
         self.ctx.adopt(self.membership.comm, self.membership.numbers)
@@ -305,6 +310,7 @@ class ElasticTraining:
             }
             for rank in missing
         ]
+        self._spawned = None  # others may have been lost meanwhile
         self.ctx.publish(joins=self.progress.joins)
         self.ctx.activity(f"{words.numbered('rank', missing)} joined; {self.ctx.size} ranks go on")
         return True
