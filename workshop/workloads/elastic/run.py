@@ -27,6 +27,7 @@ from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import MnistHeldOut, as_inputs
 
 ATTEMPT, RESTART = "restart/attempt.json", f"restart/{checkpoint.NAME}"  # inputs of a run that is started again
+VAIN = 3  # recoveries without a loss that may follow each other
 WARM = 8  # examples of the computation that compiles
 
 
@@ -88,6 +89,7 @@ class ElasticTraining:
         self._whole_at = self._lost_at = time.perf_counter()
         self._resumed_at = 0  # update behind which members were last lost
         self._starting: list[int] = []  # numbers of new ranks that prepare themselves
+        self._vain = 0  # recoveries in a row that have found nobody lost
         self._spawned: tuple[float, float] | None = None  # when new ranks were started, and how long all waited then
         self._restart()
         self.prepare_seconds = time.perf_counter() - began
@@ -181,7 +183,8 @@ class ElasticTraining:
             ctx.comm.Allreduce(MPI.IN_PLACE, vector)
         loss, right, read, stop = (float(value) for value in vector[-4:])
         if read != total:
-            raise WorkshopError(f"Step {progress.update + 1} read {read:.0f} examples instead of {total}.")
+            # When a host is lost, Open MPI may end an all-reduce without an error and without the others' parts.
+            raise MPI.Exception(MPI.ERR_PROC_FAILED)
         with ctx.phase("compute"):
             self.network.update(vector, params.learning_rate(ctx.size, self.ranks_at_start))
         self._under_way = False
@@ -227,6 +230,9 @@ class ElasticTraining:
         progress, numbers = self.progress, self.membership.numbers
         repaired = time.perf_counter()
         lost = sorted(set(before) - set(numbers))
+        self._vain = 0 if lost else self._vain + 1
+        if self._vain > VAIN:
+            raise WorkshopError(f"Step {progress.update + 1} failed {self._vain} times, though no rank was lost.")
         self._resumed_at, self._under_way = progress.update, False
         if self.membership.joiners is None and lost:
             self._spawned = None
