@@ -196,12 +196,12 @@ class ElasticTraining:
         time.sleep(max(params.pace - (time.perf_counter() - began), 0))
         self._tell(right / total, end - begin, total)
 
-    def _tell(self, accuracy: float, own: int, total: int) -> None:
+    def _tell(self, accuracy: float, examples: int, total: int) -> None:
         """Tell a whole step, and how long it took to come after a loss."""
         ctx, progress, now = self.ctx, self.progress, time.perf_counter()
         seconds, self._whole_at = now - self._whole_at, now
         progress.seconds += seconds
-        ctx.emit("images", own, progress.update)
+        ctx.emit("images", examples, progress.update)
         ctx.end_step(progress.update)
         if ctx.rank == 0:
             for name, value in (
