@@ -47,7 +47,9 @@ def test_a_new_rank_takes_the_place_of_a_lost_one(session):
 
 
 def test_a_run_begins_again_at_its_checkpoint(session):
-    run = session.submit("elastic", THREE, **SMALL, epochs=8, on_failure="restart", kill="1@step:45", checkpoint_every=5)
+    run = session.submit(
+        "elastic", THREE, **SMALL, epochs=8, on_failure="restart", kill="1@step:45", checkpoint_every=5
+    )
     ended = session.wait(run, 120)
     assert ended.status == "completed", ended.error
     assert any("the run began again on new ranks" in notice for notice in ended.notices)

@@ -344,8 +344,12 @@ class Conductor:
             notice = f"{capital(words)}; the run began again on new ranks."
             self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, notice])
             about = {"attempt": len(failures) + 1, "failures": failures}
-            kept = {f"restart/{name}": data for name, data in self._files(run.id).items()}
-            outcome, _ = self._attempt(run, {**kept, "restart/attempt.json": json.dumps(about).encode()}, len(failures))
+            files = {
+                f"restart/{name}": data for name, data in self._files(run.id).items() if not name.startswith("input/")
+            }
+            outcome, _ = self._attempt(
+                run, {**files, "restart/attempt.json": json.dumps(about).encode()}, len(failures)
+            )
         return outcome
 
     def _files(self, run_id: int) -> dict[str, bytes]:
@@ -354,10 +358,10 @@ class Conductor:
         return {name: self.store.artifact(run_id, name).data or b"" for name in names}
 
     def _attempt(
-        self, run: RunRecord, kept: Mapping[str, bytes] = MappingProxyType({}), life: int = 0
+        self, run: RunRecord, earlier: Mapping[str, bytes] = MappingProxyType({}), life: int = 0
     ) -> tuple[RunOutcome, bool]:
-        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it. `kept` are
-        files of earlier attempts, which the ranks get beside the inputs, and `life` is how many attempts there were."""
+        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it. `earlier`
+        are files of attempts before, which the ranks get beside the inputs, and `life` is how many there were."""
         before = self.cluster.engines
         try:
             self._engines_for(run)
@@ -374,7 +378,7 @@ class Conductor:
         begins = {"words": "starting the workload"}
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine, activity=begins)
         files = {name: data for name, data in self._files(run.id).items() if name.startswith("input/")}
-        inputs = {name.removeprefix("input/"): data for name, data in files.items()} | dict(kept)
+        inputs = {name.removeprefix("input/"): data for name, data in files.items()} | dict(earlier)
         with MemoryMonitor(engines.local, self.memory_limit, run.measured) as memory_monitor:
             result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs, life)
             outcome = RunMonitor(self, run, engines.placement.ranks, result, memory_monitor).until_ended()
