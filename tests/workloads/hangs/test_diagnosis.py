@@ -137,8 +137,8 @@ def sentence(*ranks: Call | Activity | RankState) -> str:
 
 def test_what_is_said() -> None:
     assert sentence(ALLREDUCE, ALLREDUCE, receive(0)) == (
-        "Rank 2 is missing from Allreduce (number 1 on COMM_WORLD), for which ranks 0 and 1 wait at work.py:9: it waits "
-        "in Recv from rank 0, tag 7, at work.py:9, and rank 0 sends nothing that fits."
+        "Rank 2 is missing from Allreduce (number 1 on COMM_WORLD), for which ranks 0 and 1 wait at work.py:9: "
+        "it waits in Recv from rank 0, tag 7, at work.py:9, and rank 0 sends nothing that fits."
     )
     assert sentence(BARRIER, "lock", BARRIER) == (
         "Rank 1 waits for a lock of its own process, at work.py:9, and ranks 0 and 2 wait for it in Barrier."

@@ -31,7 +31,7 @@ Activity = Literal[
     "unknown",
 ]
 MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
-STANDING = (
+BLOCKED = (
     "input",
     "lock",
     "file-lock",
@@ -301,8 +301,8 @@ class _Diagnostician:
                 if state.rank not in movable and self._may_move(state, movable):
                     movable.add(state.rank)
                     changed = True
-        standing = {state.rank for state in self.states.values() if state.does in STANDING}
-        return ({state.rank for state in self.waiters} | standing) - movable
+        blocked = {state.rank for state in self.states.values() if state.does in BLOCKED}
+        return ({state.rank for state in self.waiters} | blocked) - movable
 
     def _may_move(self, state: RankState, movable: set[int]) -> bool:
         """Whether a wait can end. Some of several requests may be complete already, so that one that can be is
@@ -413,8 +413,8 @@ class _Diagnostician:
         if call.name == other.name:
             kind = "other-root" if call.root != other.root else "other-op" if call.op != other.op else "other-size"
         first, second = (
-            f"{_ranks(calling)} {words.verb(len(calling), 'calls', 'call')} {made.describe()} at {made.place}"
-            for calling, made in ((others, other), (ranks, call))
+            f"{_ranks(calling)} {words.verb(len(calling), 'calls', 'call')} {example.describe()} at {example.place}"
+            for calling, example in ((others, other), (ranks, call))
         )
         sentence = f"{words.capital(first)} as number {call.number} on {call.comm}, and {second}."
         return self._result(kind, sentence, others)

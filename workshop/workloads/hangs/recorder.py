@@ -182,7 +182,7 @@ def record_calls(module: Any, record: CallRecord) -> None:
         setattr(module, base.__name__, kind)
     for name in ("COMM_WORLD", "COMM_SELF"):
         comm = recording.classes[world](getattr(module, name))
-        comm._scope, comm.__module__ = _Scope(name), module.__name__  # where a pickle looks for it
+        comm._scope = _Scope(name)
         setattr(module, name, comm)
 
 
@@ -235,6 +235,8 @@ class _Recording:
                 methods[name] = self._call(name, method, arguments, collective=True)
             elif not is_request and not name.endswith("_init") and {"dest", "source"} & set(arguments):
                 methods[name] = self._call(name, method, arguments, collective=False)
+        if not is_request:
+            methods["__reduce__"] = lambda comm: self._reduce(comm)
         return _Kind(base.__name__, (base,), methods)
 
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
@@ -331,11 +333,16 @@ class _Recording:
     def _plain(self, number: Any) -> Any:
         return ANY if number in (self.module.ANY_SOURCE, self.module.ANY_TAG) else number
 
+    def _reduce(self, comm: Any) -> Any:
+        """What pickle needs: the name of a communicator that is the same in every process."""
+        names = (name for name in ("COMM_WORLD", "COMM_SELF") if getattr(self.module, name) is comm)
+        return next(names, None) or super(type(comm), comm).__reduce__()
+
     def _scope(self, comm: Any) -> _Scope:
         scope: _Scope | None = getattr(comm, "_scope", None)
         if scope is None:  # the program made it itself from a handle or a pickle
-            known = (each._scope for each in (self.module.COMM_WORLD, self.module.COMM_SELF) if each == comm)
-            scope = comm._scope = next(known, None) or _Scope("a communicator of the program")
+            scopes = (each._scope for each in (self.module.COMM_WORLD, self.module.COMM_SELF) if each == comm)
+            scope = comm._scope = next(scopes, None) or _Scope("a communicator of the program")
         if scope.ranks is None:
             scope.ranks = self._ranks(comm)
         return scope

@@ -134,8 +134,8 @@ class Sampler:
             for rank, pids in ranks.items():
                 # A rank's children carry its number, too: the rank is the first that records, else the first of all.
                 recording = [pid for pid in pids if (self.folder / str(pid)).exists()]
-                known = self.jobs.setdefault(job, {}).get(rank)
-                if known not in pids or known not in recording:
+                before = self.jobs.setdefault(job, {}).get(rank)
+                if before not in pids or before not in recording:
                     self.jobs[job][rank] = (recording or pids)[0]
 
     def _ranked(self, process: psutil.Process) -> Ranked | None:
@@ -215,15 +215,15 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     python = [
         frame for frame in frames if str(frame["filename"]).endswith(".py") or str(frame["filename"]).startswith("<")
     ]
-    own = [frame for frame in python if not recorder.LIBRARY.search(frame["filename"])]
-    where = place(own[0]["filename"], own[0]["line"]) if own else ""
+    program = [frame for frame in python if not recorder.LIBRARY.search(frame["filename"])]
+    where = place(program[0]["filename"], program[0]["line"]) if program else ""
     for frame in frames:
         if str(frame["name"]).startswith(("PMPI_", "MPI_")):
             call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
             return RankState(rank, pid, "mpi", where, call, history=history)
     if not frames and does not in ("input", "file-lock"):
         return RankState(rank, pid, "unknown", detail=fault, history=history)
-    if does in ("lock", "pipe") and python and python[0] not in own:
+    if does in ("lock", "pipe") and python and python[0] not in program:
         detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
     if (
         does == "pipe"

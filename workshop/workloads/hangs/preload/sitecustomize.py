@@ -7,14 +7,14 @@ import sys
 
 _folder = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != _folder]
-_own = sys.modules.pop("sitecustomize", None)
+_hiding = sys.modules.pop("sitecustomize", None)
 try:
     import sitecustomize  # type: ignore[import-not-found, import-self, unused-ignore]  # the user's, if there is any # noqa: F401
 except ImportError as _error:
     if _error.name != "sitecustomize":
         raise
-    if _own is not None:
-        sys.modules["sitecustomize"] = _own  # the import system looks for it
+    if _hiding is not None:
+        sys.modules["sitecustomize"] = _hiding  # the import system looks for it
 try:
     from importlib.util import module_from_spec, spec_from_file_location
 
