@@ -196,7 +196,8 @@ def expected_means(batches: Sequence[Batches]) -> list[float]:
     "step_means",
     ranks=True,
     hint=(
-        "`max(comm.allgather(len(batches)))` is the same number of steps on all ranks. A rank without a batch takes `[]`."
+        "`max(comm.allgather(len(batches)))` is the same number of steps on all ranks. A rank without a batch takes "
+        "`[]`."
     ),
     reason=(
         "All ranks agree on the number of steps first, so all make the same calls. A rank without a batch adds 0 to "
