@@ -149,6 +149,10 @@ class Workload:
     begin with, at most four. `opens` is the section of a run's page that is open at first, beside the result. `lab` is
     the name of the lab that explains it. Raises ValueError for more than eight `results` or four `presets`.
 
+    `tolerates(params)` says whether a run goes on without ranks that are lost: its ranks are started so that they can.
+    `restarts(params)` is how often a run that has lost a rank begins again on new ranks; they get the files that it has
+    kept as inputs, under their names behind "restart/", and "restart/attempt.json" with the failures so far.
+
     `threads(params)` is how many threads a rank computes with, whatever its placement allows; None where it uses all.
     `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
     to a function that says in a sentence what isn't installed and who installs it, "" where all is; all may be empty.
@@ -162,6 +166,8 @@ class Workload:
     inputs: Callable[[Any, Artifacts], Mapping[str, bytes]] | None = None
     fits: Callable[[Any, Mapping[str, bytes], int], None] | None = None
     processes: Callable[[Any], int] | None = None
+    tolerates: Callable[[Any], bool] | None = None
+    restarts: Callable[[Any], int] | None = None
     curves: tuple[str, ...] | None = None
     results: tuple[str, ...] = ()
     metrics: Mapping[str, str] = field(default_factory=dict)

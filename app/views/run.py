@@ -11,6 +11,7 @@ from workshop.store import run_notes
 from workshop.store.records import Identity, RunRecord, SessionRecord
 
 RECENT = 8  # runs that are listed
+EVERY = 2.0  # seconds between looks whether the run still runs
 
 
 def page() -> None:
@@ -26,6 +27,8 @@ def page() -> None:
     with main:
         if run is not None:
             run_view(run.id, identity, run_form.prediction_of(run.id, identity))
+            if identity.role == "instructor" and not run.ended and not frame.recorded():
+                st.fragment(run_every=EVERY)(_kill)(run.id, identity)
             _note(run, identity)
         else:
             _nothing_chosen(session)
@@ -36,6 +39,23 @@ def page() -> None:
             st.markdown(frame.not_up(session))
         else:
             run_form.form(session, identity, run)
+
+
+def _kill(run_id: int, identity: Identity) -> None:
+    """A form to kill a rank of a run while it runs."""
+    run = frame.store().run(run_id)
+    ranks = [report["rank"] for report in (run.rank_map or {}).get("ranks", [])]
+    if run.status != "running" or not ranks:
+        return
+    with (
+        st.expander("Kill a rank", icon=":material/bolt:"),
+        st.container(horizontal=True, vertical_alignment="bottom"),
+        blocks.errors(),
+    ):
+        rank = st.selectbox("Rank", ranks, width=120)
+        if st.button("Kill it", help="SIGKILL: the process ends at once, as when its host fails"):
+            actions.kill_rank(frame.store(), identity, run.id, rank)
+            st.toast(f"Rank {rank} is killed within a second or two.")
 
 
 def _note(run: RunRecord, identity: Identity) -> None:

@@ -22,7 +22,17 @@ from workshop.store.store import Store
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 PATIENCE = limit(60) * 1000  # milliseconds
 # Workloads that are younger than the recording.
-LATER = ("collectives", "one-processor", "regression", "resnet", "parallel", "training-step", "quantisation", "unet")
+LATER = (
+    "collectives",
+    "one-processor",
+    "regression",
+    "resnet",
+    "parallel",
+    "training-step",
+    "quantisation",
+    "unet",
+    "elastic",
+)
 OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
 BANNER = "nothing runs here"
 

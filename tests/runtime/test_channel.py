@@ -61,7 +61,7 @@ def test_everything_arrives_in_order_before_the_last_word(store: Store, channel:
     assert [event.value for event in events] == list(range(50_000))
     assert store.totals(run)["late"][3][0] == 1
     assert store.artifact(run, "a.bin").data == b"\0\xff"
-    assert store.missing_batches(run) == {}
+    assert store.missing_batches(run, 1_000_000) == {}
     word = channel.words.get(timeout=limit(20))  # the rank hears that all is stored a moment before
     assert (word.kind, word.run, word.rank, word.body["metrics"]) == ("finished", run, 3, {"m": 1})
     assert channel.private_bytes()[3] > 1 << 20
@@ -137,7 +137,7 @@ def test_what_the_store_refuses_for_a_while_is_sent_again(
     rank.end({"kind": "finished", "metrics": {}})
     assert len(refused) == 2
     assert [event.value for event in store.events(run)] == list(range(10))
-    assert store.missing_batches(run) == {}
+    assert store.missing_batches(run, 1_000_000) == {}
 
 
 def test_a_stop_request_reaches_the_rank(store: Store, channel: Channel, rank: Reporter) -> None:

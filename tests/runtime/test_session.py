@@ -75,7 +75,7 @@ def test_runs_go_down_and_events_come_up(session: Session) -> None:
         assert [event.value for event in events] == [step * 10 + rank for step in range(50)]
         assert [event.step for event in events] == list(range(50))
     assert session.store.artifact(first.id, "note.txt").data == b"told"
-    assert session.store.missing_batches(first.id) == {}
+    assert session.store.missing_batches(first.id, 1_000_000) == {}
     assert set(first.verdict) == {"verdict", "why", "next"}
 
     # Another placement starts other engines, which stay for whoever wants the same.

@@ -59,7 +59,7 @@ def test_runs_do_not_mix(store: Store, run: int) -> None:
 def test_a_run_without_events(store: Store, run: int) -> None:
     assert store.events(run) == [] and store.last_event_id(run) == 0
     assert store.series(run, "inertia") == [] and store.totals(run) == {} and store.event_names(run) == []
-    assert store.missing_batches(run) == {}
+    assert store.missing_batches(run, 1_000_000) == {}
 
 
 def test_a_batch_that_comes_twice_is_stored_once(store: Store, run: int) -> None:
@@ -72,10 +72,10 @@ def test_a_batch_that_comes_twice_is_stored_once(store: Store, run: int) -> None
 def test_gaps_are_named(store: Store, run: int) -> None:
     for rank, number in [(0, 1), (0, 2), (1, 2), (1, 5), (1, 4)]:
         store.add_events(run, rank, number, [])
-    assert store.missing_batches(run) == {1: [1, 3]}
+    assert store.missing_batches(run, 1_000_000) == {1: [1, 3]}
     store.add_events(run, 1, 1, [])
     store.add_events(run, 1, 3, [])
-    assert store.missing_batches(run) == {}
+    assert store.missing_batches(run, 1_000_000) == {}
 
 
 def test_a_run_that_is_not_there(store: Store, run: int) -> None:

@@ -57,7 +57,7 @@ def version(url: str) -> int:
 def test_everything_is_found_again(old: str) -> None:
     assert version(old) == 1
     with Store.open(old) as store:
-        assert version(old) == tables.VERSION == 10
+        assert version(old) == tables.VERSION == 11
         assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
         done = store.run(1)
         assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)

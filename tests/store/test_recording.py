@@ -79,7 +79,7 @@ def test_what_was_there_comes_back(store: Store, left: Left, empty: Callable[[],
         odd = shown.events(third.id)
         assert [odd[1].value, odd[2].step] == [math.inf, None]
         assert math.isnan(odd[0].value)
-        assert shown.missing_batches(third.id) == {}
+        assert shown.missing_batches(third.id, 1_000_000) == {}
         assert shown.artifact(first.id, "quantised.png").data == store.artifact(first.id, "quantised.png").data
         study = shown.study(left.study)
         assert (study.state, study.trials, study.done, study.submitted_by) == ("recorded", 2, 1, "learner-2")

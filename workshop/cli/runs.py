@@ -1,4 +1,4 @@
-"""List, show, cancel and export runs."""
+"""List, show, cancel and export runs, and kill a rank of one."""
 
 from __future__ import annotations
 
@@ -64,6 +64,16 @@ def cancel(run: RunId) -> None:
 
     client.cancel(Store.open(), run)
     common.stderr().print(f"Run {run} is asked to end.")
+
+
+@app.command()
+def kill(run: RunId, rank: Annotated[int, typer.Argument(metavar="RANK", min=0, help="The rank's number.")]) -> None:
+    """Kill one rank of a running run (SIGKILL), to see what that does to the run."""
+    from workshop.runtime import client
+    from workshop.store.store import Store
+
+    client.kill_rank(Store.open(), run, rank)
+    common.stderr().print(f"Rank {rank} of run {run} is killed within a second or two.")
 
 
 @app.command()

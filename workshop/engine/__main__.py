@@ -90,12 +90,17 @@ def main() -> int:
         if world.size > 1:
             world.Abort(code)
         return code
-    phases = world.gather(ctx.phase_seconds)
-    if phases is not None:  # rank 0 has the times of all ranks
-        seconds = [{name: round(value, 6) for name, value in rank.items()} for rank in phases]
-        summary = {"workload": chosen.name, "ranks": world.size, "metrics": metrics, "phase_seconds": seconds}
-        print(json.dumps(finite(summary)))
+    tell_result(ctx, chosen.name, world.size, metrics)
     return 0
+
+
+def tell_result(ctx: RankContext, name: str, ranks: int, metrics: Mapping[str, Any]) -> None:
+    """Print the result of a workload that began on so many ranks. Collective over those that are there at the end."""
+    phases = ctx.comm.gather(ctx.phase_seconds)
+    if phases is not None:  # rank 0 has the times of all ranks
+        seconds = [{phase: round(value, 6) for phase, value in rank.items()} for rank in phases]
+        summary = {"workload": name, "ranks": ranks, "metrics": metrics, "phase_seconds": seconds}
+        print(json.dumps(finite(summary)), flush=True)
 
 
 if __name__ == "__main__":

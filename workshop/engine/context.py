@@ -22,6 +22,7 @@ class Sink(Protocol):
     def progress(self, done: float, total: float) -> None: ...
     def activity(self, words: str) -> None: ...
     def publish(self, metrics: Mapping[str, Any]) -> None: ...
+    def members(self, ranks: Sequence[int]) -> None: ...
     def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None: ...
     def stop_requested(self) -> bool: ...
 
@@ -33,6 +34,7 @@ class Memory:
         self.events: list[tuple[float, str, int | None, float]] = []  # time, name, step, value
         self.artifacts: dict[str, tuple[str, bytes]] = {}  # name -> media type, data
         self.metrics: dict[str, Any] = {}  # that were known before the end
+        self.ranks: list[int] | None = None  # that went on after a loss
         self.done: tuple[float, float] | None = None
         self.activities: list[str] = []
         self.stop = False
@@ -49,6 +51,9 @@ class Memory:
 
     def publish(self, metrics: Mapping[str, Any]) -> None:
         self.metrics |= metrics
+
+    def members(self, ranks: Sequence[int]) -> None:
+        self.ranks = list(ranks)
 
     def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None:
         for newer, older in reversed(list(pairwise((name, *former)))):
@@ -76,6 +81,20 @@ class RankContext:
         self.phase_seconds: dict[str, float] = {}  # since the run began
         self._step_seconds: dict[str, float] = {}  # since the last end_step
         self._sink: Sink = sink if sink is not None else Memory()
+
+    @property
+    def run(self) -> int | None:
+        """The number of the run in its session; None without a session."""
+        return getattr(self._sink, "run", None)
+
+    def adopt(self, comm: Any, members: Sequence[int]) -> None:
+        """Go on over another communicator, after ranks were lost or have joined. `rank` is the one in it, and its rank
+        0 tells progress, activity and metrics from now on; a rank's events keep its number of the start, and `members`
+        are these numbers. The session then waits for no other rank."""
+        self.comm = comm
+        self.rank, self.size = comm.Get_rank(), comm.Get_size()
+        if self.rank == 0:
+            self._sink.members(members)
 
     def emit(self, name: str, value: float, step: int | None = None, at: float | None = None) -> None:
         """Tell one value, which viewers see within a second. `at` is its time in seconds since the epoch (default:

@@ -65,11 +65,12 @@ def _segments() -> list[str]:
     return sorted({line.split()[-1] for line in maps if line.split()[-1].startswith("/dev/shm/")})
 
 
-def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes]) -> str:
-    """Run a workload on this rank and tell the conductor how it ended. Collective."""
+def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes], life: int) -> str:
+    """Run a workload on this rank and tell the conductor how it ended. `life` is how many attempts
+    there were before. Collective."""
     reporter = _reporter
     assert reporter is not None, "an engine starts with its reporter"
-    reporter.begin(run)
+    reporter.begin(run, life)
     word: dict[str, Any]
     try:
         chosen = workload(name)
@@ -84,7 +85,8 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
         if counts is not None:
             counts.end(ctx)
-        comm.Free()
+        if ctx.comm is comm:  # else ranks were lost, and with them the communicator
+            comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
         kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())

@@ -12,6 +12,7 @@ import contextlib
 import json
 import math
 import os
+import signal
 import socket
 import threading
 import time
@@ -34,6 +35,7 @@ RESEND = 2.0  # seconds after which an unacknowledged message is sent again
 BATCH = 20_000  # events in one message, at most
 LASTING = 0.5  # seconds after which the conductor hears of a phase that goes on; events tell of shorter ones
 EXIT_ORPHANED = 86
+LIFE = 1_000_000  # messages of a run for which a process has numbers
 
 
 @dataclass
@@ -89,6 +91,10 @@ class Reporter:
         if self._outbox is not None:
             self._outbox.files.append(({"kind": "known", "metrics": dict(metrics)}, b""))
 
+    def members(self, ranks: Sequence[int]) -> None:
+        if self._outbox is not None:
+            self._outbox.files.append(({"kind": "members", "ranks": list(ranks)}, b""))
+
     def artifact(self, name: str, data: bytes, media_type: str, former: Sequence[str] = ()) -> None:
         if self._outbox is not None:
             message = {"kind": "artifact", "name": name, "media_type": media_type, "former": list(former)}
@@ -97,13 +103,20 @@ class Reporter:
     def stop_requested(self) -> bool:
         return self._outbox is not None and self._outbox.stop
 
+    @property
+    def run(self) -> int | None:
+        """The run's number; None between runs."""
+        outbox = self._outbox
+        return outbox.run if outbox is not None else None
+
     # What the host of the run calls.
 
-    def begin(self, run: int) -> None:
+    def begin(self, run: int, life: int = 0) -> None:
+        """Begin with the messages of a run; `life` is how many processes had this rank's number in it before."""
         self.threads.forget()
         self.phase = None
         with self._lock:
-            self._outbox = _Outbox(run)
+            self._outbox = _Outbox(run, sent=life * LIFE)
 
     def end(self, message: dict[str, Any], seconds: float = 20.0) -> None:
         """Send the last word of a run behind all its events, and wait until the conductor has stored everything.
@@ -197,6 +210,8 @@ class Reporter:
                 self._wake.notify_all()
             elif message["kind"] == "stop":
                 outbox.stop = True
+            elif message["kind"] == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)  # without any last word, as a host that fails
 
     def _flush(self, line: zmq.Socket[bytes]) -> None:
         with self._wake:
@@ -224,7 +239,7 @@ class Reporter:
             message, data = outbox.files.popleft()
             if message["kind"] == "artifact":
                 outbox.newest[message["name"]] = message, data
-            elif message["kind"] in ("known", "activity"):
+            elif message["kind"] in ("known", "activity", "members"):
                 self._send_signed(line, outbox, message, data)
             else:
                 last_words.append(message)

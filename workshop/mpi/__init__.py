@@ -29,6 +29,7 @@ def module_of(name: str) -> Any:
     - `over_ssh` and `in_slurm`: the variables by which the launcher reaches other hosts, and a job's nodes;
     - `check`, which refuses a placement before anything starts. `SHARES` says whether ranks may share cores and slots
       even if nobody allows it;
+    - perhaps `tolerance`: the options and variables with which ranks can go on after others have died;
     - `refuses` and `refusal`, `death` and `early_exit`: the reason why ranks did not start, or have ended, as the
       launcher prints it.
     """
@@ -37,6 +38,11 @@ def module_of(name: str) -> Any:
         return importlib.import_module(module)
     except ImportError as error:
         raise BadInput(f"The MPI {name} can't be used, because {module} can't be imported: {error}.") from error
+
+
+def tolerant(name: str) -> bool:
+    """Whether ranks of an MPI can go on after others have died. Raises BadInput."""
+    return hasattr(module_of(name), "tolerance")
 
 
 EXTENSION = Extension(

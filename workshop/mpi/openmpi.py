@@ -182,6 +182,14 @@ def alone() -> dict[str, str]:
     return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
 
 
+def tolerance(variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
+    """The options with which ranks can go on after others have died (ULFM, User-Level Failure Mitigation), and what to
+    change in mpirun's variables: new ranks can't reach the old ones over shared memory."""
+    reached = variables.get("OMPI_MCA_btl") == ALONE["OMPI_MCA_btl"]
+    loopback = {"OMPI_MCA_btl": "self,sm,tcp", "OMPI_MCA_btl_tcp_if_include": "127.0.0.0/8"}
+    return ["--with-ft", "ulfm"], loopback if reached else {}
+
+
 def without_mpirun() -> None:
     """Prepare a process that no mpirun started: Open MPI would leave a segment in /dev/shm behind for it, which a
     world of one doesn't need. To be called before mpi4py initialises MPI."""

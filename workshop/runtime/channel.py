@@ -2,7 +2,7 @@
 
 See `workshop.engine.reporter` for the other end. One thread owns the socket and another one writes the store, so that a
 store that is slow for a while doesn't silence the ranks' lifeline. Messages that need a decision (a rank finished, a
-rank failed) arrive in `words`.
+rank failed, ranks go on without another one) arrive in `words`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _Message = tuple[bytes, dict[str, Any], tuple[bytes, ...]]  # who, what, and fra
 class Word:
     """A rank's last word on a run."""
 
-    kind: str  # finished or failed
+    kind: str  # finished, failed, or members, the ranks that go on
     run: int
     rank: int
     body: dict[str, Any]
@@ -77,6 +77,7 @@ class Channel:
         self._token = secrets.token_urlsafe(32)
         self._measured = 0  # the run whose progress has begun
         self._stops: queue.Queue[int] = queue.Queue()
+        self._kills: queue.Queue[tuple[int, int]] = queue.Queue()  # run, rank
         self._inbox: queue.Queue[_Message | None] = queue.Queue()  # from the socket to the store
         self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
         self._ending = threading.Event()
@@ -114,6 +115,11 @@ class Channel:
         self._stops.put(run)
         os.eventfd_write(self._wake, 1)
 
+    def kill(self, run: int, rank: int) -> None:
+        """Have a rank end itself by SIGKILL."""
+        self._kills.put((run, rank))
+        os.eventfd_write(self._wake, 1)
+
     def forget_ranks(self) -> None:
         """The engines are gone; new ones will introduce themselves."""
         self._ranks = {}
@@ -142,6 +148,10 @@ class Channel:
                 self._tell({"kind": "alive"})
             while not self._stops.empty():
                 self._tell({"kind": "stop", "run": self._stops.get()})
+            while not self._kills.empty():
+                run, rank = self._kills.get()
+                if rank in self._ranks:
+                    self._line.send_multipart([self._ranks[rank], json.dumps({"kind": "kill", "run": run}).encode()])
             while not self._acknowledgements.empty():
                 identity, acknowledgement, _ = self._acknowledgements.get()
                 self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
@@ -208,7 +218,7 @@ class Channel:
                 phases.setdefault(run, {})[str(rank)] = phase
             batches.append((run, rank, message["number"], events))
             if kind == "batch":
-                if message["progress"] and rank == 0:
+                if message["progress"]:
                     progress[run] = tuple(message["progress"])
                     if run != self._measured:
                         self._measured = run

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workshop import registry
+from workshop import mpi, registry
 from workshop.core import processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import is_run_number, param_of_runs
 from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.extension import Artifacts, Workload
+from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workload
 from workshop.report.sentences import rest_words, waits_for
 from workshop.report.verdict import verdict
@@ -45,6 +46,7 @@ LEARNERS_VARIABLES = frozenset(
         "I_MPI_PIN_DOMAIN",
         "I_MPI_PIN_ORDER",
         POLLING,
+        *COUNTING,
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for
@@ -120,6 +122,11 @@ def submit(
     learner = identity if identity is not None and identity.role == "learner" else None
     if learner is not None:
         check_limits(where, session.limits, chosen.processes(params) if chosen.processes else 0)
+    if chosen.tolerates and chosen.tolerates(params) and not mpi.tolerant(where.mpi):
+        raise BadInput(
+            f"With these params {name} goes on when ranks are lost, but {registry.mpi(where.mpi).title} ends all ranks "
+            "when it loses one; take Open MPI (--mpi openmpi)."
+        )
     inputs = inputs_of(store, chosen, params, where)
     return store.submit(
         session.id,
@@ -177,6 +184,17 @@ def cancel(store: Store, run_id: int, identity: Identity | None = None) -> None:
     if identity is not None and identity.role == "learner" and run.identity_id != identity.id:
         raise BadInput(f"Run {run_id} is {run.submitted_by or 'the instructor'}'s; you can cancel your own runs.")
     store.request_cancel(run_id)
+
+
+def kill_rank(store: Store, run_id: int, rank: int) -> None:
+    """Ask for the end of one rank of a running run by SIGKILL, as a failing host would end it. Raises BadInput."""
+    run = store.run(run_id)
+    ranks = [report["rank"] for report in (run.rank_map or {}).get("ranks", [])]
+    if run.status != "running" or not ranks:
+        raise BadInput(f"Run {run_id} is {run.status}; only a run whose ranks compute can lose a rank.")
+    if rank not in ranks:
+        raise BadInput(f"Run {run_id} has no rank {rank}; its ranks are 0 to {max(ranks)}.")
+    store.request_kill(run_id, rank)
 
 
 def reclaim(store: Store, session: SessionRecord) -> list[str]:

@@ -23,6 +23,7 @@ import psutil
 from ipyparallel.error import IPythonError
 from traitlets.config import Config
 
+from workshop import mpi
 from workshop.core import processes, rank_map, topology
 from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST, patient
@@ -146,21 +147,22 @@ class Cluster:
         if self.server is not None:
             self.server.settle(self._ending.is_set)
 
-    def start_engines(self, placement: Placement, trains: bool = False) -> EngineSet:
-        """Start the ranks of a placement, which take the place of those that are up; `trains`: to train.
+    def start_engines(self, placement: Placement, trains: bool = False, tolerant: bool = False) -> EngineSet:
+        """Start the ranks of a placement, which take the place of those that are up; `trains`: to train; `tolerant`:
+        they can go on after one of them has died.
 
         Raises EnginesFailed with the MPI's own words where it refuses, or with what went wrong. Ranks that were late,
         or died while they were starting, are started once more.
         """
         try:
-            return self._start(placement, trains)
+            return self._start(placement, trains, tolerant)
         except RanksNotStarted:
             if self._ending.is_set():
                 raise
         self.stop()  # the controller, too: it may be what does not answer
-        return self._start(placement, trains)
+        return self._start(placement, trains, tolerant)
 
-    def _start(self, placement: Placement, trains: bool) -> EngineSet:
+    def _start(self, placement: Placement, trains: bool, tolerant: bool) -> EngineSet:
         self.stop_engines()
         if not self.controller_whole:
             self.stop()
@@ -178,12 +180,14 @@ class Cluster:
         launch.engine_cmd, more = self.server.launch(placement, trains) if self.server is not None else (PLAIN, {})
         started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
-        launch.mpi_cmd, launch.mpi_args = guarded(started.command, expendable=True), started.arguments
-        launch.environment = started.environment
+        launch.mpi_cmd = guarded(started.command, expendable=True)
+        options, variables = mpi.module_of(placement.mpi).tolerance(started.environment) if tolerant else ([], {})
+        launch.mpi_args = [*started.arguments, *options]
+        launch.environment = {**started.environment, **variables}
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
         temporary_folders.remember(self._folder, engines.launcher.pid)
-        engines.trained = trains
+        engines.trained, engines.tolerant = trains, tolerant
         engines.parent = self.server.parent(trains) if self.server is not None and more else None
         try:
             self._connect(engines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import fcntl
+import json
 import math
 import os
 import signal
@@ -17,8 +18,10 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -27,7 +30,9 @@ from workshop import registry
 from workshop.core import config, disk, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
+from workshop.core.words import capital
 from workshop.engine import host as engine
+from workshop.engine.reporter import LIFE
 from workshop.mpi import REFUSES
 from workshop.registry import workload, workload_title
 from workshop.report.verdict import verdict
@@ -226,13 +231,18 @@ class Conductor:
             self.cluster.train_ahead()
 
     def bring_up(
-        self, placement: Placement, state: SessionState = "ready", message: str = "", trains: bool = False
+        self,
+        placement: Placement,
+        state: SessionState = "ready",
+        message: str = "",
+        trains: bool = False,
+        tolerant: bool = False,
     ) -> None:
         """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
         self.cluster.stop_engines()  # first: as long as they live they say so, under numbers that may be nobody's soon
         self.channel.forget_ranks()
         self._baseline = {}
-        engines = self.cluster.start_engines(placement, trains)
+        engines = self.cluster.start_engines(placement, trains, tolerant)
         self._busy = time.monotonic()
         self.store.update_session(
             self.id, state=state, message=message, rank_map=engines.rank_map, machine=engines.machine
@@ -288,7 +298,7 @@ class Conductor:
     def _finish(self, run: RunRecord, outcome: RunOutcome) -> None:
         outcome.metrics = {**self.store.run(run.id).metrics, **outcome.metrics}  # some may be known from before
         notices = list(outcome.metrics.pop("notices", []))  # what a workload wants to be read beside its figures
-        missing = self.store.missing_batches(run.id)
+        missing = self.store.missing_batches(run.id, LIFE)
         if missing:
             words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
             notices.append(f"Messages were lost on the way here: {words}.")
@@ -307,6 +317,8 @@ class Conductor:
 
     def _run(self, run: RunRecord) -> RunOutcome:
         outcome, fresh = self._attempt(run)
+        if outcome.lost_rank and (restarts := self._restarts(run)):
+            return self._begin_again(run, outcome, restarts)
         ending = self.ending.is_set() or self.store.run(run.id).cancel_requested
         if ending or fresh or not outcome.unexplained or self.store.last_event_id(run.id):
             return outcome
@@ -315,8 +327,41 @@ class Conductor:
         self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, NEW_RANKS])
         return self._attempt(run)[0]
 
-    def _attempt(self, run: RunRecord) -> tuple[RunOutcome, bool]:
-        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it."""
+    def _restarts(self, run: RunRecord) -> int:
+        """How often a run may begin again that has lost a rank."""
+        chosen = workload(run.workload)
+        ending = self.ending.is_set() or self.store.run(run.id).cancel_requested
+        return chosen.restarts(chosen.check(run.params)) if chosen.restarts and not ending else 0
+
+    def _begin_again(self, run: RunRecord, outcome: RunOutcome, restarts: int) -> RunOutcome:
+        """Run it on new ranks after it has lost one, with the files that it has kept."""
+        failures: list[dict[str, Any]] = []
+        while outcome.lost_rank and len(failures) < restarts and not self.ending.is_set():
+            assert outcome.error is not None, "what ends a run early has a reason"
+            words = outcome.error["message"]
+            failures.append({"rank": outcome.error["rank"], "words": words, "at": time.time()})
+            self.cluster.stop_engines()
+            notice = f"{capital(words)}; the run began again on new ranks."
+            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, notice])
+            about = {"attempt": len(failures) + 1, "failures": failures}
+            files = {
+                f"restart/{name}": data for name, data in self._files(run.id).items() if not name.startswith("input/")
+            }
+            outcome, _ = self._attempt(
+                run, {**files, "restart/attempt.json": json.dumps(about).encode()}, len(failures)
+            )
+        return outcome
+
+    def _files(self, run_id: int) -> dict[str, bytes]:
+        """The artifacts of a run by name, its inputs among them."""
+        names = [artifact.name for artifact in self.store.artifacts(run_id)]
+        return {name: self.store.artifact(run_id, name).data or b"" for name in names}
+
+    def _attempt(
+        self, run: RunRecord, earlier: Mapping[str, bytes] = MappingProxyType({}), life: int = 0
+    ) -> tuple[RunOutcome, bool]:
+        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it. `earlier`
+        are files of attempts before, which the ranks get beside the inputs, and `life` is how many there were."""
         before = self.cluster.engines
         try:
             self._engines_for(run)
@@ -332,13 +377,10 @@ class Conductor:
         assert engines is not None, "just brought up"
         begins = {"words": "starting the workload"}
         self.store.set_run(run.id, rank_map=engines.rank_map, machine=engines.machine, activity=begins)
-        inputs = {
-            artifact.name.removeprefix("input/"): self.store.artifact(run.id, artifact.name).data or b""
-            for artifact in self.store.artifacts(run.id)
-            if artifact.name.startswith("input/")
-        }
+        files = {name: data for name, data in self._files(run.id).items() if name.startswith("input/")}
+        inputs = {name.removeprefix("input/"): data for name, data in files.items()} | dict(earlier)
         with MemoryMonitor(engines.local, self.memory_limit, run.measured) as memory_monitor:
-            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs)
+            result = self.cluster.call(engine.execute, run.id, run.workload, run.params, inputs, life)
             outcome = RunMonitor(self, run, engines.placement.ranks, result, memory_monitor).until_ended()
         if memory_monitor.found:  # perhaps just when all had finished
             outcome.reusable = False
@@ -347,10 +389,11 @@ class Conductor:
     def _engines_for(self, run: RunRecord) -> None:
         """The engines for a run. Equal placements share engines that answer until they have grown; a measured run gets
         new ones."""
-        placement, trains = Placement.parse(run.placement), workload(run.workload).trains
+        chosen, placement = workload(run.workload), Placement.parse(run.placement)
+        trains, tolerant = chosen.trains, bool(chosen.tolerates and chosen.tolerates(chosen.check(run.params)))
         engines = self.cluster.engines
-        same_placement = self.cluster.alive and engines is not None and engines.placement == placement
-        if same_placement and not run.measured and self.cluster.suits(trains):
+        same_kind = engines is not None and (engines.placement, engines.tolerant) == (placement, tolerant)
+        if self.cluster.alive and same_kind and not run.measured and self.cluster.suits(trains):
             grown = {
                 rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.private_bytes().items()
             }
@@ -360,7 +403,7 @@ class Conductor:
                 return
         self.store.set_run(run.id, activity={"words": f"starting {placement.describe()}"})
         self.store.update_session(self.id, message=f"starting {placement.describe()} for run {run.id}")
-        self.bring_up(placement, trains=trains)
+        self.bring_up(placement, trains=trains, tolerant=tolerant)
         self.say("running", f"run {run.id}: {workload_title(run.workload)} on {placement.describe()}")
 
 

@@ -47,6 +47,7 @@ class EngineSet:
         self.exit_watcher: ExitWatcher | None = None
         self.parent: psutil.Process | None = None  # from which they were forked, if they were
         self.used = False  # whether anything has run on them
+        self.tolerant = False  # whether they can go on after one of them has died
         self.trained = False  # whether what training needs was imported before they were forked
         self._gauge = Gauge()
         self._killed = self._gauge.kills()
@@ -67,6 +68,12 @@ class EngineSet:
     def lost(self) -> bool:
         """Whether the kernel has reported the end of a rank, where all ranks are on this machine."""
         return self.exit_watcher is not None and self.exit_watcher.first is not None
+
+    def gone(self) -> dict[int, int | None]:
+        """Ranks of this machine that have ended, in that order, with their signals where these are known."""
+        ended = dict(self.exit_watcher.gone) if self.exit_watcher is not None else {}
+        ranks = {report["pid"]: report["rank"] for report in self.rank_map.get("ranks", [])}
+        return {ranks[pid]: number for pid, number in ended.items() if pid in ranks}
 
     @property
     def output(self) -> str:

@@ -1,4 +1,4 @@
-"""Which process of this machine ended first, and how.
+"""Which processes of this machine have ended, which one first, and how.
 
 A launcher that ends all ranks when one has died can't always tell which rank that was: MPICH names the one it collects
 first. The kernel wakes us when the first process ends, before the launcher ends another one.
@@ -15,34 +15,41 @@ from pathlib import Path
 
 
 class ExitWatcher:
-    """Watches processes until the first one ends."""
+    """Watches processes until all have ended."""
 
     def __init__(self, pids: Iterable[int], ended: Callable[[int], None] = lambda pid: None) -> None:
-        """`ended` is called with the process that has ended first, in a thread of its own."""
-        self.first: tuple[int, int | None] | None = None  # process, signal where it is known
+        """`ended` is called with each process that has ended, in a thread of its own."""
+        self.gone: dict[int, int | None] = {}  # processes in the order of their ends, with signals that are known
         self._watched: dict[int, int] = {}
         self._ended = ended
         for pid in pids:
             try:
                 self._watched[os.pidfd_open(pid)] = pid
             except ProcessLookupError:  # it has ended already
-                self.first = self.first or (pid, None)
+                self.gone[pid] = None
             except OSError:  # a kernel that is older than this call
                 continue
         threading.Thread(target=self._watch, name="exit_watcher", daemon=True).start()
+
+    @property
+    def first(self) -> tuple[int, int | None] | None:
+        """The process that ended first, with its signal where that is known; None while all live."""
+        return next(iter(self.gone.items()), None)
 
     def _watch(self) -> None:
         # Unlike poll, epoll tells events in the order in which they happened, however late it is asked.
         with select.epoll() as ends:
             for descriptor in self._watched:
                 ends.register(descriptor, select.EPOLLIN)
-            if self._watched and self.first is None:
-                descriptor, _ = ends.poll()[0]
-                self.first = (self._watched[descriptor], _signal(self._watched[descriptor]))
-        for descriptor in self._watched:
-            os.close(descriptor)
-        if self.first is not None:
-            self._ended(self.first[0])
+            for pid in self.gone:
+                self._ended(pid)
+            while self._watched:
+                for descriptor, _ in ends.poll():
+                    ends.unregister(descriptor)
+                    pid = self._watched.pop(descriptor)
+                    self.gone[pid] = _signal(pid)
+                    os.close(descriptor)
+                    self._ended(pid)
 
 
 def _signal(pid: int) -> int | None:

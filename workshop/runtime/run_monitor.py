@@ -113,6 +113,11 @@ class RunOutcome:
     reusable: bool = True  # whether the engines are fit for another run
 
     @property
+    def lost_rank(self) -> bool:
+        """Whether it has failed because a rank has died."""
+        return self.error is not None and self.error["type"] == "RankDied"
+
+    @property
     def unexplained(self) -> bool:
         """Whether the launcher of the ranks has ended, and no rank before it."""
         return self.error is not None and self.error["type"] == "EnginesDied"
@@ -143,6 +148,11 @@ class RunMonitor:
         self.memory_monitor = memory_monitor
         self.killed = session.site.kills()
         self.silence = Silence()
+        engines = session.cluster.engines
+        self.tolerant = engines is not None and engines.tolerant
+        self.members = set(range(ranks))  # that go on, as they have told
+        self.joined: set[int] = set()  # new ranks that have taken the place of lost ones
+        self.kills = 0  # requests that were passed on
         self.finished: dict[int, dict[str, Any]] = {}
         self.failed: dict[int, dict[str, Any]] = {}
         self.started = self.asked_at = time.monotonic()
@@ -176,6 +186,11 @@ class RunMonitor:
             wait = 0.0
             if word.run != self.run.id:
                 continue
+            if word.kind == "members":
+                members = set(word.body["ranks"])
+                self.joined = (self.joined & members) | (members - self.members)
+                self.members = members
+                continue
             last_words = self.finished if word.kind == "finished" else self.failed
             last_words.setdefault(word.rank, word.body)
             if word.kind == "failed" and self.deadline is None:
@@ -184,7 +199,8 @@ class RunMonitor:
     def _ended(self) -> RunOutcome | None:
         """The outcome, once there is one."""
         cluster = self.session.cluster
-        if len(self.finished) + len(self.failed) == self.ranks:
+        expected = self._expected()
+        if expected and expected <= self.finished.keys() | self.failed.keys():
             return self._last_words()
         if self.memory_monitor.found:
             return _out_of_memory(self.memory_monitor.found)
@@ -192,7 +208,10 @@ class RunMonitor:
             return self._last_words() if self.failed else death(self.session, self.memory_monitor, self.killed)
         engines = cluster.engines
         lost = engines is not None and engines.lost
-        if lost or (self.result.ready() and not self.result.successful()):
+        if self.tolerant and expected:
+            if self.result.ready() and self.deadline is None:
+                self.deadline = time.monotonic() + patient(GRACE)  # for the last words that are under way
+        elif lost or (self.result.ready() and not self.result.successful()):
             # The kernel and the controller know of a rank's death before the launcher has said so. The launcher never
             # says so while the process is stopped from which the rank was forked.
             if (engines is not None and engines.died.wait(patient(GRACE))) or lost:
@@ -202,9 +221,18 @@ class RunMonitor:
             return RunOutcome("failed", error=failure, reusable=False)
         if self.deadline is not None and time.monotonic() > self.deadline:
             outcome = self._last_words()
+            if outcome.status == "completed":  # a rank of a tolerant run has not told its end
+                failure = problem("EngineError", "a rank gave up without a word")
+                outcome = RunOutcome("failed", error=failure)
             outcome.reusable = False  # some ranks are stuck in a collective that nobody else will join
             return outcome
         return None
+
+    def _expected(self) -> set[int]:
+        """The ranks whose last word is waited for: all, without those that a tolerant run has lost."""
+        engines = self.session.cluster.engines
+        gone = engines.gone().keys() - self.joined if self.tolerant and engines is not None else set()
+        return self.members - gone
 
     def _last_words(self) -> RunOutcome:
         """The first failure decides. Without one, the run has completed, or stopped as it was asked."""
@@ -212,23 +240,30 @@ class RunMonitor:
             rank, body = next(iter(self.failed.items()))
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
             return RunOutcome("failed", error=failure, reusable=False)
-        metrics = self.finished.get(0, {}).get("metrics", {})
+        # Rank 0 has them, or the rank that has taken its place.
+        metrics: dict[str, Any] = next(
+            (body["metrics"] for _, body in sorted(self.finished.items()) if body.get("metrics")), {}
+        )
+        reusable = len(self.finished) == self.ranks and not self.joined
         if self.because is not None:
             self.because.metrics = metrics
             return self.because
-        return RunOutcome("completed", metrics=metrics)
+        return RunOutcome("completed", metrics=metrics, reusable=reusable)
 
     def _ask_to_end(self) -> None:
         """Look for a reason to end the run early, and ask the ranks to."""
         session, run = self.session, self.run
-        record = session.store.session(session.id)
+        record, wishes = session.store.session(session.id), session.store.run(run.id)
+        for rank in (wishes.kill_requested or [])[self.kills :]:
+            session.channel.kill(run.id, rank)
+            self.kills += 1
         minutes, limited = record.limits.minutes, record.limits.everybody or run.identity_id is not None
-        if session.store.run(run.id).cancel_requested:
+        if wishes.cancel_requested:
             because = RunOutcome("cancelled")
         elif session.ending.is_set() or record.stop_requested:
             session.ending.set()
             because = stopped(session)
-        elif lost := session.lost():
+        elif not self.tolerant and (lost := session.lost()):
             because = RunOutcome("failed", error=problem("SiteLost", lost), reusable=False)
         elif full := session.full():
             because = RunOutcome("failed", error=problem(disk.NO_ROOM, full), reusable=False)
@@ -254,7 +289,8 @@ class RunMonitor:
         if engines is None:
             return None
         local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
-        last_heard = {rank: last for rank, last in dict(self.session.channel.last_heard).items() if rank in hosts}
+        times, expected = dict(self.session.channel.last_heard), self._expected()
+        last_heard = {rank: last for rank, last in times.items() if rank in hosts and rank in expected}
         rank = self.silence.look(last_heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None

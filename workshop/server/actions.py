@@ -66,6 +66,12 @@ def reclaim(store: Store, identity: Identity, name: str) -> None:
     client.reclaim(store, store.session(name))
 
 
+def kill_rank(store: Store, identity: Identity, run_id: int, rank: int) -> None:
+    """Have a rank of a running run killed. Raises BadInput."""
+    only_instructor(identity)
+    client.kill_rank(store, run_id, rank)
+
+
 def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
     """Set the limits of learners' runs. Raises BadInput for limits that allow nothing."""
     only_instructor(identity)

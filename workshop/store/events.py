@@ -62,16 +62,19 @@ class Events:
                 connection.execute(_PROGRESS, {"wanted": run_id, "done": done})
         return stored
 
-    def missing_batches(self, run_id: int) -> dict[int, list[int]]:
-        """The numbers of batches that never came although later ones did, by rank; empty: nothing is missing."""
+    def missing_batches(self, run_id: int, life: int) -> dict[int, list[int]]:
+        """The numbers of batches that never came although later ones did, by rank; empty: nothing is missing. A process
+        that takes the place of a lost one counts from the next multiple of `life` on."""
         of_run = batches.c.run_id == run_id
-        missing = {}
+        missing: dict[int, list[int]] = {}
         with self.database.reading() as connection:
-            counts = select(batches.c.rank, func.count(), func.max(batches.c.batch)).where(of_run)
-            for rank, count, last in connection.execute(counts.group_by(batches.c.rank)).all():
-                if count < last:
+            lives = (batches.c.batch - 1) // life
+            counts = select(batches.c.rank, lives, func.count(), func.max(batches.c.batch)).where(of_run)
+            for rank, number, count, last in connection.execute(counts.group_by(batches.c.rank, lives)).all():
+                if count < last - number * life:
                     present = connection.scalars(select(batches.c.batch).where(of_run, batches.c.rank == rank))
-                    missing[rank] = sorted(set(range(1, last + 1)) - set(present))
+                    expected = range(number * life + 1, last + 1)
+                    missing.setdefault(rank, []).extend(sorted(set(expected) - set(present)))
         return missing
 
     def events(

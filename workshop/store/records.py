@@ -80,6 +80,7 @@ class RunRecord:
     # What it does: `words`, from the first progress on how much was `done` `at` that moment, and in `phases` by rank
     # name and begin of a phase that lasts, None for short ones.
     activity: dict[str, Any] | None = None
+    kill_requested: list[int] | None = None  # ranks that somebody wants to see killed, in the order of the requests
 
     @property
     def ended(self) -> bool:

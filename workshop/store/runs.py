@@ -217,6 +217,14 @@ class Runs:
             elif status == "running":
                 connection.execute(change.values(cancel_requested=True))
 
+    def request_kill(self, run_id: int, rank: int) -> None:
+        """Ask for the end of one rank of a run that is running; another run is left alone."""
+        running = and_(runs.c.id == run_id, runs.c.status == "running")
+        with self.database.writing() as connection:
+            row = connection.execute(select(runs.c.kill_requested).where(running)).one_or_none()
+            if row is not None:
+                connection.execute(runs.update().where(running).values(kill_requested=[*(row[0] or []), rank]))
+
     def interrupt_left(self, session_id: int) -> int:
         """Write down as interrupted what a dead conductor left running. Returns how many runs that were."""
         with self.database.writing() as connection:

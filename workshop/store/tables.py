@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 10
+VERSION = 11
 INSTRUCTOR = "Instructor"  # the nickname that no learner can have
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
@@ -132,6 +132,7 @@ runs = Table(
     Column("started_at", Double),
     Column("finished_at", Double),
     Column("cancel_requested", Boolean, nullable=False),
+    Column("kill_requested", Json),  # ranks that somebody wants to see killed
     Column("events", BigInteger, nullable=False),  # how many it has: the id of its last one
     Index("runs_of_session", "session_id", "status"),
     sqlite_autoincrement=True,
@@ -359,4 +360,5 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     8: (identities.c.let_in_at, *identities.indexes),
     9: (identities.c.seen_at, identities.c.action, identities.c.acted_at, identities.c.help_asked_at),
     10: (runs.c.activity,),
+    11: (runs.c.kill_requested,),
 }

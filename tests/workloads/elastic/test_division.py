@@ -1,0 +1,50 @@
+"""The division of an epoch among ranks that are lost and return: every example exactly once."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workshop.workloads.elastic import ElasticParams, division
+
+SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)
+
+
+@given(st.integers(1, 500), st.integers(1, 40), SIZES, st.sampled_from(["rate", "batch"]), st.integers(0, 99))
+def test_any_losses_and_returns_read_every_example_once(
+    count: int, batch: int, sizes: list[int], adapt: str, seed: int
+) -> None:
+    params = ElasticParams(batch=batch, adapt=adapt)
+    order, cursor, step, read, spans = division.permutation(count, seed, 3), 0, 0, [], []
+    while cursor < count:
+        ranks = sizes[step % len(sizes)]  # at this step
+        places = division.span(cursor, count, params.batch_of_all(ranks, sizes[0]))
+        parts = [division.part(places, ranks, rank) for rank in range(ranks)]
+        lengths = [end - begin for begin, end in parts]
+        assert max(lengths) - min(lengths) <= 1
+        read += [int(example) for begin, end in parts for example in order[begin:end]]
+        cursor, step = places[1], step + 1
+        spans.append(places)
+    assert sorted(read) == list(range(count))
+    assert division.count_reads(3, order, spans) == (3, count, count)
+
+
+@given(st.integers(1, 300), st.integers(1, 50), st.integers(0, 3), st.data())
+def test_the_steps_that_remain(count: int, batch: int, epochs: int, data: st.DataObject) -> None:
+    cursor = first = data.draw(st.integers(0, count))
+    steps = 0
+    while cursor < count:
+        cursor, steps = division.span(cursor, count, batch)[1], steps + 1
+    whole = len(range(0, count, batch))
+    assert division.steps_from(first, count, batch, epochs) == steps + epochs * whole
+
+
+def test_a_step_that_is_read_twice_or_left_out_shows() -> None:
+    order = division.permutation(10, 0, 0)
+    assert division.count_reads(0, order, [(0, 4), (0, 4), (4, 10)]) == (0, 14, 10)
+    assert division.count_reads(0, order, [(0, 4), (6, 10)]) == (0, 8, 8)
+
+
+def test_epochs_have_orders_of_their_own() -> None:
+    assert division.permutation(50, 0, 0).tolist() != division.permutation(50, 0, 1).tolist()
+    assert division.permutation(50, 7, 2).tolist() == division.permutation(50, 7, 2).tolist()

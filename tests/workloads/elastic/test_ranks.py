@@ -1,0 +1,111 @@
+"""Elastic training on real ranks that are really killed: who goes on, from which state, and what they have read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ranks import ROOT
+from tests.support import limit, starts_processes
+from workshop.core.placement import Placement
+from workshop.mpi import openmpi
+
+pytestmark = pytest.mark.real
+
+RANKS = 3
+BATCH = {"batch": 16, "epochs": 5, "adapt": "batch"}  # ten steps an epoch, whoever is lost
+KILLS = {"undisturbed": "", "middle": "1@step:17", "first": "0@step:10", "both": "0@step:12,2@step:12"}
+ROUNDED = 1e-3  # largest difference of a weight: other numbers of ranks add gradients up in another order
+
+
+def launch(arguments: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [openmpi.launcher(), *options, "-n", str(RANKS), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA,
+         sys.executable, "-m", *arguments],
+        cwd=ROOT,
+        env=os.environ | openmpi.environment() | Placement().rank_environment(),
+        capture_output=True,
+        text=True,
+        timeout=limit(90),
+    )  # fmt: skip
+
+
+def trained(output: Path, **params: Any) -> dict[str, Any]:
+    """What the first rank that was left wrote."""
+    program = "tests.workloads.elastic.ranks_program"
+    done = launch([program, str(output), json.dumps(params)], "--with-ft", "ulfm")
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(output.read_text())
+    return result
+
+
+@pytest.fixture(scope="module")
+@starts_processes
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("elastic")
+    return {name: trained(folder / name, **BATCH, kill=kill) for name, kill in KILLS.items()}
+
+
+def difference(first: Any, second: Any) -> float:
+    pairs = zip(first["weights"], second["weights"], strict=True)
+    return max(float(np.abs(np.subtract(*pair)).max()) for pair in pairs)
+
+
+@pytest.mark.parametrize(("name", "lost"), [("middle", [1]), ("first", [0]), ("both", [0, 2])])
+def test_the_others_go_on_and_end_with_the_weights_of_an_undisturbed_run(
+    runs: dict[str, dict[str, Any]], name: str, lost: list[int]
+) -> None:
+    metrics = runs[name]["metrics"]
+    left = [rank for rank in range(RANKS) if rank not in lost]
+    assert metrics["ranks"] == left and len(metrics["weights"]) == len(left) and metrics["same_weights"]
+    assert sorted(loss["rank"] for loss in metrics["losses"]) == lost
+    assert metrics["losses"][-1]["ranks"] == left
+    assert all(loss["next_step_seconds"] > loss["repair_seconds"] > 0 for loss in metrics["losses"])
+    # The batch of all ranks and its examples are the same, so that only rounding differs: momentum was kept, and no
+    # example was read twice or left out.
+    assert 0 < difference(runs[name], runs["undisturbed"]) < ROUNDED
+    undisturbed = runs["undisturbed"]["metrics"]
+    assert metrics["held_out_accuracy"] == pytest.approx(undisturbed["held_out_accuracy"], abs=0.01)
+    assert metrics["updates"] == undisturbed["updates"] == 50
+
+
+@pytest.mark.parametrize("name", KILLS)
+def test_every_epoch_reads_every_example_once(runs: dict[str, dict[str, Any]], name: str) -> None:
+    metrics = runs[name]["metrics"]
+    assert metrics["exactly_once"] and metrics["images_read"] == 5 * 480
+    assert metrics["examples_read"] == [{"epoch": epoch, "read": 480, "distinct": 480} for epoch in range(5)]
+
+
+def test_a_loss_is_told_as_it_happens(runs: dict[str, dict[str, Any]]) -> None:
+    assert "rank 1 is gone; ranks 0 and 2 go on" in runs["middle"]["activities"]
+    assert "rank 0 is gone; ranks 1 and 2 go on" in runs["first"]["activities"], "the next rank tells it"
+    assert {"loss", "ranks", "total images/s", "held-out accuracy"} <= set(runs["first"]["events"])
+    assert runs["middle"]["metrics"]["losses"][0]["step"] == 17
+
+
+def test_a_new_rank_joins_with_the_state_of_the_others(tmp_path: Path) -> None:
+    grown = trained(
+        tmp_path / "grow", batch=16, epochs=16, pace=0.1, kill="1@step:5", on_failure="grow", checkpoint_every=0
+    )["metrics"]
+    (join,) = grown["joins"]
+    assert join["rank"] == 1 and sorted(grown["ranks"]) == [0, 1, 2] and grown["ranks"][-1] == 1
+    assert len(grown["weights"]) == 3 and grown["same_weights"] and grown["exactly_once"]
+    assert grown["held_out_accuracy"] > 0.9
+
+
+def test_a_run_that_a_loss_would_end_is_refused() -> None:
+    done = launch(["workshop.engine", "elastic", "--data", "digits"])
+    assert done.returncode == 2 and "mpirun --with-ft ulfm, or choose on_failure stop" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_restart_needs_a_session() -> None:
+    done = launch(["workshop.engine", "elastic", "--data", "digits", "--on-failure", "restart"])
+    assert done.returncode == 2 and "a session has to start new ranks" in done.stderr

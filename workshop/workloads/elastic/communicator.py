@@ -1,0 +1,183 @@
+"""The group of ranks that train: it notices losses, shrinks, and grows (MPI's fault tolerance by ULFM, User-Level
+Failure Mitigation: Bland et al., Post-failure recovery of MPI communication capability, IJHPCA 27(3), 2013).
+
+All members leave a communicator together: whoever gets an error revokes it, which interrupts all others, and then every
+member meets in `agree`. The agreement is the same for all, also where ranks die during it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mpi4py import MPI
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.patience import patient
+
+ENABLED = "OMPI_MCA_mpi_ft_enable"  # what mpirun --with-ft ulfm sets for its ranks
+HEALTHY, READY = 1, 2  # bits that members agree on
+ORDER, REPORT, WORD = 71, 72, 73  # tags of messages to and from a new rank
+JOINER = "workshop.workloads.elastic.joiner"
+ROUNDS = 4  # of a recovery, beside one for each member
+PAUSE = 0.02  # seconds between two looks for a message
+
+CatchUp = Callable[[Any], None]  # called with a communicator: all its ranks get the state of the most advanced
+
+
+class RankLost(Exception):
+    """Members have agreed that this communicator isn't whole: each of them has to `recover`."""
+
+
+def check_tolerance(comm: Any, on_failure: str) -> None:
+    """Refuse to train where a loss would end all ranks. Raises BadInput."""
+    vendor = MPI.get_vendor()[0]
+    if comm.size == 1 or (vendor == "Open MPI" and os.environ.get(ENABLED, "").lower() in ("1", "true")):
+        return
+    how = "start the ranks with mpirun --with-ft ulfm" if vendor == "Open MPI" else "take Open MPI"
+    raise BadInput(
+        f"on_failure is {on_failure}, but this run's {vendor} ends all ranks when one is lost; {how}, or choose "
+        "on_failure stop."
+    )
+
+
+class Membership:
+    """The ranks that go on. `numbers` are those of the start, in the order of `comm`'s ranks; a new rank has the number
+    of the lost one that it replaces."""
+
+    def __init__(self, comm: Any, number: int, tolerant: bool, numbers: Sequence[int] = ()) -> None:
+        self.number = number
+        self.numbers = tuple(numbers)
+        self.tolerant = tolerant  # whether a loss is survived
+        self.joiners: Any = None  # the intercommunicator to new ranks that prepare themselves
+        self._orders: list[Any] = []  # messages under way
+        self._ready: set[int] = set()  # new ranks that are prepared
+        self._use(comm)
+
+    def _use(self, comm: Any) -> None:
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
+        self.comm = comm
+
+    def agree(self, bits: int = HEALTHY) -> int:
+        """The bits that all members have in common. Collective. Raises RankLost, on all alike, where a member is lost
+        or isn't healthy."""
+        if not self.tolerant:
+            return bits
+        try:
+            common = int(self.comm.Agree(bits))
+        except MPI.Exception as error:
+            raise RankLost from error
+        if not common & HEALTHY:
+            raise RankLost
+        return common
+
+    def give_up(self) -> None:
+        """Leave what this communicator was doing: interrupt the others, and meet them."""
+        self.comm.Revoke()
+        with contextlib.suppress(RankLost):
+            self.agree(0)
+
+    def settle(self, catch_up: CatchUp) -> None:
+        """Learn who is here, and have all at the same state. Collective. Raises RankLost, on all alike."""
+        bits, numbers = HEALTHY, self.numbers
+        try:
+            numbers = tuple(self.comm.allgather(self.number))
+            catch_up(self.comm)
+        except MPI.Exception:
+            self.comm.Revoke()
+            bits = 0
+        self.agree(bits)
+        self.numbers = numbers
+
+    def recover(self, catch_up: CatchUp) -> None:
+        """Go on without those that are lost, also where more are lost meanwhile. Collective, behind RankLost."""
+        joiners, self.joiners = self.joiners, None
+        if joiners is not None:
+            joiners.Revoke()  # they prepared themselves for other members, notice it, and end
+        for _ in range(len(self.numbers) + ROUNDS):  # each round that fails has lost a rank
+            with contextlib.suppress(RankLost, MPI.Exception):
+                self.comm.Revoke()
+                self._use(self.comm.Shrink())
+                self.settle(catch_up)
+                return
+        raise WorkshopError("The ranks that were left could not agree on how to go on; start the run again.")
+
+    def spawn(self, numbers: Sequence[int], order: Mapping[str, Any]) -> None:
+        """Start a new rank for each number, and send it what it needs to prepare itself. Collective. Raises RankLost,
+        and MPI's own error where no process can be started."""
+        self.agree()
+        self.joiners = self.comm.Spawn(sys.executable, ["-m", JOINER], maxprocs=len(numbers))
+        self.joiners.Set_errhandler(MPI.ERRORS_RETURN)
+        self._ready.clear()
+        if self.comm.rank == 0:
+            self._orders = [
+                self.joiners.isend({**order, "number": number}, dest=rank, tag=ORDER)
+                for rank, number in enumerate(numbers)
+            ]
+
+    def grow(self, catch_up: CatchUp) -> bool:
+        """Take new ranks in if all of them are ready. Collective. Returns whether they are members now. Raises
+        RankLost."""
+        bits = HEALTHY | (READY if self.comm.rank or self._all_ready() else 0)
+        if not self.agree(bits) & READY:
+            return False
+        joiners, merged, bits = self.joiners, None, HEALTHY
+        try:
+            if self.comm.rank == 0:
+                _send_all(joiners, True)
+            merged = joiners.Merge(high=False)
+            joiners.Free()
+        except MPI.Exception:
+            joiners.Revoke()
+            bits = 0
+        try:
+            self.agree(bits)
+        except RankLost:
+            if merged is not None:
+                merged.Revoke()
+            raise
+        self.joiners = None
+        self._use(merged)
+        self.settle(catch_up)
+        return True
+
+    def dismiss(self) -> None:
+        """Send new ranks away that weren't needed any more. Collective."""
+        joiners, self.joiners = self.joiners, None
+        if joiners is None:
+            return
+        with contextlib.suppress(MPI.Exception):
+            if self.comm.rank == 0:
+                _send_all(joiners, False)
+            joiners.Disconnect()
+
+    def _all_ready(self) -> bool:
+        """Whether each new rank has reported that it is prepared."""
+        with contextlib.suppress(MPI.Exception):  # of a new rank that was lost
+            for rank in range(self.joiners.Get_remote_size()):
+                if rank not in self._ready and self.joiners.iprobe(source=rank, tag=REPORT):
+                    self.joiners.recv(source=rank, tag=REPORT)
+                    self._ready.add(rank)
+        return len(self._ready) == self.joiners.Get_remote_size()
+
+
+def _send_all(joiners: Any, word: bool) -> None:
+    for rank in range(joiners.Get_remote_size()):
+        with contextlib.suppress(MPI.Exception):  # of a new rank that was lost
+            joiners.send(word, dest=rank, tag=WORD)
+
+
+def receive(members: Any, tag: int, seconds: float) -> Any:
+    """A message from the first member, for a new rank. None where the members have gone on without it, where the first
+    one is lost, and after so many seconds of an idle machine."""
+    began = time.monotonic()
+    with contextlib.suppress(MPI.Exception):
+        while time.monotonic() - began < patient(seconds) and not members.Is_revoked():
+            if members.iprobe(source=0, tag=tag):
+                return members.recv(source=0, tag=tag)
+            time.sleep(PAUSE)
+    return None

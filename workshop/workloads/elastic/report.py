@@ -1,0 +1,179 @@
+"""The verdict on elastic training, and the card with its losses and new ranks, also while the run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words
+from workshop.extension import Panel, Verdict
+from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.analysis.scores import number
+from workshop.report.cards import Card, Part, figure, line, table
+from workshop.report.cards import words as sentences
+from workshop.report.figures import marks, theme
+from workshop.report.snapshot import Snapshot
+
+Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it
+HEADINGS = ("What happened", "Step", "Noticed after", "Repair", "Next step after", "Ranks that go on")
+ABOUT = (
+    "Times are from the end of the last whole step. A repair is the agreement of the ranks that are left, and the "
+    "transfer of the newest state. Ranks keep the numbers that they had at the start."
+)
+
+
+def _records(metrics: Mapping[str, Any], name: str) -> list[Record]:
+    records = metrics.get(name)
+    return [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
+
+
+def outcome(facts: Facts) -> Finding | None:
+    """Who was lost, what that cost, and who went on; None before the training has ended."""
+    metrics = facts.metrics
+    if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
+        return None
+    losses, joins = _records(metrics, "losses"), _records(metrics, "joins")
+    accuracy = f"{100 * metrics['held_out_accuracy']:.1f} %"
+    why = [
+        *map(_loss_sentence, losses),
+        *map(_join_sentence, joins),
+        _cost(metrics) if losses else "",
+        _reading(metrics),
+        f"The {words.count(len(metrics.get('ranks') or ()), 'rank')} at the end "
+        f"{'hold the same' if metrics.get('same_weights') else 'do not hold the same'} weights, which read {accuracy} "
+        "of the held-out images rightly.",
+    ]
+    if not losses:
+        verdict = f"No rank was lost; the accuracy is {accuracy}."
+    else:
+        lost = words.capital(words.numbered("rank", [loss["rank"] for loss in losses]))
+        was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
+        verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
+    return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
+
+
+def _loss_sentence(loss: Record) -> str:
+    """A loss with its times, as far as they are known."""
+    step = f" in step {loss['step']}" if number(loss.get("step")) else ""
+    sentence = f"Rank {loss['rank']} was lost{step}"
+    if number(loss.get("noticed_seconds")) and number(loss.get("repair_seconds")):
+        sentence += (
+            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last whole step, and agreed "
+            f"within {words.seconds(loss['repair_seconds'])}"
+        )
+    if number(loss.get("next_step_seconds")):
+        sentence += f"; the next step was whole after {words.seconds(loss['next_step_seconds'])}"
+    return f"{sentence}; {words.numbered('rank', loss.get('ranks') or [])} went on."
+
+
+def _join_sentence(join: Record) -> str:
+    return (
+        f"A new rank {join['rank']} joined before step {join['step']}, {words.seconds(join['seconds'])} after it was "
+        f"started; the others waited {words.seconds(join['pause_seconds'])} for it."
+    )
+
+
+def _cost(metrics: Mapping[str, Any]) -> str:
+    lost, repeated = metrics.get("lost_steps") or 0, metrics.get("repeated_steps") or 0
+    if lost:
+        return f"{words.count(lost, 'step')} behind the checkpoint had to be trained again."
+    return f"No whole step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+
+
+def _reading(metrics: Mapping[str, Any]) -> str:
+    epochs = metrics.get("examples_read") or []
+    if not epochs:
+        return ""
+    if metrics["exactly_once"]:
+        each = words.thousands(metrics.get("train_images") or 0)
+        return f"Each of {words.count(len(epochs), 'epoch')} read each of the {each} images once."
+    wrong = [epoch["epoch"] for epoch in epochs if not epoch["read"] == epoch["distinct"] == metrics["train_images"]]
+    return f"Images were read twice or left out in {words.numbered('epoch', wrong)}."
+
+
+def _following(metrics: Mapping[str, Any], losses: Sequence[Record]) -> str:
+    if not losses:
+        return "Kill a rank (--kill 1@step:20): how long does the next step take?"
+    if metrics.get("on_failure") == "shrink":
+        return "Take a new rank in (--on-failure grow), or begin again (--on-failure restart): which one costs less?"
+    return "Go on with fewer ranks (--on-failure shrink): compare the seconds and the accuracy."
+
+
+def events(snapshot: Snapshot) -> list[Card]:
+    """The losses and new ranks in a table, beside the images/s over the steps; nothing while all is well."""
+    losses, joins = (_records(snapshot.run.metrics, name) for name in ("losses", "joins"))
+    if not losses and not joins:
+        return []
+    parts: list[Part] = [sentences(line(ABOUT, tone="about"))]
+    if any(series.steps for series in snapshot.series("total images/s")):
+        parts.append(figure(throughput(snapshot, losses, joins), label="Images per second, with losses and new ranks"))
+    return [Card("membership", "Who is gone, and who goes on", (*parts, table(HEADINGS, _rows(losses, joins))))]
+
+
+def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
+    """A row below `HEADINGS` for each loss and each new rank."""
+
+    def seconds(record: Record, name: str) -> str:
+        return words.seconds(record[name]) if number(record.get(name)) else ""
+
+    rows = [
+        [
+            f"rank {loss['rank']} is gone",
+            str(loss["step"]) if number(loss.get("step")) else "",
+            *(seconds(loss, name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds")),
+            words.numbered("rank", loss.get("ranks") or []),
+        ]
+        for loss in losses
+    ]
+    rows += [
+        [f"new rank {join['rank']}", str(join["step"]), "", seconds(join, "pause_seconds"), "",
+         words.numbered("rank", join.get("ranks") or [])]
+        for join in joins
+    ]  # fmt: skip
+    return rows
+
+
+def throughput(snapshot: Snapshot, losses: Sequence[Record], joins: Sequence[Record]) -> go.Figure:
+    """The images/s of all ranks over the steps, whichever rank told them, with a line at each loss and new rank."""
+    series = snapshot.series("total images/s")
+    steps, rates = zip(
+        *sorted(pair for each in series for pair in zip(each.steps, each.means, strict=True)), strict=True
+    )
+    marked = [(loss["step"], f"rank {loss['rank']} is gone", theme.OTHER) for loss in losses if loss.get("step")]
+    marked += [(join["step"], f"new rank {join['rank']}", theme.GOOD) for join in joins]
+    return theme.figure(
+        [marks.line(steps, rates, theme.ACCENT, "step %{x}<br>%{y:.0f} images/s<extra></extra>")],
+        height=280,
+        shapes=[
+            {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": step, "x1": step,
+             "line": {"color": colour, "width": 2, "dash": "dash"}}
+            for step, _, colour in marked
+        ],
+        annotations=[
+            {"text": text, "x": step, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
+             "font": {"size": 13, "color": colour}}
+            for step, text, colour in marked
+        ],
+        xaxis={"title": {"text": "step"}, "rangemode": "tozero"},
+        yaxis={"title": {"text": "images/s"}, "rangemode": "tozero"},
+        margin={"t": 36},
+    )  # fmt: skip
+
+
+def _version(snapshot: Snapshot) -> Any:
+    metrics = snapshot.run.metrics
+    return snapshot.events, metrics.get("losses"), metrics.get("joins")
+
+
+VERDICT = Verdict(outcome, first=True)
+PANELS = (
+    Panel(
+        "membership",
+        events,
+        _version,
+        comparison=events,
+        metrics=("losses", "joins", "next_step_seconds", "lost_steps", "repeated_steps"),
+    ),
+)

@@ -1,0 +1,380 @@
+"""The workload: the loop of a rank that trains, survives the loss of others, and takes new ones in."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from mpi4py import MPI
+
+from workshop.core import words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.engine.context import RankContext
+from workshop.engine.training import checkpoint
+from workshop.engine.training.weights import digest
+from workshop.workloads.elastic import ElasticParams, division
+from workshop.workloads.elastic.communicator import Membership, RankLost, check_tolerance
+from workshop.workloads.elastic.kills import parse_kills
+from workshop.workloads.elastic.network import ElasticNetwork
+from workshop.workloads.mnist.data import images
+from workshop.workloads.mnist.heldout import MnistHeldOut, as_inputs
+
+ATTEMPT, RESTART = "restart/attempt.json", f"restart/{checkpoint.NAME}"  # inputs of a run that is started again
+VAIN = 3  # recoveries without a loss that may follow each other
+WARM = 8  # examples of the computation that compiles
+
+
+def run(ctx: RankContext, params: ElasticParams) -> Mapping[str, Any]:
+    """Train on all ranks, and go on after losses. Collective.
+
+    Events of each step: `loss`, `accuracy`, `ranks` and `total images/s` by the first rank of those that are there,
+    `images` and `time.*` by every rank; at the end `held-out accuracy`. Artifact: checkpoint.npz. Raises BadInput where
+    the MPI can't survive a loss, and for a restart without a session.
+    """
+    if params.on_failure in ("shrink", "grow"):
+        check_tolerance(ctx.comm, params.on_failure)
+    elif params.on_failure == "restart" and ctx.run is None:
+        raise BadInput(
+            "on_failure is restart, for which a session has to start new ranks; take workshop run, or shrink or grow "
+            "without a session."
+        )
+    ctx.activity("preparing images and network")
+    training = ElasticTraining(params, ctx.inputs, ctx.size)
+    tolerant = params.on_failure in ("shrink", "grow") and ctx.size > 1
+    return training.run(ctx, Membership(ctx.comm, ctx.rank, tolerant, range(ctx.size)))
+
+
+@dataclass
+class ElasticProgress:
+    """How far all members together have come: the same on each, and sent to those that are behind. `spans` are what the
+    whole steps of this epoch have read, `reads` what each epoch before has read."""
+
+    epoch: int = 0
+    update: int = 0  # whole steps
+    cursor: int = 0
+    spans: list[division.Span] = field(default_factory=list)
+    reads: list[Any] = field(default_factory=list)
+    losses: list[dict[str, Any]] = field(default_factory=list)
+    joins: list[dict[str, Any]] = field(default_factory=list)
+    repeated_steps: int = 0
+    lost_steps: int = 0
+    images: int = 0  # read since the first rank began
+    seconds: float = 0.0  # of training
+
+
+class ElasticTraining:
+    """One rank's network, images and progress. It is prepared without other ranks, so that a new one can prepare itself
+    while the others train."""
+
+    def __init__(self, params: ElasticParams, inputs: Mapping[str, bytes], ranks_at_start: int) -> None:
+        began = time.perf_counter()
+        self.params, self.inputs, self.ranks_at_start = params, inputs, ranks_at_start
+        self.images = images.read(inputs)
+        self.count = min(params.images or len(self.images.train_labels), len(self.images.train_labels))
+        self.network = ElasticNetwork(params)
+        self.network.warm_up(*self._examples(np.arange(min(WARM, self.count))))
+        self.progress = ElasticProgress()
+        self.kills = {(kill.rank, kill.step) for kill in parse_kills(params.kill)}
+        self.stopped = False
+        self.loss = math.nan  # mean of the last step
+        self._order: tuple[int, Any] = (-1, None)  # epoch, its permutation
+        self._under_way = self._repeats = False
+        self._whole_at = self._lost_at = time.perf_counter()
+        self._resumed_at = 0  # update behind which members were last lost
+        self._starting: list[int] = []  # numbers of new ranks that prepare themselves
+        self._vain = 0  # recoveries in a row that have found nobody lost
+        self._spawned: tuple[float, float] | None = None  # when new ranks were started, and how long all waited then
+        self._restart()
+        self.prepare_seconds = time.perf_counter() - began
+
+    def _restart(self) -> None:
+        """Begin where an earlier attempt of this run has kept a checkpoint. Raises BadInput for a damaged one."""
+        if ATTEMPT not in self.inputs:
+            return
+        attempt = json.loads(self.inputs[ATTEMPT])
+        if RESTART in self.inputs:
+            self._restore(checkpoint.unpack(self.inputs[RESTART], RESTART))
+        done = parse_kills(self.params.kill)[: attempt["attempt"] - 1]
+        self.kills -= {(kill.rank, kill.step) for kill in done}
+        for failure in attempt["failures"][len(self.progress.losses) :]:
+            step = next((kill.step for kill in done if kill.rank == failure["rank"]), None)
+            lost = None if step is None else max(step - 1 - self.progress.update, 0)
+            self.progress.losses.append(
+                {"rank": failure["rank"], "step": step, "at": failure["at"], "lost_steps": lost,
+                 "ranks": list(range(self.ranks_at_start)), "next_step_seconds": None}
+            )  # fmt: skip
+            self.progress.lost_steps += lost or 0
+
+    def run(self, ctx: RankContext, membership: Membership) -> dict[str, Any]:
+        """Train until the end, whoever is lost on the way; returns the metrics. Collective. Raises WorkshopError where
+        a loss isn't to be survived."""
+        self.ctx, self.membership = ctx, membership
+        ctx.publish(data=self.images.words, train_images=self.count, on_failure=self.params.on_failure)
+        ctx.activity("training")
+        self._whole_at = time.perf_counter()
+        while True:
+            try:
+                self._advance()
+                metrics = self._finish()
+                membership.agree()
+                break
+            except MPI.Exception as error:
+                if not membership.tolerant:
+                    raise WorkshopError(
+                        f"A rank was lost in step {self.progress.update + 1}, and on_failure is "
+                        f"{self.params.on_failure}; choose shrink or grow to go on without it."
+                    ) from error
+                membership.give_up()
+            except RankLost:
+                pass
+            self._recover()
+        membership.dismiss()
+        return metrics
+
+    def join(self, ctx: RankContext, membership: Membership) -> dict[str, Any]:
+        """Become a member, then train like the others. Collective."""
+        self.ctx, self.membership = ctx, membership
+        self.progress.update = -1  # behind everybody
+        try:
+            membership.settle(self._catch_up)
+        except RankLost:
+            membership.recover(self._catch_up)
+        ctx.adopt(membership.comm, membership.numbers)
+        return self.run(ctx, membership)
+
+    def _advance(self) -> None:
+        """Take all steps that remain. Raises MPI's error or RankLost where a member is lost."""
+        progress, params = self.progress, self.params
+        while progress.epoch < params.epochs and not self.stopped:
+            if progress.cursor >= self.count:
+                order = self._permutation()
+                progress.reads.append(division.count_reads(progress.epoch, order, progress.spans))
+                progress.epoch, progress.cursor, progress.spans = progress.epoch + 1, 0, []
+            elif progress.cursor == 0 and self.membership.joiners is not None and self._grow():
+                continue
+            elif self._wants_ranks():
+                self._spawn()
+            else:
+                self._step()
+
+    def _step(self) -> None:
+        """One step of all members. It is whole on a rank once that rank has applied the update."""
+        ctx, progress, params = self.ctx, self.progress, self.params
+        began = time.perf_counter()
+        if (self.membership.number, progress.update + 1) in self.kills:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self._under_way = True
+        span = division.span(progress.cursor, self.count, params.batch_of_all(ctx.size, self.ranks_at_start))
+        total = span[1] - span[0]
+        with ctx.phase("input"):
+            begin, end = division.part(span, ctx.size, ctx.rank)
+            examples = self._examples(self._permutation()[begin:end])
+        with ctx.phase("compute"):
+            vector = self.network.gradients(*examples, 1 / total)
+        vector[-1] = ctx.stop_heard()
+        with ctx.phase("communicate"):
+            ctx.comm.Allreduce(MPI.IN_PLACE, vector)
+        loss, right, read, stop = (float(value) for value in vector[-4:])
+        if read != total:
+            # When a host is lost, Open MPI may end an all-reduce without an error and without the others' parts.
+            raise MPI.Exception(MPI.ERR_PROC_FAILED)
+        with ctx.phase("compute"):
+            self.network.update(vector, params.learning_rate(ctx.size, self.ranks_at_start))
+        self._under_way = False
+        progress.update += 1
+        progress.cursor = span[1]
+        progress.spans.append(span)
+        progress.images += total
+        self.loss, self.stopped = loss / total, stop > 0
+        time.sleep(max(params.pace - (time.perf_counter() - began), 0))
+        self._tell(right / total, end - begin, total)
+
+    def _tell(self, accuracy: float, examples: int, total: int) -> None:
+        """Tell a whole step, and how long it took to come after a loss."""
+        ctx, progress, now = self.ctx, self.progress, time.perf_counter()
+        seconds, self._whole_at = now - self._whole_at, now
+        progress.seconds += seconds
+        ctx.emit("images", examples, progress.update)
+        ctx.end_step(progress.update)
+        if ctx.rank == 0:
+            for name, value in (
+                ("loss", self.loss), ("accuracy", accuracy), ("ranks", ctx.size), ("total images/s", total / seconds),
+            ):  # fmt: skip
+                ctx.emit(name, value, progress.update)
+        waiting = [loss for loss in progress.losses if loss["next_step_seconds"] is None]
+        for loss in waiting:
+            earlier = loss.get("noticed_seconds") is None  # an attempt before this one
+            loss["next_step_seconds"] = time.time() - loss["at"] if earlier else now - self._lost_at
+        if waiting:
+            ctx.publish(losses=progress.losses)
+        done = progress.update
+        batch = self.params.batch_of_all(ctx.size, self.ranks_at_start)
+        remaining = division.steps_from(progress.cursor, self.count, batch, self.params.epochs - progress.epoch - 1)
+        ctx.progress(done, done + remaining)
+        if self.params.checkpoint_every and done % self.params.checkpoint_every == 0 and ctx.rank == 0:
+            ctx.artifact(checkpoint.NAME, self._capture())
+
+    def _recover(self) -> None:
+        """Go on without the lost ranks: all members come to the same state, and the loss is told."""
+        noticed, before = time.perf_counter(), self.membership.numbers
+        self._lost_at = self._whole_at  # of the last whole step here
+        self.membership.recover(self._catch_up)
+        self.ctx.adopt(self.membership.comm, self.membership.numbers)
+        progress, numbers = self.progress, self.membership.numbers
+        repaired = time.perf_counter()
+        lost = sorted(set(before) - set(numbers))
+        self._vain = 0 if lost else self._vain + 1
+        if self._vain > VAIN:
+            raise WorkshopError(f"Step {progress.update + 1} failed {self._vain} times, though no rank was lost.")
+        self._resumed_at, self._under_way = progress.update, False
+        if self.membership.joiners is None and lost:
+            self._spawned = None
+        progress.repeated_steps += self._repeats
+        progress.losses += [
+            {
+                "rank": rank,
+                "step": progress.update + self._repeats,
+                "at": time.time() - (repaired - noticed),
+                "noticed_seconds": noticed - self._lost_at,
+                "repair_seconds": repaired - noticed,
+                "next_step_seconds": None,
+                "ranks": list(numbers),
+            }
+            for rank in lost
+        ]
+        if lost:
+            self.ctx.publish(losses=progress.losses)
+            gone = f"{words.numbered('rank', lost)} {words.verb(len(lost))} gone"
+            go = f"{words.numbered('rank', numbers)} {words.verb(len(numbers), 'goes', 'go')} on"
+            self.ctx.activity(f"{gone}; {go}")
+
+    def _catch_up(self, comm: Any) -> None:
+        """Give all the state of the rank with the most whole steps. Collective."""
+        steps = comm.allgather((self.progress.update, self._under_way))
+        most = max(steps)[0]
+        self._repeats = (most, True) in steps
+        if min(steps)[0] < most:
+            source = next(rank for rank, (update, _) in enumerate(steps) if update == most)
+            state = comm.bcast(self._capture() if comm.rank == source else None, root=source)
+            if self.progress.update < most:
+                self._restore(checkpoint.unpack(state))
+
+    def _wants_ranks(self) -> bool:
+        """Whether to start new ranks now: once, after the first whole step behind a loss, and if an epoch follows in
+        which they can take part."""
+        progress = self.progress
+        return (
+            self.params.on_failure == "grow"
+            and self._spawned is None
+            and len(self.membership.numbers) < self.ranks_at_start
+            and progress.update > self._resumed_at
+            and progress.epoch + 1 < self.params.epochs
+        )
+
+    def _missing(self) -> list[int]:
+        return sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
+
+    def _spawn(self) -> None:
+        began, missing = time.perf_counter(), self._missing()
+        order = {
+            "params": self.params.model_dump(),
+            "inputs": dict(self.inputs),
+            "ranks": self.ranks_at_start,
+            "run": self.ctx.run,
+            "lives": [*range(self.ranks_at_start), *(join["rank"] for join in self.progress.joins)],
+        }
+        self._starting = missing
+        self.ctx.activity(f"starting a process for {words.numbered('rank', missing)}")
+        self._spawned = began, 0.0  # also where it fails: then it isn't tried again
+        self.membership.spawn(missing, order)
+        self._spawned = began, time.perf_counter() - began
+        self.ctx.activity(f"training, while {words.numbered('rank', missing)} prepares")
+
+    def _grow(self) -> bool:
+        """Take the new ranks in if they are ready. Returns whether they are here."""
+        missing, began = self._starting, time.perf_counter()
+        if not self.membership.grow(self._catch_up):
+            return False
+        self.ctx.adopt(self.membership.comm, self.membership.numbers)
+        assert self._spawned is not None, "new ranks were started"
+        started, waited = self._spawned
+        now = time.perf_counter()
+        self.progress.joins += [
+            {
+                "rank": rank,
+                "step": self.progress.update + 1,
+                "seconds": now - started,
+                "pause_seconds": waited + now - began,
+                "ranks": list(self.membership.numbers),
+            }
+            for rank in missing
+        ]
+        self._spawned = None  # others may have been lost meanwhile
+        self.ctx.publish(joins=self.progress.joins)
+        self.ctx.activity(f"{words.numbered('rank', missing)} joined; {self.ctx.size} ranks go on")
+        return True
+
+    def _finish(self) -> dict[str, Any]:
+        """The network's results, on all members. Collective."""
+        ctx, progress = self.ctx, self.progress
+        began = time.perf_counter()
+        score = MnistHeldOut(ctx.comm, self.images, self.network.model, self.network.loss).score()
+        weights = ctx.comm.allgather(digest(self.network.model.trainable_variables))
+        if ctx.rank == 0:
+            ctx.emit("held-out accuracy", score.accuracy, progress.update)
+        reads = [division.EpochReads(*epoch) for epoch in progress.reads]
+        after = [loss["next_step_seconds"] for loss in progress.losses if loss["next_step_seconds"] is not None]
+        return {
+            "on_failure": self.params.on_failure,
+            "ranks": list(self.membership.numbers),
+            "losses": progress.losses,
+            "joins": progress.joins,
+            "next_step_seconds": max(after, default=None),
+            "lost_steps": progress.lost_steps,
+            "repeated_steps": progress.repeated_steps,
+            "examples_read": [epoch._asdict() for epoch in reads],
+            "exactly_once": all(epoch.read == epoch.distinct == self.count for epoch in reads),
+            "updates": progress.update,
+            "stopped": self.stopped,
+            "loss": self.loss,
+            "diverged": not math.isfinite(self.loss),
+            "held_out_accuracy": score.accuracy,
+            "held_out_loss": score.loss,
+            "held_out_images": len(self.images.held_out_labels),
+            "train_images": self.count,
+            "data": self.images.words,
+            "images_read": progress.images,
+            "images_per_second": progress.images / progress.seconds if progress.seconds else None,
+            "weights": weights,
+            "same_weights": len(set(weights)) == 1,
+            "seconds": {
+                "prepare": self.prepare_seconds,
+                "train": progress.seconds,
+                "evaluate": time.perf_counter() - began,
+            },
+        }
+
+    def _examples(self, numbers: Any) -> tuple[Any, Any]:
+        """Images, float32 [n, 28, 28, 1], and labels, int32 [n], of examples by number."""
+        return as_inputs(self.images.train_images[numbers]), self.images.train_labels[numbers].astype(np.int32)
+
+    def _permutation(self) -> Any:
+        if self._order[0] != self.progress.epoch:
+            epoch = self.progress.epoch
+            self._order = epoch, division.permutation(self.count, self.params.seed, epoch)
+        return self._order[1]
+
+    def _capture(self) -> bytes:
+        return self.network.capture(asdict(self.progress)).pack()
+
+    def _restore(self, saved: checkpoint.Checkpoint) -> None:
+        self.network.restore(saved)
+        self.progress = ElasticProgress(**saved.progress)
+        self.progress.spans = [(begin, end) for begin, end in self.progress.spans]
