@@ -9,6 +9,7 @@ import pytest
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, start, words
 from tests.server import seed
+from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workloads
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -84,3 +85,24 @@ def test_a_verdict_fills_the_form_in(open_page: Open, store: Store, session: Ses
     assert page.number_input(key=f"params-kmeans-{run.id}-change-1-clusters").value == 4
     assert "with 1 rank" in words(page)
     open_page("run", run=str(run.id), change="7")
+
+
+def test_a_switch_has_the_messages_counted(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("run")
+    page.toggle(key="matrix").set_value(True).run()
+    start(page).click().run()
+    (run,) = store.runs()
+    assert run.placement["environment"] == COUNTING
+    page = open_page("run", run=run.id)
+    assert page.toggle(key="matrix").value is True, "like the run that is shown"
+    page.toggle(key="matrix").set_value(False).run()
+    start(page).click().run()
+    assert store.runs()[0].placement["environment"] == {}
+
+
+def test_the_instructor_kills_a_rank(open_page: Open, store: Store, session: SessionRecord) -> None:
+    run = seed.running(store, session)
+    assert "Kill it" not in labels(open_page("run", run=run.id))
+    page = open_page("run", "instructor", run=run.id)
+    next(button for button in page.button if button.label == "Kill it").click().run()
+    assert store.run(run.id).kill_requested == [0]

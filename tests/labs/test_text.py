@@ -40,7 +40,7 @@ def options(words: list[str]) -> list[str]:
 
 
 def unknown(words: list[str]) -> list[str]:
-    """What of a command line of `workshop` isn't there; what stands behind `--` is another program's."""
+    """What of a command line of `workshop` isn't there; what follows `--` is another program's."""
     words = words[: words.index("--")] if "--" in words else words
     command: Any = typer.main.get_command(app)
     context = command.make_context("workshop", [], resilient_parsing=True)

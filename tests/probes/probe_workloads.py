@@ -40,7 +40,7 @@ def tell(ctx, params):
 
 class BreakParams(Params):
     rank: int = 1
-    how: str = "raise"  # raise | kill | leave
+    how: str = "raise"  # raise | kill | leave | hang
     after: float = 0.2  # seconds
 
 
@@ -53,6 +53,8 @@ def break_(ctx, params):
             raise ArithmeticError("this rank can't go on")
         if params.how == "leave":
             raise SystemExit(3)
+        if params.how == "hang":
+            ctx.comm.recv(source=0, tag=9)
         os.kill(os.getpid(), signal.SIGKILL)
     ctx.synchronise()
     return {}

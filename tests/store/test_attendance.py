@@ -67,7 +67,7 @@ def test_progress_of_root_is_the_instructor_s_after_an_upgrade(url: str) -> None
         store.keep_opened("root", "first")
         with store.database.writing() as connection:
             connection.execute(tables.schema.update().values(version=8))
-            for column in (*tables.SINCE[9], *tables.SINCE[10]):
+            for column in (*tables.SINCE[9], *tables.SINCE[10], *tables.SINCE[11]):
                 connection.exec_driver_sql(f"ALTER TABLE {column.table.name} DROP COLUMN {column.name}")
     with Store.open(url) as store:
         assert [row.learner for row in store.progress()] == ["Instructor"]

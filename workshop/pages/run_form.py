@@ -12,6 +12,7 @@ import streamlit as st
 from workshop.core.errors import BadInput
 from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Preset, Workload
+from workshop.mpi.tool_interface import COUNTING
 from workshop.pages import blocks, frame
 from workshop.pages.fields import UPLOAD, Uploads, model_form
 from workshop.pages.placement import placement_form
@@ -68,8 +69,21 @@ def form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> N
         begin = run.placement if run is not None and preset is None else session.placement
         begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
         placement = placement_form(begin, f"placement{key}", most=_most(limits))
+        placement = _counting(placement, f"matrix{key}")
         settings = _Settings(chosen.name, values, placement, uploads, prediction or "")
         st.fragment(run_every=EVERY)(_start)(session.name, identity, settings)
+
+
+def _counting(placement: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A switch for counting messages; returns the placement with what that needs."""
+    environment = dict(placement["environment"])
+    counts = COUNTING.items() <= environment.items()
+    help_ = "Open MPI counts the messages between every two ranks; the run's page draws them. Counting takes some time."
+    if st.toggle("Count the messages between ranks", counts, key=key, help=help_):
+        environment |= COUNTING
+    elif counts:
+        environment = {name: value for name, value in environment.items() if name not in COUNTING}
+    return {**placement, "environment": environment}
 
 
 def workload_cards() -> None:

@@ -14,6 +14,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import is_run_number, param_of_runs
 from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.extension import Artifacts, Workload
+from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workload
 from workshop.report.sentences import rest_words, waits_for
 from workshop.report.verdict import verdict
@@ -45,6 +46,7 @@ LEARNERS_VARIABLES = frozenset(
         "I_MPI_PIN_DOMAIN",
         "I_MPI_PIN_ORDER",
         POLLING,
+        *COUNTING,
     ]
 )
 SESSION = 1.0  # seconds between looks at the session of a run that somebody waits for

@@ -41,6 +41,9 @@ def watch(
         float, typer.Option(metavar="SECONDS", min=0.5, max=10, help="How long nothing moves before it looks why.")
     ] = 5.0,
     end: Annotated[bool, typer.Option("--end", help="End a program that hangs, and answer with exit code 1.")] = False,
+    session: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Look at the ranks of this session instead, which is up.")
+    ] = None,
     as_json: common.JSON = False,
 ) -> None:
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
@@ -48,6 +51,10 @@ def watch(
     The program needs no change. Its input, output and exit code stay as they are; what keeps it comes on standard
     error. Ranks of this machine can be seen, ranks of other hosts can't.
     """
+    if session is not None:
+        if command or end:
+            raise BadInput("--session looks at ranks that are up, so it takes neither a command nor --end.")
+        raise typer.Exit(_look(session, after, as_json))
     if not command:
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
@@ -59,6 +66,22 @@ def watch(
             diagnoses = [diagnosis.as_json() for diagnosis in watched.diagnoses]
             common.answer({"command": command, "exit_code": code, "ended": watched.ended, "diagnoses": diagnoses})
     raise typer.Exit(code)
+
+
+def _look(name: str, after: float, as_json: bool) -> int:
+    """Print what the ranks of a session do; returns 1 where they hang."""
+    from workshop.store.store import Store
+    from workshop.workloads.hangs.sessions import watch_session
+
+    with Store.open() as store:
+        diagnosis, states = watch_session(store.session(name), after)
+    if as_json:
+        common.answer({"session": name, "diagnoses": [diagnosis.as_json()] if diagnosis else []})
+    elif diagnosis is not None:
+        print("\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]))
+    else:
+        print("\n".join(["The ranks move, or they wait for work.", *(state.line for state in states)]))
+    return int(diagnosis is not None)
 
 
 @contextmanager
