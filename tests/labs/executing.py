@@ -65,8 +65,8 @@ def execute(notebook: Path, folder: Path, cell: int = CELL) -> Executed:
     document = nbformat.read(notebook, as_version=4)
     client = NotebookClient(
         document,
-        timeout=limit(cell),
-        startup_timeout=limit(120),
+        timeout=int(limit(cell)),
+        startup_timeout=int(limit(120)),
         kernel_name="python3",
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},

@@ -57,6 +57,7 @@ ASKED_BY_SOURCES = {
 }
 LABS = (
     "failures",
+    "faults",
     "federated",
     "first",
     "kmeans",

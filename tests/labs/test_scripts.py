@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +13,13 @@ import pytest
 from PIL import Image
 
 from tests.labs import script
+from tests.support import limit
 from workshop.core import config
+from workshop.core.placement import Placement
+from workshop.mpi import openmpi
 
 LABS = config.labs_folder()
-PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE, SCALING = SCRIPTS = tuple(
+PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE, SCALING, HANGS = SCRIPTS = tuple(
     LABS / path
     for path in (
         "first/pi.py",
@@ -24,6 +30,7 @@ PI, KMEANS, BINDINGS, DEADLOCK, RING, MLP, PIPELINE, SCALING = SCRIPTS = tuple(
         "memory/mlp.py",
         "pipelines/pipeline.py",
         "scaling/scaling.py",
+        "faults/hangs.py",
     )
 )
 PUBLIC = {"mpi4py", "numpy", "sklearn", "PIL"}
@@ -192,6 +199,41 @@ def test_a_wrong_sum_behind_the_emulated_link_is_noticed(tmp_path: Path) -> None
 
 @pytest.mark.real
 @pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        ("message", "missing-from-collective"),
+        ("collective", "other-collective"),
+        ("exception", "raised"),
+        ("batches", "other-collective"),
+    ],
+)
+def test_each_fault_hangs_and_the_hang_doctor_says_why(fault: str, kind: str) -> None:
+    watch = [str(Path(sys.executable).parent / "workshop"), "watch", "--after", "1", "--end", "--json", "--"]
+    ranked = [openmpi.launcher(), *openmpi.MCA, "-n", "2", "--oversubscribe", sys.executable, str(HANGS), fault]
+    environment = os.environ | openmpi.environment() | Placement().rank_environment()
+    done = subprocess.run([*watch, *ranked], env=environment, capture_output=True, text=True, timeout=limit(60))
+    document = json.loads(done.stdout[done.stdout.index("{") :])
+    assert [diagnosis["kind"] for diagnosis in document["diagnoses"]] == [kind], done.stderr
+    assert document["ended"] and "step 1: mean gradient 1.50" in done.stdout
+    assert "hangs.py:" in document["diagnoses"][0]["sentence"]
+
+
+@pytest.mark.real
+def test_the_script_without_a_fault_ends_and_notices_wrong_means(tmp_path: Path) -> None:
+    ended = script.run(HANGS, ranks=2)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.splitlines()[-1] == "2 ranks, 3 steps: right"
+    text = HANGS.read_text()
+    changed = text.replace("return total / size", "return total")
+    assert changed != text
+    (tmp_path / "wrong.py").write_text(changed)
+    ended = script.run(tmp_path / "wrong.py", ranks=2)
+    assert ended.returncode != 0 and "has wrong means; the last one should be 2.50." in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.real
+@pytest.mark.parametrize(
     ("path", "cases"),
     [
         (PI, {("--strips", "0"): "--strips should be from 1 to 1000000000", ("--strips", "many"): "invalid int value"}),
@@ -221,6 +263,15 @@ def test_a_wrong_sum_behind_the_emulated_link_is_noticed(tmp_path: Path) -> None
                 ("--spread", "nan"): "spread should be from 0 to 1",
                 ("--parameters", "10"): "parameters should be from 1000 to 5000000",
                 ("--bandwidth", "0"): "bandwidth should be from 0.1 to 100000",
+            },
+        ),
+        (
+            HANGS,
+            {
+                ("--steps", "0"): "steps should be from 1 to 1000",
+                ("--numbers", "0"): "numbers should be from 1 to 10000000",
+                ("message",): "a fault needs two ranks",
+                ("network",): "invalid choice: 'network'",
             },
         ),
         (BINDINGS, {("--threads", "0"): "should be at least 1", ("--threads", "two"): "invalid int value"}),

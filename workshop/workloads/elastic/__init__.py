@@ -122,7 +122,7 @@ WORKLOAD = Workload(
     },
     notes={"ranks": "The number of ranks that took a step together."},
     order=210,
-    lab="mnist",
+    lab="faults",
     verdict="workshop.workloads.elastic.report:VERDICT",
     panels="workshop.workloads.elastic.report:PANELS",
     presets=(
