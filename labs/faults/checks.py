@@ -1,4 +1,4 @@
-"""Checks of lab 14: the rest of an epoch among survivors, a checkpoint plan, and batches that don't come out even."""
+"""Checks of lab 13: the rest of an epoch among survivors, a checkpoint plan, and batches that don't come out even."""
 
 from __future__ import annotations
 

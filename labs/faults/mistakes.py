@@ -1,4 +1,4 @@
-"""Typical wrong answers of lab 14, and what each of them is told."""
+"""Typical wrong answers of lab 13, and what each of them is told."""
 
 from workshop.course.exercise_checks import Mistake
 
