@@ -6,7 +6,6 @@
 
 import os
 import tempfile
-import threading
 
 from mpi4py import MPI
 
@@ -15,7 +14,6 @@ rank = comm.rank
 if rank == 1:
     path = f"{tempfile.gettempdir()}/fifo-{os.getpid()}"
     os.mkfifo(path)
-    threading.Timer(1, os.remove, [path]).start()
     with open(path) as pipe:
         pipe.read()
 comm.Barrier()

@@ -10,5 +10,5 @@ comm = MPI.COMM_WORLD
 rank = comm.rank
 own = comm.Split(rank)
 if rank == 1:
-    comm.recv(source=0)
+    comm.recv(source=0, tag=5)
 bridge = own.Create_intercomm(0, comm, 1 - rank)

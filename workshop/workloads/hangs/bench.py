@@ -66,7 +66,7 @@ def watch(example: Example, after: float = AFTER) -> Outcome:
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
     with tempfile.TemporaryDirectory(prefix="hang-") as folder, tempfile.TemporaryFile("w+") as output:
         process = subprocess.Popen(
-            [*command, *example.command], cwd=folder, env=environment(), start_new_session=True,
+            [*command, *example.command], cwd=folder, env=environment(folder), start_new_session=True,
             stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:

@@ -57,16 +57,16 @@ def watch(
     if list_examples:
         rows = [(hang.name, hang.title) for hang in examples.examples().values()]
         return common.listing(as_json, [dict(zip(EXAMPLE, row, strict=True)) for row in rows], EXAMPLE, rows)
-    environment: dict[str, str] = dict(os.environ)
     if example is not None:
         if command:
             raise BadInput("watch has an example and a command; give either.")
-        command, environment = examples.example(example).command, examples.environment()
+        command = examples.example(example).command
     if not command:
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
         raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
+        environment = os.environ if example is None else examples.environment(folder)
         watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)
         code = watched.run()
         if as_json:

@@ -40,9 +40,9 @@ class Example:
         return [*ranked, sys.executable, str(self.path)]
 
 
-def environment() -> dict[str, str]:
-    """The variables with which the programs run, on few cores and with a thread in each rank."""
-    return {**os.environ, **openmpi.environment(), **Placement().rank_environment()}
+def environment(folder: str) -> dict[str, str]:
+    """The variables with which the programs run: a thread in each rank, and their temporary files in this folder."""
+    return {**os.environ, **openmpi.environment(), **Placement().rank_environment(), "TMPDIR": folder}
 
 
 def examples(folder: str = "hangs") -> dict[str, Example]:

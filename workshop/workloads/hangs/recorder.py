@@ -38,7 +38,7 @@ FIELDS = (
     "name", "comm", "ranks", "number", "root", "op", "count", "type", "dest", "tag", "source", "recvtag", "requests",
     "file", "line", "time",
 )  # fmt: skip
-LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|/hangs/recorder\.py$")
+LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
@@ -174,10 +174,11 @@ def record_calls(module: Any, record: CallRecord) -> None:
     recording = _Recording(module, record)
     recording.classes = {
         base: recording.subclass(base)
-        for name in ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request")
+        for name in ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request", "Prequest")
         if (base := getattr(module, name, None))
     }
     world = module.Intracomm
+    module.Finalize = recording.finalize(module.Finalize)
     for base, kind in recording.classes.items():
         setattr(module, base.__name__, kind)
     for name in ("COMM_WORLD", "COMM_SELF"):
@@ -222,7 +223,7 @@ class _Recording:
 
     def subclass(self, base: Any) -> Any:
         """A subclass whose methods record; in all else it looks like its base."""
-        is_request = base is self.module.Request
+        is_request = issubclass(base, self.module.Request)
         methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
         for name in dir(base):
             method = getattr(base, name)
@@ -233,7 +234,9 @@ class _Recording:
                 methods[name] = self._wait(name, method)
             elif not is_request and COLLECTIVE.fullmatch(name):
                 methods[name] = self._call(name, method, arguments, collective=True)
-            elif not is_request and not name.endswith("_init") and {"dest", "source"} & set(arguments):
+            elif not is_request and name.endswith("_init") and {"dest", "source"} & set(arguments):
+                methods[name] = self._persistent(name, method, arguments)
+            elif not is_request and {"dest", "source"} & set(arguments):
                 methods[name] = self._call(name, method, arguments, collective=False)
         if not is_request:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
@@ -270,6 +273,30 @@ class _Recording:
 
         return call
 
+    def _persistent(self, name: str, method: Any, arguments: list[str]) -> Any:
+        """A method that makes a request to be started later; waits for it are recorded."""
+
+        @functools.wraps(method)
+        def prepare(comm: Any, *args: Any, **settings: Any) -> Any:
+            values = dict(zip(arguments, args, strict=False)) | settings
+            entry = self._entry(name, comm, values, None, "source" in arguments, sys._getframe(1))
+            return self._recorded(method(comm, *args, **settings), entry, comm)
+
+        return prepare
+
+    def finalize(self, method: Any) -> Any:
+        """MPI's end, which the program may call before its own."""
+
+        @functools.wraps(method)
+        def finalize() -> None:
+            frame = sys._getframe(1)
+            words = ("Finalize", *[None] * 11, (), frame.f_code.co_filename, frame.f_lineno, time.monotonic())
+            place = self.record.begin(words)
+            method()
+            self.record.end(place)
+
+        return finalize
+
     def _wait(self, name: str, method: Any) -> Any:
         record, tests, many = self.record, name.lower().startswith("test"), WAIT.fullmatch(name)
         is_class_method = many is not None and bool(many[2])
@@ -305,11 +332,14 @@ class _Recording:
     ) -> tuple[Any, ...]:
         """The values of FIELDS for a call that begins; `arguments` are the names of those of a collective call."""
         scope = self._scope(comm)
+        ranks = scope.ranks
         number = root = op = count = kind = dest = tag = source = recvtag = None
         if arguments is not None:
             if name != "Create_group":  # which not all ranks of the communicator call
                 scope.number += 1
                 number = scope.number
+            elif isinstance(group := values.get("group"), self.module.Group):
+                ranks = self._world(group)
             if "root" in arguments:
                 root = values.get("root", 0)
             if "reduce" in name.lower() or "scan" in name.lower():
@@ -326,7 +356,7 @@ class _Recording:
                 source = self._plain(values.get("source", ANY))
                 recvtag = self._plain(values.get("recvtag", ANY if "dest" in values else values.get("tag", ANY)))
         return (
-            name, scope.name, scope.ranks, number, root, op, count, kind, dest, tag, source, recvtag, (),
+            name, scope.name, ranks, number, root, op, count, kind, dest, tag, source, recvtag, (),
             frame.f_code.co_filename, frame.f_lineno, time.monotonic(),
         )  # fmt: skip
 
@@ -350,11 +380,17 @@ class _Recording:
     def _ranks(self, comm: Any) -> str:
         """The ranks of a communicator as numbers in COMM_WORLD; of an intercommunicator, those of the other side."""
         group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
+        try:
+            return self._world(group)
+        finally:
+            group.Free()
+
+    def _world(self, group: Any) -> str:
+        """The ranks of a group as numbers in COMM_WORLD."""
         world = self.module.COMM_WORLD.Get_group()
         try:
             return ranges(self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world))
         finally:
-            group.Free()
             world.Free()
 
     def _recorded(self, result: Any, entry: tuple[Any, ...], parent: Any) -> Any:
