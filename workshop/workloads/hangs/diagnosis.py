@@ -360,12 +360,12 @@ class _Diagnostician:
     def _sent_to(self, rank: int, call: Call) -> bool:
         """Whether a message that fits a receive is on its way."""
         peers = self._members(call) if call.source == ANY else (call.world(call.source),)
-        for peer in peers:
-            if peer in self.states:
-                for sent, _ in self._unreceived(self.states[peer], self.states[rank]):
-                    if sent.scope == call.scope and call.recvtag in (ANY, sent.tag):
-                        return True
-        return False
+        return any(
+            _takes(call, peer, sent)
+            for peer in peers
+            if peer in self.states
+            for sent, _ in self._unreceived(self.states[peer], self.states[rank])
+        )
 
     def _unsent(self, state: RankState, call: Call, ranks: set[int]) -> bool:
         """Whether it is sure that nothing was sent for a receive: the histories of all have all calls."""
@@ -458,6 +458,8 @@ class _Diagnostician:
                 near = [self.states[peer]] if peer in self.states else list(self.states.values())
                 for sender in (*near, *self.states.values()):
                     for sent, _ in self._unreceived(sender, state):
+                        if any(_takes(pending, sender.rank, sent) for pending in self._awaited(state)):
+                            continue  # it belongs to another request of the wait
                         if (diagnosis := self._misfit(state, call, sender, sent)) is not None:
                             return diagnosis
         return None
@@ -585,6 +587,12 @@ def _fit(call: Call, other: Call) -> bool:
     if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):
         return True
     return None in (call.count, other.count) or (call.count, call.type) == (other.count, other.type)
+
+
+def _takes(call: Call, sender: int, sent: Call) -> bool:
+    """Whether a receive takes what a rank has sent to it."""
+    fits = call.source is not None and sent.scope == call.scope and call.recvtag in (ANY, sent.tag)
+    return fits and (call.source == ANY or call.world(call.source) == sender)
 
 
 def _ranks(ranks: Sequence[int]) -> str:
