@@ -1,7 +1,7 @@
-"""Rank 1 waits for a message before it makes the intercommunicator."""
+"""Rank 1 waits for a message of rank 0, which sends none and waits for the intercommunicator."""
 
-# Kind: missing-from-collective
-# Ranks: 1
+# Kind: receive-without-send
+# Ranks: 0, 1
 # Ranks to start: 2
 
 from mpi4py import MPI

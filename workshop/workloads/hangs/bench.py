@@ -37,7 +37,6 @@ class Outcome:
 
     example: Example
     diagnoses: Sequence[Answer]
-    ended: bool
 
     @property
     def last(self) -> tuple[str, tuple[int, ...]]:
@@ -85,7 +84,9 @@ def watch(example: Example, after: float = AFTER) -> Outcome:
         if start < 0:
             raise WorkshopError(f"{example.name} gave no answer below workshop watch (exit code {process.returncode}).")
         document = json.loads(text[start:])
-        return Outcome(example, document["diagnoses"], document["ended"])
+        if document["exit_code"] and not document["ended"] and not example.kind:
+            raise WorkshopError(f"{example.name} has failed with exit code {document['exit_code']}; run it by itself.")
+        return Outcome(example, document["diagnoses"])
 
 
 def outcomes(chosen: Sequence[Example], after: float = AFTER, workers: int = WORKERS) -> Iterator[Outcome]:

@@ -42,9 +42,13 @@ LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<froze
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
-    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect)",
+    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect)"
+    r"|(win|file)\.\w+",
     re.IGNORECASE,
 )
+# Calls of windows and files that all ranks make together; the others are not recorded.
+SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
+MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
@@ -179,8 +183,9 @@ def record_calls(module: Any, record: CallRecord) -> None:
     }
     world = module.Intracomm
     module.Finalize = recording.finalize(module.Finalize)
-    for base, kind in recording.classes.items():
-        setattr(module, base.__name__, kind)
+    shared = [recording.shared(base) for name in ("Win", "File") if (base := getattr(module, name, None))]
+    for kind in (*recording.classes.values(), *shared):
+        setattr(module, kind.__name__, kind)
     for name in ("COMM_WORLD", "COMM_SELF"):
         comm = recording.classes[world](getattr(module, name))
         comm._scope = _Scope(name)
@@ -241,6 +246,36 @@ class _Recording:
         if not is_request:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
         return _Kind(base.__name__, (base,), methods)
+
+    def shared(self, base: Any) -> Any:
+        """A subclass of a window's or a file's class whose collective methods record."""
+        methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
+        for name in dir(base):
+            method, title = base.__dict__.get(name), f"{base.__name__}.{name}"
+            arguments = _ARGUMENT.findall((getattr(base, name).__doc__ or "").partition("\n")[0])
+            if name in MAKERS and isinstance(method, classmethod):
+                methods[name] = classmethod(self._make(title, method.__func__, arguments))
+            elif SHARED.fullmatch(name):
+                methods[name] = self._call(title, method, arguments, collective=True)
+        return _Kind(base.__name__, (base,), methods)
+
+    def _make(self, name: str, method: Any, arguments: list[str]) -> Any:
+        """A method that makes a window or a file, which records its calls on a scope of its own."""
+
+        @functools.wraps(method)
+        def make(kind: Any, *args: Any, **settings: Any) -> Any:
+            values = dict(zip(arguments, args, strict=False)) | settings
+            comm = values.get("comm", self.module.COMM_SELF)
+            entry = self._entry(name, comm, values, arguments, False, sys._getframe(1))
+            place = self.record.begin(entry)
+            try:
+                made = method(kind, *args, **settings)
+            finally:
+                self.record.end(place)
+            made._scope = _Scope(f"{name} {entry[3]} of {entry[1]}", entry[2])
+            return made
+
+        return make
 
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
         record, probes = self.record, name.lower() in ("iprobe", "improbe")
