@@ -53,10 +53,9 @@ class Outcome:
 
     def describe(self) -> str:
         """What was named and what is right."""
-        named, right = (
-            " ".join([kind, *map(str, ranks)]) for kind, ranks in (self.last, (self.example.kind, self.example.ranks))
-        )
-        return f"named {named}; right is {right}"
+        kind, ranks = self.last
+        right = " ".join([self.example.kind or "no hang", *map(str, self.example.ranks)])
+        return f"named {' '.join([kind, *map(str, ranks)])}; right is {right}"
 
 
 def watch(example: Example, after: float = AFTER) -> Outcome:

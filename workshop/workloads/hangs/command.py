@@ -34,7 +34,6 @@ REAPER = (
     "import sys; from workshop.core import processes; sys.stdin.read(); processes.end_all(sys.argv[1], sys.argv[2])"
 )
 PRELOAD = Path(__file__).parent / "preload"
-EXAMPLE = ("name", "what is wrong")
 
 
 def watch(
@@ -52,11 +51,13 @@ def watch(
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are; what keeps it comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't.
+    error. Ranks of this machine can be seen, ranks of other hosts can't. --examples lists programs that hang, each
+    for another reason, and --example NAME runs one of them.
     """
     if list_examples:
         rows = [(hang.name, hang.title) for hang in examples.examples().values()]
-        return common.listing(as_json, [dict(zip(EXAMPLE, row, strict=True)) for row in rows], EXAMPLE, rows)
+        document = [{"name": name, "title": title} for name, title in rows]
+        return common.listing(as_json, document, ("example", "what is wrong"), rows)
     if example is not None:
         if command:
             raise BadInput("watch has an example and a command; give either.")
