@@ -15,7 +15,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.workloads.hangs import bench
 from workshop.workloads.hangs.diagnosis import FIXES
-from workshop.workloads.hangs.examples import Example, environment, example, examples
+from workshop.workloads.hangs.examples import WatchExample, environment, example, examples
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 NAMES = sorted(examples())
@@ -116,7 +116,7 @@ def test_a_program_without_its_comments_is_refused(text: str, tmp_path: Path, mo
 
 
 def outcome(kind: str, ranks: tuple[int, ...], named: str, named_ranks: list[int], seconds: float) -> bench.Outcome:
-    program = Example(f"{kind or 'good'} {named}", Path("work.py"), "A title.", 3, kind, ranks)
+    program = WatchExample(f"{kind or 'good'} {named}", Path("work.py"), "A title.", 3, kind, ranks)
     hang = named not in ("computing", "sleeping")
     return bench.Outcome(program, [{"kind": named, "ranks": named_ranks, "hang": hang, "seconds": seconds}])
 

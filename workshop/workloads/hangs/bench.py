@@ -22,7 +22,7 @@ from typing import Any
 
 from workshop import bench
 from workshop.core.errors import WorkshopError
-from workshop.workloads.hangs.examples import Example, environment, examples
+from workshop.workloads.hangs.examples import WatchExample, environment, examples
 
 AFTER = 2.0  # seconds without a move before it looks
 PATIENCE = 15.0  # seconds beyond `after` that a program has; one that waits for what may come is not ended before
@@ -35,7 +35,7 @@ Answer = dict[str, Any]
 class Outcome:
     """A run of an example: the diagnoses in the order in which they came."""
 
-    example: Example
+    example: WatchExample
     diagnoses: Sequence[Answer]
 
     @property
@@ -58,7 +58,7 @@ class Outcome:
         return f"named {' '.join([kind, *map(str, ranks)])}; right is {right}"
 
 
-def watch(example: Example, after: float = AFTER) -> Outcome:
+def watch(example: WatchExample, after: float = AFTER) -> Outcome:
     """Run an example below `workshop watch`. One that hangs without an end is interrupted, as by Ctrl-C. Raises
     WorkshopError where it can't be ended or gives no answer."""
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
@@ -88,7 +88,7 @@ def watch(example: Example, after: float = AFTER) -> Outcome:
         return Outcome(example, document["diagnoses"])
 
 
-def outcomes(chosen: Sequence[Example], after: float = AFTER, workers: int = WORKERS) -> Iterator[Outcome]:
+def outcomes(chosen: Sequence[WatchExample], after: float = AFTER, workers: int = WORKERS) -> Iterator[Outcome]:
     """Run examples, several at once; yields each outcome as it comes."""
     with ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(watch, example, after) for example in chosen]
@@ -102,19 +102,19 @@ def outcomes(chosen: Sequence[Example], after: float = AFTER, workers: int = WOR
 def run(good: int, progress: bench.Progress = lambda done, total: None, after: float = AFTER) -> Answer:
     """Run all hangs, and good programs `good` times in all; returns the bench's document."""
     hangs, fine = list(examples().values()), list(islice(cycle(examples("good").values()), good))
-    seen: list[Outcome] = []
+    collected: list[Outcome] = []
     total = len(hangs) + len(fine)
     progress(0, total)
     for outcome in chain(outcomes(hangs, after), outcomes(fine, after)):
-        seen.append(outcome)
-        progress(len(seen), total)
-    return document(seen)
+        collected.append(outcome)
+        progress(len(collected), total)
+    return document(collected)
 
 
-def document(seen: Sequence[Outcome]) -> Answer:
+def document(collected: Sequence[Outcome]) -> Answer:
     """The bench's document; its rows name each hang that was named wrongly, and each false alarm."""
-    hangs = [outcome for outcome in seen if outcome.example.kind]
-    fine = [outcome for outcome in seen if not outcome.example.kind]
+    hangs = [outcome for outcome in collected if outcome.example.kind]
+    fine = [outcome for outcome in collected if not outcome.example.kind]
     right = [outcome for outcome in hangs if outcome.right]
     alarms = [outcome for outcome in fine if outcome.false_alarm]
     rows: list[Answer] = [{"name": "named_right", "value": len(right), "unit": f"of {len(hangs)} hangs"}]

@@ -23,7 +23,7 @@ _COMMENT = re.compile(r"^# (Kind|Ranks|Ranks to start): *(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Example:
+class WatchExample:
     """A program of the catalogue: `size` ranks, of which `ranks` are the cause of a hang of this kind. Of a good
     program, `kind` is empty."""
 
@@ -45,13 +45,13 @@ def environment(folder: str) -> dict[str, str]:
     return {**os.environ, **openmpi.environment(), **Placement().rank_environment(), "TMPDIR": folder}
 
 
-def examples(folder: str = "hangs") -> dict[str, Example]:
+def examples(folder: str = "hangs") -> dict[str, WatchExample]:
     """The programs of a folder, hangs or good, by name. Raises BadInput for one whose comments are incomplete."""
     paths = sorted((config.labs_folder() / FOLDER / folder).glob("*.py"))
     return {path.stem: _example(path) for path in paths}
 
 
-def example(name: str) -> Example:
+def example(name: str) -> WatchExample:
     """A hang of the catalogue. Raises BadInput where there is no such name."""
     hangs = examples()
     if name not in hangs:
@@ -59,12 +59,12 @@ def example(name: str) -> Example:
     return hangs[name]
 
 
-def _example(path: Path) -> Example:
+def _example(path: Path) -> WatchExample:
     text = path.read_text()
     comments = dict(_COMMENT.findall(text))
     title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
     try:
         ranks = tuple(int(number) for number in comments.get("Ranks", "").split(",") if number.strip())
-        return Example(path.stem, path, title, int(comments["Ranks to start"]), comments.get("Kind", ""), ranks)
+        return WatchExample(path.stem, path, title, int(comments["Ranks to start"]), comments.get("Kind", ""), ranks)
     except (KeyError, ValueError):
         raise BadInput(f"{path} needs the comments # Ranks to start: NUMBER and # Ranks: NUMBER, NUMBER.") from None
