@@ -13,6 +13,7 @@ WORLD = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
 PAIR = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}
 BARRIER = Call("Barrier", **WORLD, number=1, place="work.py:9")  # type: ignore[arg-type]  # fields of several types
 ALLREDUCE = replace(BARRIER, name="Allreduce", op="sum", count=10, type="float64")
+CREATE_GROUP = replace(BARRIER, name="Create_group", number=None, **PAIR)  # type: ignore[arg-type]  # as above
 BCAST = replace(BARRIER, name="Bcast", root=0, count=10, type="float64")
 
 
@@ -24,13 +25,13 @@ def send(dest: int, tag: int = 7, **fields: object) -> Call:
     return Call("Send", **{**WORLD, "dest": dest, "tag": tag, "time": 1.0, **fields})  # type: ignore[arg-type]  # as above
 
 
-def states(*ranks: Call | Activity | RankState | tuple[Call | Activity, Call]) -> list[RankState]:
+def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankState, Call]) -> list[RankState]:
     """States of ranks 0, 1, 2: a call in which a rank waits or what it does, alone or with a call that it has made."""
     made = []
     for rank, state in enumerate(ranks):
         does, *history = state if isinstance(state, tuple) else (state,)
         if isinstance(does, RankState):
-            made.append(replace(does, rank=rank))
+            made.append(replace(does, rank=rank, history=tuple(history)))
             continue
         call = does if isinstance(does, Call) else None
         made.append(RankState(rank, 100 + rank, "mpi" if call else does, "work.py:9", call, history=tuple(history)))  # type: ignore[arg-type]  # a call or a word
@@ -75,6 +76,15 @@ HANGS = {
         replace(receive(1), dest=1, tag=0), receive(0, tag=5), "computing"
     )),
     "a rank has ended": ("ended", [2], states(BARRIER, BARRIER, "ended")),
+    "two ranks have ended": ("ended", [1, 2], states(BARRIER, "ended", "ended")),
+    "two of a group": ("ended", [2], states("ended", CREATE_GROUP, "ended")),
+    "all have ended, any source": ("receive-without-send", [0], states(receive(ANY), "ended", "ended")),
+    "a send in a circle": ("circular-wait", [0, 1, 2], states(send(1), receive(2), send(0))),
+    "a message without room": ("other-size", [1], states(
+        (RankState(0, 1, "raised", detail="Exception: MPI_ERR_TRUNCATE"), ALLREDUCE),
+        replace(ALLREDUCE, count=9),
+        ALLREDUCE,
+    )),
     "a rank has left": ("ended", [0], states(RankState(0, 1, "ended", deliberate=True), receive(0), "ended")),
     "a rank has raised": ("raised", [1], states(BARRIER, RankState(1, 1, "raised", detail="ValueError: x"), BARRIER)),
     "a chain to one that has raised": ("raised", [0], states("raised", receive(0), receive(1))),
@@ -168,6 +178,23 @@ def test_a_send_from_before_the_history_counts_as_received() -> None:
     ranks[1] = replace(ranks[1], history=(replace(BARRIER, time=1.5),))
     diagnosis = diagnose(ranks)
     assert diagnosis is not None and diagnosis.kind == "receive-without-send"
+
+
+def test_a_wait_for_several_lacks_a_message() -> None:
+    """The other one has its message, also where the history begins with the receive that was posted for it."""
+    posted = receive(1, time=0.5)
+    waits = replace(wait(posted, receive(2)), name="waitall")
+    ranks = states((waits, posted), ("ended", send(0)), "ended")
+    assert diagnose(ranks) is None, "the histories may not have all calls"
+    diagnosis = diagnose([replace(state, complete=True) for state in ranks])
+    assert diagnosis is not None
+    assert (diagnosis.kind, diagnosis.ranks) == ("wait-for-request", (0, 2))
+
+
+def test_a_send_before_the_first_receive_counts_in_a_whole_history() -> None:
+    ranks = states(("ended", send(1, tag=1, time=0.1)), (receive(0, tag=3), receive(0, tag=2, time=0.5)), "ended")
+    diagnosis = diagnose([replace(state, complete=True) for state in ranks])
+    assert diagnosis is not None and diagnosis.kind == "tag-mismatch"
 
 
 def test_no_ranks_no_diagnosis() -> None:

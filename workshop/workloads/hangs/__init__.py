@@ -1,7 +1,8 @@
 """Hangs: `workshop watch` says which rank keeps the others waiting, at which line, and why.
 
 `recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do, `diagnosis` says what
-keeps them, and `command` is the command. This file only describes the capability.
+keeps them, and `command` is the command. `examples` is the catalogue of hangs, and `bench` runs it. This file only
+describes the capability.
 """
 
 from __future__ import annotations
@@ -14,5 +15,6 @@ EXTENSION = Extension(
             "", "watch", "workshop.workloads.hangs.command:watch", order=620,
             options={"context_settings": {"allow_interspersed_args": False}},  # options behind the command are its own
         ),
+        Command("bench", "doctor", "workshop.workloads.hangs.bench_command:doctor", order=570),
     ),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +20,7 @@ import typer
 from workshop.cli import common
 from workshop.core import processes
 from workshop.core.errors import BadInput
+from workshop.workloads.hangs import examples
 
 if TYPE_CHECKING:
     from workshop.workloads.hangs.diagnosis import Diagnosis
@@ -40,6 +41,10 @@ def watch(
     after: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.5, max=10, help="How long nothing moves before it looks why.")
     ] = 5.0,
+    example: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Run a program that hangs, of those here.")
+    ] = None,
+    list_examples: Annotated[bool, typer.Option("--examples", help="List the programs that hang.")] = False,
     end: Annotated[bool, typer.Option("--end", help="End a program that hangs, and answer with exit code 1.")] = False,
     session: Annotated[
         str | None, typer.Option(metavar="NAME", help="Look at the ranks of this session instead, which is up.")
@@ -49,21 +54,31 @@ def watch(
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are; what keeps it comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't.
+    error. Ranks of this machine can be seen, ranks of other hosts can't. --examples lists programs that hang, each
+    for another reason, and --example NAME runs one of them.
     """
     if session is not None:
         if command or end:
             raise BadInput("--session looks at ranks that are up, so it takes neither a command nor --end.")
         raise typer.Exit(_look(session, after, as_json))
+    if list_examples:
+        rows = [(hang.name, hang.title) for hang in examples.examples().values()]
+        document = [{"name": name, "title": title} for name, title in rows]
+        return common.listing(as_json, document, ("example", "what is wrong"), rows)
+    if example is not None:
+        if command:
+            raise BadInput("watch has an example and a command; give either.")
+        command = examples.example(example).command
     if not command:
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
         raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
-        watched = Watch(command, Path(folder), tag, after, end, quiet=as_json)
+        environment = os.environ if example is None else examples.environment(folder)
+        watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)
         code = watched.run()
         if as_json:
-            diagnoses = [diagnosis.as_json() for diagnosis in watched.diagnoses]
+            diagnoses = [named.as_json() | {"seconds": seconds} for named, seconds in watched.diagnoses]
             common.answer({"command": command, "exit_code": code, "ended": watched.ended, "diagnoses": diagnoses})
     raise typer.Exit(code)
 
@@ -101,11 +116,22 @@ def _tree() -> Iterator[str]:
 
 
 class Watch:
-    """A program that is watched. `diagnoses` are those that were reported, `ended` whether it was ended for one."""
+    """A program that is watched. `diagnoses` are those that were reported, each with the seconds for which nothing had
+    moved; `ended` says whether it was ended for one."""
 
-    def __init__(self, command: list[str], folder: Path, tag: str, after: float, end: bool, quiet: bool) -> None:
+    def __init__(
+        self,
+        command: list[str],
+        folder: Path,
+        tag: str,
+        after: float,
+        end: bool,
+        quiet: bool,
+        environment: Mapping[str, str],
+    ) -> None:
         self.command, self.folder, self.tag, self.after, self.end, self.quiet = command, folder, tag, after, end, quiet
-        self.diagnoses: list[Diagnosis] = []
+        self.environment = environment
+        self.diagnoses: list[tuple[Diagnosis, float]] = []
         self.ended = False
 
     def run(self) -> int:
@@ -113,8 +139,8 @@ class Watch:
         from workshop.workloads.hangs import recorder
         from workshop.workloads.hangs.sampler import Sampler
 
-        path = os.pathsep.join(filter(None, [str(PRELOAD), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        path = os.pathsep.join(filter(None, [str(PRELOAD), self.environment.get("PYTHONPATH")]))
+        environment = {**self.environment, TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
         try:
             program = subprocess.Popen(self.command, env=environment)
         except OSError as error:
@@ -122,17 +148,19 @@ class Watch:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
         sampler = Sampler(program.pid, self.folder)
         progress, still, reported = sampler.progress(), time.monotonic(), set[tuple[object, ...]]()
+        moved = still
         while program.poll() is None:
             time.sleep(LOOK)
             sampler.update()
             if (now := sampler.progress()) != progress:
                 progress, still, reported = now, time.monotonic(), set()
+                moved = still
             if time.monotonic() - still < self.after:
                 continue
             for diagnosis in self._confirmed(sampler, progress):
                 if (key := (diagnosis.kind, diagnosis.ranks)) not in reported:
                     reported.add(key)
-                    self._report(diagnosis)
+                    self._report(diagnosis, time.monotonic() - moved)
             if self.ended:
                 processes.end_all(TAG, self.tag)
                 program.wait()
@@ -155,8 +183,8 @@ class Watch:
             if first is not None and second is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
         ]  # fmt: skip
 
-    def _report(self, diagnosis: Diagnosis) -> None:
-        self.diagnoses.append(diagnosis)
+    def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
+        self.diagnoses.append((diagnosis, round(seconds, 3)))
         typed = diagnosis.kind == "input" and sys.stdin.isatty()  # somebody may be about to type
         self.ended |= self.end and diagnosis.hang and not typed
         if not self.quiet:

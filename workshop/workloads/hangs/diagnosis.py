@@ -16,6 +16,8 @@ from typing import Literal
 from workshop.core import words
 from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
 
+TRUNCATED = "MPI_ERR_TRUNCATE"  # in an exception: a rank got more than it had room for
+
 Activity = Literal[
     "mpi",
     "polling",
@@ -120,7 +122,7 @@ class Call:
 class RankState:
     """What a rank does. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
     `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
-    that it ended by sys.exit."""
+    that it ended by sys.exit, `complete` that the history has all of its calls."""
 
     rank: int
     pid: int | None
@@ -130,6 +132,7 @@ class RankState:
     detail: str = ""
     history: tuple[Call, ...] = ()
     deliberate: bool = False
+    complete: bool = False
 
     @property
     def waits(self) -> bool:
@@ -214,8 +217,10 @@ class _Diagnostician:
     def diagnosis(self) -> Diagnosis | None:
         if not self.stuck:
             return self._outside(*MOVING)
+        truncated = any(state.does == "raised" and TRUNCATED in state.detail for state in self.states.values())
         return (
-            self._outside("raised", "stopped")
+            (self._mismatch() if truncated else None)
+            or self._outside("raised", "stopped")
             or self._mismatch()
             or self._message()
             or self._outside("file-lock", "lock", "input", "ended")
@@ -254,11 +259,15 @@ class _Diagnostician:
 
     def _absent(self, call: Call) -> list[int]:
         """The ranks that have not come to a collective call. A rank that is further has left the call behind, also
-        where its history doesn't reach back so far."""
+        where its history doesn't reach back so far. Those that are in a call without a number have reached it."""
         absent = []
+        if call.number is None:
+            current = {state.rank: state.call for state in self.waiters if state.call is not None}
+            inside = [rank for rank, other in current.items() if (other.name, other.scope) == (call.name, call.scope)]
+            return [rank for rank in self._members(call) if rank not in inside]
         for rank in self._members(call):
             state = self.states.get(rank)
-            calls = () if state is None else (*state.history, *([state.call] if state.call else []))
+            calls: tuple[Call, ...] = () if state is None else (*state.history, *([state.call] if state.call else []))
             numbers = [other.number for other in calls if other.scope == call.scope and other.number]
             if not numbers or max(numbers) < (call.number or 0):
                 absent.append(rank)
@@ -268,7 +277,9 @@ class _Diagnostician:
         """For each operation that a rank awaits, the ranks for which it waits; empty: that can't be told."""
         targets = []
         for call in self._awaited(state):
-            if call.collective and call.number is not None:
+            if call.collective and call.number is None:
+                targets.append(set(self._absent(call)))
+            elif call.collective:
                 others = {rank for rank in self._members(call) if (at := self._at(rank, call)) and not _fit(call, at)}
                 absent = set(self._absent(call))
                 root = call.world(call.root)  # a rank that is not the root may wait for the root alone
@@ -310,20 +321,28 @@ class _Diagnostician:
         targets = self.targets[state.rank]
         if not targets:
             return True
+        lacking = (self._unsent(state, call, ranks) and not ranks & movable for call, ranks in self._pairs(state))
+        if state.call is not None and state.call.name.lower() in ("waitall", "testall") and any(lacking):
+            return False
         either = len(targets) > 1 or any(call.source == ANY or not call.comm for call in self._awaited(state))
         return any(not ranks or (ranks & movable if either else ranks <= movable) for ranks in targets)
+
+    def _pairs(self, state: RankState) -> Iterator[tuple[Call, set[int]]]:
+        """The operations that a rank awaits, each with the ranks for which it waits."""
+        return zip(self._awaited(state), self.targets[state.rank], strict=True)
 
     # Messages that were sent and not received.
 
     def _unreceived(self, sender: RankState, receiver: RankState) -> Iterator[tuple[Call, int]]:
         """What a rank has sent to another one that it has not received, as far as both histories reach back: sends,
         and how many of this kind."""
-        since = receiver.history[0].time if receiver.history else 0.0
+        since = receiver.history[0].time if receiver.history and not receiver.complete else 0.0
+        pending = receiver.call.requests if receiver.waits and receiver.call is not None else ()
         sends = [call for call in (*sender.history, *self._current(sender)) if call.dest is not None]
         sends = [call for call in sends if call.world(call.dest) == receiver.rank and call.time >= since]
         received: Counter[tuple[object, ...]] = Counter()
         for call in receiver.history:
-            if call.source is not None and call.name.lower() not in ("probe", "iprobe"):
+            if call.source is not None and call not in pending and call.name.lower() not in ("probe", "iprobe"):
                 received[call.scope, call.world(call.source), call.recvtag] += 1
         sent: Counter[tuple[object, ...]] = Counter()
         last: dict[tuple[tuple[str, tuple[int, ...]], int, int | None], Call] = {}
@@ -341,12 +360,17 @@ class _Diagnostician:
     def _sent_to(self, rank: int, call: Call) -> bool:
         """Whether a message that fits a receive is on its way."""
         peers = self._members(call) if call.source == ANY else (call.world(call.source),)
-        for peer in peers:
-            if peer in self.states:
-                for sent, _ in self._unreceived(self.states[peer], self.states[rank]):
-                    if sent.scope == call.scope and call.recvtag in (ANY, sent.tag):
-                        return True
-        return False
+        return any(
+            _takes(call, peer, sent)
+            for peer in peers
+            if peer in self.states
+            for sent, _ in self._unreceived(self.states[peer], self.states[rank])
+        )
+
+    def _unsent(self, state: RankState, call: Call, ranks: set[int]) -> bool:
+        """Whether it is sure that nothing was sent for a receive: the histories of all have all calls."""
+        receives = call.source is not None and call.dest is None and bool(ranks)
+        return receives and all(self.states[rank].complete for rank in {state.rank, *ranks} & self.states.keys())
 
     # Causes, the surest first.
 
@@ -377,18 +401,23 @@ class _Diagnostician:
             if not waiting and not hang:
                 continue
             direct = [rank for rank in waiting if any(state.rank in ranks for ranks in self.targets[rank])]
-            call = next((call for rank in direct for call in self._awaited(self.states[rank])), None)
+            pairs = (pair for rank in direct for pair in self._pairs(self.states[rank]))
+            call, targets = next((pair for pair in pairs if state.rank in pair[1]), (None, set[int]()))
             if (
                 state.does == "ended"
                 and call is not None
                 and not (call.collective or not call.comm or state.deliberate)
             ):
                 return self._lone(self.states[direct[0]], call, state)
-            sentence = f"Rank {state.rank} {state.describe()}"
+            sentence, cause = f"Rank {state.rank} {state.describe()}", [state.rank]
+            ended = sorted(rank for rank in targets if self.states[rank].does == "ended")
+            if state.does == "ended" and len(ended) > 1:
+                sentence, cause = f"{words.capital(_ranks(ended))} have ended", ended
             if waiting:
-                sentence += f", and {_ranks(waiting)} {words.verb(len(waiting), 'waits', 'wait')} for it"
+                waits = words.verb(len(waiting), "waits", "wait")
+                sentence += f", and {_ranks(waiting)} {waits} for {'it' if len(cause) == 1 else 'them'}"
                 sentence += f" in {call.describe()}" if call is not None and len(direct) == len(waiting) else ""
-            return self._result(state.does, f"{sentence}.", [state.rank], hang)
+            return self._result(state.does, f"{sentence}.", cause, hang)
         return None
 
     def _mismatch(self) -> Diagnosis | None:
@@ -429,6 +458,8 @@ class _Diagnostician:
                 near = [self.states[peer]] if peer in self.states else list(self.states.values())
                 for sender in (*near, *self.states.values()):
                     for sent, _ in self._unreceived(sender, state):
+                        if any(_takes(pending, sender.rank, sent) for pending in self._awaited(state)):
+                            continue  # it belongs to another request of the wait
                         if (diagnosis := self._misfit(state, call, sender, sent)) is not None:
                             return diagnosis
         return None
@@ -438,7 +469,8 @@ class _Diagnostician:
         start = f"Rank {state.rank} waits for {call.describe()}, at {state.place}, and rank {sender.rank} "
         ranks = [state.rank, sender.rank]
         if peer is not None and peer != sender.rank:
-            if sent.scope != call.scope or call.recvtag not in (ANY, sent.tag):
+            circle = sent is sender.call and peer in self._reached(state.rank)  # the sender waits in it, too
+            if circle or sent.scope != call.scope or call.recvtag not in (ANY, sent.tag):
                 return None
             return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.", ranks)
         if sent.scope != call.scope:
@@ -451,14 +483,17 @@ class _Diagnostician:
             return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.", ranks)
         return None
 
-    def _lone(self, state: RankState, call: Call, peer: RankState) -> Diagnosis:
-        """A message that a rank waits to send or to receive, and its peer does nothing of the kind."""
-        if peer.rank == state.rank:
-            sentence = f"Rank {state.rank} {state.describe()}: that is itself, and it has no other call at work."
-            return self._result("wrong-peer", sentence, [state.rank])
+    def _lone(self, state: RankState, call: Call, peer: RankState | None) -> Diagnosis:
+        """A message that a rank waits to send or to receive, and its peer, or no rank at all, does anything of the
+        kind."""
         probes = "probe" in call.name.lower()
         kind = "send-without-receive" if call.dest is not None else "probe" if probes else "receive-without-send"
         kind = "wait-for-request" if state.call is not None and state.call.requests else kind
+        if call.source == ANY or peer is None:
+            return self._result(kind, f"Rank {state.rank} {state.describe()}, and no rank sends to it.", [state.rank])
+        if peer.rank == state.rank:
+            sentence = f"Rank {state.rank} {state.describe()}: that is itself, and it has no other call at work."
+            return self._result("wrong-peer", sentence, [state.rank])
         lacks = "receives nothing that fits" if call.dest is not None else "sends nothing that fits"
         sentence = f"Rank {state.rank} {state.describe()}, and rank {peer.rank} {lacks}: it {peer.describe()}."
         return self._result(kind, sentence, [state.rank, peer.rank])
@@ -532,13 +567,8 @@ class _Diagnostician:
         for state in self.waiters:
             for call in self._awaited(state) if state.rank in self.stuck else ():
                 peer = call.world(call.source if call.dest is None else call.dest)
-                if peer in self.states:
-                    return self._lone(state, call, self.states[peer])
-                if call.source == ANY:
-                    kind = "probe" if "probe" in call.name.lower() else "receive-without-send"
-                    return self._result(
-                        kind, f"Rank {state.rank} {state.describe()}, and no rank sends to it.", [state.rank]
-                    )
+                if peer in self.states or call.source == ANY:
+                    return self._lone(state, call, None if peer is None else self.states[peer])
         return None
 
     def _unknown(self) -> Diagnosis:
@@ -557,6 +587,12 @@ def _fit(call: Call, other: Call) -> bool:
     if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):
         return True
     return None in (call.count, other.count) or (call.count, call.type) == (other.count, other.type)
+
+
+def _takes(call: Call, sender: int, sent: Call) -> bool:
+    """Whether a receive takes what a rank has sent to it."""
+    fits = call.source is not None and sent.scope == call.scope and call.recvtag in (ANY, sent.tag)
+    return fits and (call.source == ANY or call.world(call.source) == sender)
 
 
 def _ranks(ranks: Sequence[int]) -> str:

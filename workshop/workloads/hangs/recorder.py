@@ -38,13 +38,17 @@ FIELDS = (
     "name", "comm", "ranks", "number", "root", "op", "count", "type", "dest", "tag", "source", "recvtag", "requests",
     "file", "line", "time",
 )  # fmt: skip
-LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|/hangs/recorder\.py$")
+LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
-    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect)",
+    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect)"
+    r"|(win|file)\.\w+",
     re.IGNORECASE,
 )
+# Calls of windows and files that all ranks make together; the others are not recorded.
+SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
+MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
@@ -174,12 +178,14 @@ def record_calls(module: Any, record: CallRecord) -> None:
     recording = _Recording(module, record)
     recording.classes = {
         base: recording.subclass(base)
-        for name in ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request")
+        for name in ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request", "Prequest")
         if (base := getattr(module, name, None))
     }
     world = module.Intracomm
-    for base, kind in recording.classes.items():
-        setattr(module, base.__name__, kind)
+    module.Finalize = recording.finalize(module.Finalize)
+    shared = [recording.shared(base) for name in ("Win", "File") if (base := getattr(module, name, None))]
+    for kind in (*recording.classes.values(), *shared):
+        setattr(module, kind.__name__, kind)
     for name in ("COMM_WORLD", "COMM_SELF"):
         comm = recording.classes[world](getattr(module, name))
         comm._scope = _Scope(name)
@@ -191,7 +197,7 @@ class _Scope:
 
     def __init__(self, name: str, ranks: str | None = None) -> None:
         self.name, self.ranks, self.number = name, ranks, 0
-        self.groups: dict[str, int] = {}  # communicators by the ranks for which Create_group made them
+        self.groups: dict[str, int] = {}  # communicators by the ranks for which Create_group handle them
 
 
 class _Kind(type):
@@ -222,7 +228,7 @@ class _Recording:
 
     def subclass(self, base: Any) -> Any:
         """A subclass whose methods record; in all else it looks like its base."""
-        is_request = base is self.module.Request
+        is_request = issubclass(base, self.module.Request)
         methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
         for name in dir(base):
             method = getattr(base, name)
@@ -233,11 +239,43 @@ class _Recording:
                 methods[name] = self._wait(name, method)
             elif not is_request and COLLECTIVE.fullmatch(name):
                 methods[name] = self._call(name, method, arguments, collective=True)
-            elif not is_request and not name.endswith("_init") and {"dest", "source"} & set(arguments):
+            elif not is_request and name.endswith("_init") and {"dest", "source"} & set(arguments):
+                methods[name] = self._persistent(name, method, arguments)
+            elif not is_request and {"dest", "source"} & set(arguments):
                 methods[name] = self._call(name, method, arguments, collective=False)
         if not is_request:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
         return _Kind(base.__name__, (base,), methods)
+
+    def shared(self, base: Any) -> Any:
+        """A subclass of a window's or a file's class whose collective methods record."""
+        methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
+        for name in dir(base):
+            method, title = base.__dict__.get(name), f"{base.__name__}.{name}"
+            arguments = _ARGUMENT.findall((getattr(base, name).__doc__ or "").partition("\n")[0])
+            if name in MAKERS and isinstance(method, classmethod):
+                methods[name] = classmethod(self._make(title, method.__func__, arguments))
+            elif SHARED.fullmatch(name):
+                methods[name] = self._call(title, method, arguments, collective=True)
+        return _Kind(base.__name__, (base,), methods)
+
+    def _make(self, name: str, method: Any, arguments: list[str]) -> Any:
+        """A method that makes a window or a file, which records its calls on a scope of its own."""
+
+        @functools.wraps(method)
+        def make(kind: Any, *args: Any, **settings: Any) -> Any:
+            values = dict(zip(arguments, args, strict=False)) | settings
+            comm = values.get("comm", self.module.COMM_SELF)
+            entry = self._entry(name, comm, values, arguments, False, sys._getframe(1))
+            place = self.record.begin(entry)
+            try:
+                handle = method(kind, *args, **settings)
+            finally:
+                self.record.end(place)
+            handle._scope = _Scope(f"{name} {entry[3]} of {entry[1]}", entry[2])
+            return handle
+
+        return make
 
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
         record, probes = self.record, name.lower() in ("iprobe", "improbe")
@@ -269,6 +307,30 @@ class _Recording:
             return self._recorded(result, entry, comm)
 
         return call
+
+    def _persistent(self, name: str, method: Any, arguments: list[str]) -> Any:
+        """A method that makes a request to be started later; waits for it are recorded."""
+
+        @functools.wraps(method)
+        def prepare(comm: Any, *args: Any, **settings: Any) -> Any:
+            values = dict(zip(arguments, args, strict=False)) | settings
+            entry = self._entry(name, comm, values, None, "source" in arguments, sys._getframe(1))
+            return self._recorded(method(comm, *args, **settings), entry, comm)
+
+        return prepare
+
+    def finalize(self, method: Any) -> Any:
+        """MPI's end, which the program may call before its own."""
+
+        @functools.wraps(method)
+        def finalize() -> None:
+            frame = sys._getframe(1)
+            words = ("Finalize", *[None] * 11, (), frame.f_code.co_filename, frame.f_lineno, time.monotonic())
+            place = self.record.begin(words)
+            method()
+            self.record.end(place)
+
+        return finalize
 
     def _wait(self, name: str, method: Any) -> Any:
         record, tests, many = self.record, name.lower().startswith("test"), WAIT.fullmatch(name)
@@ -305,11 +367,14 @@ class _Recording:
     ) -> tuple[Any, ...]:
         """The values of FIELDS for a call that begins; `arguments` are the names of those of a collective call."""
         scope = self._scope(comm)
+        ranks = scope.ranks
         number = root = op = count = kind = dest = tag = source = recvtag = None
         if arguments is not None:
             if name != "Create_group":  # which not all ranks of the communicator call
                 scope.number += 1
                 number = scope.number
+            elif isinstance(group := values.get("group"), self.module.Group):
+                ranks = self._world(group)
             if "root" in arguments:
                 root = values.get("root", 0)
             if "reduce" in name.lower() or "scan" in name.lower():
@@ -326,7 +391,7 @@ class _Recording:
                 source = self._plain(values.get("source", ANY))
                 recvtag = self._plain(values.get("recvtag", ANY if "dest" in values else values.get("tag", ANY)))
         return (
-            name, scope.name, scope.ranks, number, root, op, count, kind, dest, tag, source, recvtag, (),
+            name, scope.name, ranks, number, root, op, count, kind, dest, tag, source, recvtag, (),
             frame.f_code.co_filename, frame.f_lineno, time.monotonic(),
         )  # fmt: skip
 
@@ -340,7 +405,7 @@ class _Recording:
 
     def _scope(self, comm: Any) -> _Scope:
         scope: _Scope | None = getattr(comm, "_scope", None)
-        if scope is None:  # the program made it itself from a handle or a pickle
+        if scope is None:  # the program handle it itself from a handle or a pickle
             scopes = (each._scope for each in (self.module.COMM_WORLD, self.module.COMM_SELF) if each == comm)
             scope = comm._scope = next(scopes, None) or _Scope("a communicator of the program")
         if scope.ranks is None:
@@ -350,11 +415,17 @@ class _Recording:
     def _ranks(self, comm: Any) -> str:
         """The ranks of a communicator as numbers in COMM_WORLD; of an intercommunicator, those of the other side."""
         group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
+        try:
+            return self._world(group)
+        finally:
+            group.Free()
+
+    def _world(self, group: Any) -> str:
+        """The ranks of a group as numbers in COMM_WORLD."""
         world = self.module.COMM_WORLD.Get_group()
         try:
             return ranges(self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world))
         finally:
-            group.Free()
             world.Free()
 
     def _recorded(self, result: Any, entry: tuple[Any, ...], parent: Any) -> Any:

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -164,7 +164,11 @@ class Sampler:
         return {job: self._states(job, ranks) for job, ranks in self.jobs.items()}
 
     def _states(self, job: str, ranks: Mapping[int, int]) -> list[RankState]:
-        states = [self._state(rank, pid) for rank, pid in ranks.items()]
+        states = []
+        for rank, pid in ranks.items():
+            path = self.folder / str(pid)
+            complete = path.exists() and read_progress(path)[0] < recorder.SLOTS
+            states.append(replace(self._state(rank, pid), complete=complete))
         sizes = self.sizes[job]
         why = "it runs on another host" if sizes.here < sizes.size else "it was never seen"
         return states + [
