@@ -1,0 +1,142 @@
+"""`workshop watch`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workshop.cli import common
+from workshop.core import processes
+from workshop.core.errors import BadInput
+
+if TYPE_CHECKING:
+    from workshop.workloads.hangs.diagnosis import Diagnosis
+    from workshop.workloads.hangs.sampler import Sampler
+
+TAG = "WORKSHOP_WATCH"  # every process of a watched program
+LOOK = 0.25  # seconds between looks at the progress
+CONFIRM = 0.3  # seconds after which the ranks must still be as they were
+# Ends what carries the tag when its input ends: whatever has ended `workshop watch`, kill -9 too.
+REAPER = (
+    "import sys; from workshop.core import processes; sys.stdin.read(); processes.end_all(sys.argv[1], sys.argv[2])"
+)
+PRELOAD = Path(__file__).parent / "preload"
+
+
+def watch(
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND…", help="What starts the ranks.")] = None,
+    after: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0.5, max=10, help="How long nothing moves before it looks why.")
+    ] = 5.0,
+    end: Annotated[bool, typer.Option("--end", help="End a program that hangs, and answer with exit code 1.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
+
+    The program needs no change. Its input, output and exit code stay as they are; what keeps it comes on standard
+    error. Ranks of this machine can be seen, ranks of other hosts can't.
+    """
+    if not command:
+        raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
+    if shutil.which(command[0]) is None:
+        raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
+    with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
+        watched = Watch(command, Path(folder), tag, after, end, quiet=as_json)
+        code = watched.run()
+        if as_json:
+            diagnoses = [diagnosis.as_json() for diagnosis in watched.diagnoses]
+            common.answer({"command": command, "exit_code": code, "ended": watched.ended, "diagnoses": diagnoses})
+    raise typer.Exit(code)
+
+
+@contextmanager
+def _tree() -> Iterator[str]:
+    """The mark for the processes of a program, which all end with this process."""
+    tag = uuid.uuid4().hex
+    reaper = subprocess.Popen(
+        [sys.executable, "-c", REAPER, TAG, tag],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        yield tag
+    finally:
+        reaper.communicate()
+
+
+class Watch:
+    """A program that is watched. `diagnoses` are those that were reported, `ended` whether it was ended for one."""
+
+    def __init__(self, command: list[str], folder: Path, tag: str, after: float, end: bool, quiet: bool) -> None:
+        self.command, self.folder, self.tag, self.after, self.end, self.quiet = command, folder, tag, after, end, quiet
+        self.diagnoses: list[Diagnosis] = []
+        self.ended = False
+
+    def run(self) -> int:
+        """Run it to its end; returns the exit code."""
+        from workshop.workloads.hangs import recorder
+        from workshop.workloads.hangs.sampler import Sampler
+
+        path = os.pathsep.join(filter(None, [str(PRELOAD), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        try:
+            program = subprocess.Popen(self.command, env=environment)
+        except OSError as error:
+            raise BadInput(f"{self.command[0]} can't be started ({error.strerror}); give a program.") from None
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
+        sampler = Sampler(program.pid, self.folder)
+        progress, still, reported = sampler.progress(), time.monotonic(), set[tuple[object, ...]]()
+        while program.poll() is None:
+            time.sleep(LOOK)
+            sampler.update()
+            if (now := sampler.progress()) != progress:
+                progress, still, reported = now, time.monotonic(), set()
+            if time.monotonic() - still < self.after:
+                continue
+            for diagnosis in self._confirmed(sampler, progress):
+                if (key := (diagnosis.kind, diagnosis.ranks)) not in reported:
+                    reported.add(key)
+                    self._report(diagnosis)
+            if self.ended:
+                processes.end_all(TAG, self.tag)
+                program.wait()
+                return 1
+            still = time.monotonic() - self.after + (self.after if reported else 1.0)  # when it looks next
+        return program.returncode if program.returncode >= 0 else 128 - program.returncode
+
+    def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
+        """What keeps the ranks of each job, if it is the same a moment later and nothing has moved."""
+        from workshop.workloads.hangs.diagnosis import diagnose
+
+        before = {job: diagnose(states) for job, states in sampler.states().items()}
+        time.sleep(CONFIRM)
+        after = {job: diagnose(states) for job, states in sampler.states().items()}
+        if sampler.progress() != progress:
+            return []
+        pairs = [(before.get(job), diagnosis) for job, diagnosis in after.items()]
+        return [
+            second for first, second in pairs
+            if first is not None and second is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
+        ]  # fmt: skip
+
+    def _report(self, diagnosis: Diagnosis) -> None:
+        self.diagnoses.append(diagnosis)
+        typed = diagnosis.kind == "input" and sys.stdin.isatty()  # somebody may be about to type
+        self.ended |= self.end and diagnosis.hang and not typed
+        if not self.quiet:
+            print(
+                "\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]), file=sys.stderr, flush=True
+            )

@@ -1,0 +1,315 @@
+"""What do the ranks of a program do: their records, and for what these don't say, the kernel and py-spy.
+
+A rank that is in no MPI call is classified by the system call in which its main thread is, as /proc says: that costs
+the rank nothing. py-spy says at which line of Python it is, and in which MPI call a rank is that has no record.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import psutil
+
+from workshop.workloads.hangs import recorder
+from workshop.workloads.hangs.diagnosis import Activity, Call, RankState
+
+PY_SPY = Path(sys.executable).with_name("py-spy")
+PATIENCE = 5.0  # seconds that py-spy has; it needs 0.1
+PAUSE = 0.1  # seconds between two looks at a thread
+# System calls of Linux on x86_64 by what they wait for.
+READ, WRITE, FUTEX, FCNTL, FLOCK = 0, 1, 202, 72, 73
+SLEEPS = {35, 230, 7, 23, 270, 271, 232, 281}  # nanosleep, clock_nanosleep, poll, select and epoll
+CHILDREN = {61, 247}  # wait4, waitid
+WAITING_LOCKS = {"7", "38"}  # F_SETLKW and F_OFD_SETLKW, of fcntl
+NAMESPACE = "PMIX_NAMESPACE"  # the job to which a rank belongs
+
+
+class Ranked(NamedTuple):
+    """A process that is a rank: its job, its number, and how many ranks the job has here and everywhere."""
+
+    job: str
+    rank: int
+    here: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a process has recorded: its calls, oldest first, each with its mark, and how it ended."""
+
+    progress: int
+    polls: int
+    calls: tuple[tuple[bytes, Call], ...]
+    end: Mapping[str, Any] | None
+
+
+def read_progress(path: Path) -> tuple[int, int]:
+    """The numbers of calls and of begins and ends in a record; (0, 0) where there is none."""
+    try:
+        with path.open("rb") as file:
+            words = memoryview(file.read(recorder.END)).cast("Q")
+        return words[recorder.CALLS], words[recorder.PROGRESS]
+    except (OSError, TypeError, IndexError):
+        return 0, 0
+
+
+def read_record(path: Path) -> Recorded | None:
+    """A record, None where there is none. A call that was written over meanwhile is left out."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    if len(data) < recorder.START:
+        return None
+    numbers = memoryview(data)[: recorder.END].cast("Q")
+    calls = []
+    for number in range(max(0, numbers[recorder.CALLS] - recorder.SLOTS + 1), numbers[recorder.CALLS]):
+        place = recorder.START + recorder.SLOT * (number % recorder.SLOTS)
+        text = data[place : place + recorder.SLOT]
+        with suppress(ValueError, SyntaxError, TypeError):
+            values = ast.literal_eval(text[1:].partition(b"\n")[0].decode())
+            calls.append((text[:1], _call(values)))
+    end = data[recorder.END : recorder.START].rstrip(b"\0")
+    closed = None
+    with suppress(ValueError, SyntaxError):
+        closed = ast.literal_eval(end.decode()) if end else None
+    return Recorded(numbers[recorder.PROGRESS], numbers[recorder.POLLS], tuple(calls), closed)
+
+
+def _call(values: tuple[Any, ...]) -> Call:
+    """A call from the values of the recorder's FIELDS."""
+    entry = dict(zip(recorder.FIELDS, values, strict=True))
+    file, line = entry.pop("file"), entry.pop("line")
+    ranks: list[int] = []
+    for part in filter(None, (entry["ranks"] or "").split(",")):
+        first, _, last = part.partition("-")
+        ranks += range(int(first), int(last or first) + 1)
+    requests = tuple(_call(each) for each in entry.pop("requests") or ())
+    return Call(
+        **{**entry, "comm": entry["comm"] or "", "ranks": tuple(ranks)}, requests=requests, place=place(file, line)
+    )
+
+
+def place(file: str | None, line: int | None) -> str:
+    """A file and a line in short; files below this folder without the folder's name."""
+    if not file:
+        return ""
+    with suppress(ValueError):
+        file = str(Path(file).relative_to(Path.cwd()))
+    return f"{file}:{line}"
+
+
+class Sampler:
+    """The ranks below a process, and what they do. `folder` has their records."""
+
+    def __init__(self, parent: int, folder: Path) -> None:
+        self.parent, self.folder = parent, folder
+        self.jobs: dict[str, dict[int, int]] = {}  # job -> rank -> process, also those that have ended
+        self.sizes: dict[str, Ranked] = {}
+        self._environments: dict[tuple[int, float], Ranked | None] = {}
+        self._polls: dict[int, int] = {}
+
+    def update(self) -> None:
+        """Look which ranks there are. A program may start several jobs; one without living ranks is forgotten."""
+        living: dict[str, dict[int, list[int]]] = {}
+        with suppress(psutil.Error):
+            for process in psutil.Process(self.parent).children(recursive=True):
+                ranked = self._ranked(process)
+                if ranked is not None:
+                    self.sizes[ranked.job] = ranked
+                    living.setdefault(ranked.job, {}).setdefault(ranked.rank, []).append(process.pid)
+        for job in self.jobs.keys() - living.keys():
+            del self.jobs[job]
+        for job, ranks in living.items():
+            for rank, pids in ranks.items():
+                # A rank's children carry its number, too: the rank is the first that records, else the first of all.
+                recording = [pid for pid in pids if (self.folder / str(pid)).exists()]
+                before = self.jobs.setdefault(job, {}).get(rank)
+                if before not in pids or before not in recording:
+                    self.jobs[job][rank] = (recording or pids)[0]
+
+    def _ranked(self, process: psutil.Process) -> Ranked | None:
+        key = (process.pid, process.create_time())
+        if self._environments.get(key) is None:  # a process may be about to become another program
+            try:
+                variables = process.environ()
+            except (psutil.Error, OSError):
+                return None
+            number = next((variables[name] for name in recorder.RANK_VARIABLES if name in variables), "")
+            if not number.isdecimal():
+                return None
+            size = variables.get("OMPI_COMM_WORLD_SIZE", variables.get("PMI_SIZE", "0"))
+            here = variables.get("OMPI_COMM_WORLD_LOCAL_SIZE", variables.get("MPI_LOCALNRANKS", size))
+            job = variables.get(NAMESPACE, variables.get("PMI_JOBID", ""))
+            self._environments[key] = Ranked(job, int(number), int(here), int(size))
+        return self._environments[key]
+
+    def progress(self) -> dict[int, tuple[int, int]]:
+        """How many calls each rank's process has begun and ended."""
+        pids = [pid for ranks in self.jobs.values() for pid in ranks.values() if psutil.pid_exists(pid)]
+        return {pid: read_progress(self.folder / str(pid)) for pid in pids}
+
+    def states(self) -> dict[str, list[RankState]]:
+        """What the ranks of each job do."""
+        return {job: self._states(job, ranks) for job, ranks in self.jobs.items()}
+
+    def _states(self, job: str, ranks: Mapping[int, int]) -> list[RankState]:
+        states = [self._state(rank, pid) for rank, pid in ranks.items()]
+        sizes = self.sizes[job]
+        why = "it runs on another host" if sizes.here < sizes.size else "it was never seen"
+        return states + [
+            RankState(rank, None, "unknown", detail=why) for rank in range(sizes.size) if rank not in ranks
+        ]
+
+    def _state(self, rank: int, pid: int) -> RankState:
+        record = read_record(self.folder / str(pid))
+        status = psutil.STATUS_DEAD
+        with suppress(psutil.Error):
+            status = psutil.Process(pid).status()
+        history = tuple(call for mark, call in record.calls if mark == recorder.DONE) if record is not None else ()
+        gone = status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE)
+        if status == psutil.STATUS_STOPPED:
+            where = history[-1].place if history else ""
+            return RankState(
+                rank, pid, "stopped", detail=f"after {history[-1].name} at {where}" if where else "", history=history
+            )
+        if record is not None and record.end is not None:
+            how: Activity = "raised" if record.end["how"] == "raised" else "ended"
+            text, at = record.end.get("text", ""), place(record.end.get("file"), record.end.get("line"))
+            return RankState(rank, pid, how, at, detail=text, history=history, deliberate=bool(text))
+        if gone:
+            return RankState(rank, pid, "ended", detail="its process is gone", history=history, deliberate=True)
+        if record is not None and record.calls:
+            inside = [call for mark, call in record.calls if mark == recorder.INSIDE]
+            if inside:
+                return RankState(rank, pid, "mpi", inside[-1].place, inside[-1], history=history)
+            mark, last = record.calls[-1]
+            before, self._polls[pid] = self._polls.get(pid, record.polls), record.polls
+            if mark == recorder.POLLED:
+                time.sleep(PAUSE)
+                later = read_record(self.folder / str(pid))
+                if record.polls > before or (later is not None and later.polls > record.polls):
+                    return RankState(rank, pid, "polling", last.place, last, history=history)
+        return look(rank, pid, history)
+
+
+def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
+    """What a rank does that is in no recorded call."""
+    try:
+        does, detail = _activity(pid)
+    except PermissionError:
+        return RankState(rank, pid, "unknown", detail="its process belongs to another user", history=history)
+    except (OSError, psutil.Error, ValueError):
+        return RankState(rank, pid, "unknown", detail="its process has just ended", history=history)
+    frames, fault = _frames(pid)
+    python = [
+        frame for frame in frames if str(frame["filename"]).endswith(".py") or str(frame["filename"]).startswith("<")
+    ]
+    program = [frame for frame in python if not recorder.LIBRARY.search(frame["filename"])]
+    where = place(program[0]["filename"], program[0]["line"]) if program else ""
+    for frame in frames:
+        if str(frame["name"]).startswith(("PMPI_", "MPI_")):
+            call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
+            return RankState(rank, pid, "mpi", where, call, history=history)
+    if not frames and does not in ("input", "file-lock"):
+        return RankState(rank, pid, "unknown", detail=fault, history=history)
+    if does in ("lock", "pipe") and python and python[0] not in program:
+        detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
+    if (
+        does == "pipe"
+        and any("/multiprocessing/" in str(frame["filename"]) for frame in python)
+        and not _children_work(pid)
+    ):
+        does = "lock"
+    return RankState(rank, pid, does, where, detail=detail, history=history)
+
+
+def _activity(pid: int) -> tuple[Activity, str]:
+    """What the main thread of a process waits for, and on which file. Raises OSError."""
+    before, words = _thread(pid, pid)
+    time.sleep(PAUSE)
+    after, _ = _thread(pid, pid)
+    number = int(words[0]) if words[0].lstrip("-").isdecimal() else -1
+    if number in SLEEPS:
+        return "sleeping", ""
+    if number == FUTEX and int(words[4], 16) and after.split()[:1] == before.split()[:1]:
+        return "sleeping", "it waits with a limit of time"  # or for another thread of its own that works
+    if before != after or number < 0:
+        return "computing", ""
+    if number == FUTEX:
+        return ("computing", "a thread of it") if _threads_work(pid) else ("lock", "")
+    if number in (READ, WRITE, FLOCK, FCNTL):
+        descriptor = int(words[1], 16)
+        name = ""
+        with suppress(OSError):
+            name = os.readlink(f"/proc/{pid}/fd/{descriptor}")
+        if number == FLOCK or (number == FCNTL and str(int(words[2], 16)) in WAITING_LOCKS):
+            return "file-lock", place(name, None).removesuffix(":None")
+        return ("input", "") if number == READ and descriptor == 0 else ("pipe", name)
+    return "pipe", "it waits for a child" if number in CHILDREN else f"in system call {number}"
+
+
+def _thread(pid: int, thread: int) -> tuple[str, list[str]]:
+    """The system call of a thread with its arguments, and how often it has slept: equal texts mean that it has not
+    moved."""
+    folder = Path(f"/proc/{pid}/task/{thread}")
+    text = (folder / "syscall").read_text()
+    switches = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("voluntary"))
+    return f"{text} {switches}", text.split()
+
+
+def _threads_work(pid: int) -> bool:
+    """Whether another thread that runs Python works, or waits with a limit of time."""
+    threads, _ = _dump(pid)
+    for thread in threads:
+        identity = thread.get("os_thread_id")
+        if identity in (None, pid) or not thread.get("frames"):
+            continue
+        with suppress(OSError, ValueError):
+            _, words = _thread(pid, identity)
+            number = int(words[0]) if words[0].isdecimal() else -1
+            if number in SLEEPS or number < 0 or (number == FUTEX and int(words[4], 16)):
+                return True
+    return False
+
+
+def _children_work(pid: int) -> bool:
+    """Whether a process below this one works, or waits with a limit of time."""
+    with suppress(psutil.Error):
+        for child in psutil.Process(pid).children(recursive=True):
+            with suppress(OSError, ValueError):
+                if _activity(child.pid)[0] in ("computing", "sleeping"):
+                    return True
+    return False
+
+
+def _frames(pid: int) -> tuple[list[dict[str, Any]], str]:
+    """The frames of the main thread, innermost first, or none and the reason."""
+    threads, fault = _dump(pid)
+    main = [thread for thread in threads if pid in (thread.get("os_thread_id"), thread.get("thread_id"))] or threads[:1]
+    return (main[0]["frames"] if main else []), fault
+
+
+def _dump(pid: int) -> tuple[list[dict[str, Any]], str]:
+    """The threads of a Python process as py-spy sees them, or none and the reason."""
+    try:
+        command = [str(PY_SPY), "dump", "--native", "--json", "--pid", str(pid)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
+        if done.returncode == 0:
+            return json.loads(done.stdout), ""
+    except subprocess.TimeoutExpired:
+        return [], f"py-spy had no answer within {PATIENCE:.0f} s"
+    except (OSError, ValueError) as error:
+        return [], f"py-spy can't be run ({error})"
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    return [], f"py-spy says: {lines[0][:200]}" if lines else "py-spy can't see it"
