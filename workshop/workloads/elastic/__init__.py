@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data
 from workshop.engine.training import METRICS
-from workshop.extension import Artifacts, Extension, Params, Preset, Workload
+from workshop.extension import Artifacts, Command, Extension, Params, Preset, Workload
 from workshop.workloads.elastic.kills import check_kills, parse_kills
 
 
@@ -137,4 +137,7 @@ WORKLOAD = Workload(
     ),
 )  # fmt: skip
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "faults", "workshop.workloads.elastic.bench_command:faults", order=220),),
+)
