@@ -392,8 +392,8 @@ class Conductor:
         chosen, placement = workload(run.workload), Placement.parse(run.placement)
         trains, tolerant = chosen.trains, bool(chosen.tolerates and chosen.tolerates(chosen.check(run.params)))
         engines = self.cluster.engines
-        alike = engines is not None and (engines.placement, engines.tolerant) == (placement, tolerant)
-        if self.cluster.alive and alike and not run.measured and self.cluster.suits(trains):
+        equal = engines is not None and (engines.placement, engines.tolerant) == (placement, tolerant)
+        if self.cluster.alive and equal and not run.measured and self.cluster.suits(trains):
             grown = {
                 rank: now - self._baseline.setdefault(rank, now) for rank, now in self.channel.private_bytes().items()
             }

@@ -289,8 +289,8 @@ class RunMonitor:
         if engines is None:
             return None
         local, hosts = engines.local, {report["rank"]: report["host"] for report in engines.rank_map["ranks"]}
-        heard, expected = dict(self.session.channel.last_heard), self._expected()
-        last_heard = {rank: last for rank, last in heard.items() if rank in hosts and rank in expected}
+        messages_at, expected = dict(self.session.channel.last_heard), self._expected()
+        last_heard = {rank: last for rank, last in messages_at.items() if rank in hosts and rank in expected}
         rank = self.silence.look(last_heard, lambda rank: processes.is_stopped(local.get(rank)))
         if rank is None:
             return None

@@ -92,3 +92,18 @@ def test_the_page_has_the_losses_and_the_throughput(store: Store, session: Sessi
     assert list(figure.data[0].x) == [1, 2] and list(figure.data[0].y) == [900, 600]
     assert [shape.x0 for shape in figure.layout.shapes] == [30, 41]
     assert [note.text for note in figure.layout.annotations] == ["rank 0 is gone", "new rank 0"]
+
+
+def test_the_interval_that_suits_random_kills() -> None:
+    figures = {"written": 10, "left_out": 0, "seconds_blocked": 0.02, "seconds_processor": 0.06, "interval_steps": 20}
+    metrics = METRICS | {"checkpoints": figures, "updates": 100, "seconds": {"train": 10.0}}
+    why = {
+        kill: verdict(run(workload="elastic", params={"kill": kill}, metrics=metrics), times([1.0]))["why"]
+        for kill in ("random:100", "random:1000", "0@step:30")
+    }
+    # A checkpoint costs 8 ms and a step 0.1 s: sqrt(2 * 0.008 * 10) = 0.4 s and sqrt(2 * 0.008 * 100) = 1.26 s.
+    assert "cost up to 8.0 ms, and a kill comes every 100 steps on average, 10 s" in why["random:100"]
+    assert "Young's interval is 400 ms" in why["random:100"] and "one checkpoint every 4 steps" in why["random:100"]
+    assert "this run's is 20 steps. A session stores at most one checkpoint in 1.0 s" in why["random:100"]
+    assert "one checkpoint every 13 steps" in why["random:1000"] and "at most one" not in why["random:1000"]
+    assert "Young" not in why["0@step:30"]

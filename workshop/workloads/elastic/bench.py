@@ -89,8 +89,8 @@ def _failure(name: str, kill: Kill | None, metrics: Mapping[str, Any]) -> str:
     """Why a run that has ended doesn't count as survived; "" if it does."""
     lost = [loss["rank"] for loss in metrics["losses"]]
     planned = [kill.rank] if kill else []
-    left = [rank for rank in range(RANKS) if rank not in planned]
-    if lost != planned or metrics["ranks"] != left:
+    survivors = [rank for rank in range(RANKS) if rank not in planned]
+    if lost != planned or metrics["ranks"] != survivors:
         who = words.numbered("rank", lost) if lost else "no rank"
         return f"{name} lost {who}, and ended with {words.numbered('rank', metrics['ranks'])}."
     if not metrics["exactly_once"] or metrics["images_read"] != EPOCHS * IMAGES:

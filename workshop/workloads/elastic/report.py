@@ -8,6 +8,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
+from workshop.engine.reporter import SAME_FILE
+from workshop.engine.training.checkpoint_interval import daly, young
 from workshop.extension import Observations, Panel, Verdict
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
@@ -17,6 +19,7 @@ from workshop.report.cards import words as sentences
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import CHECKS
+from workshop.workloads.elastic.kills import random_mean
 
 Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it
 HEADINGS = ("What happened", "Step", "Noticed after", "Repair", "Next step after", "Ranks that go on")
@@ -44,6 +47,7 @@ def outcome(facts: Facts) -> Finding | None:
         _cost(metrics) if losses else "",
         _reading(metrics),
         _weights(metrics, accuracy),
+        _interval(facts),
     ]
     if not losses:
         verdict = f"No rank was lost; the accuracy is {accuracy}."
@@ -101,6 +105,28 @@ def _cost(metrics: Mapping[str, Any]) -> str:
     if lost:
         return f"{words.count(lost, 'step')} behind the checkpoint had to be trained again."
     return f"No whole step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+
+
+def _interval(facts: Facts) -> str:
+    """Which interval between checkpoints suits random kills, from the measured cost of a checkpoint."""
+    metrics, mean = facts.metrics, random_mean(str(facts.run.params.get("kill", "")))
+    figures, updates = metrics.get("checkpoints") or {}, metrics.get("updates")
+    seconds = (metrics.get("seconds") or {}).get("train")
+    if mean is None or not (figures and updates and seconds):
+        return ""
+    step = seconds / updates
+    cost = figures["seconds_blocked"] / (figures["written"] + figures["left_out"])
+    cost += figures["seconds_processor"] / figures["written"]
+    best, higher = young(cost, mean * step), daly(cost, mean * step)
+    limit = ""
+    if best < SAME_FILE:
+        limit = f" A session stores at most one checkpoint in {words.seconds(SAME_FILE)}, though."
+    return (
+        f"A checkpoint cost up to {words.seconds(cost)}, and a kill comes every {mean} steps on average, "
+        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, Daly's {words.seconds(higher)}, one "
+        f"checkpoint every {words.count(max(round(best / step), 1), 'step')}; this run's is "
+        f"{words.count(figures['interval_steps'], 'step')}.{limit}"
+    )
 
 
 def _reading(metrics: Mapping[str, Any]) -> str:
