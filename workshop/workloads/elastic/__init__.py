@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data
 from workshop.engine.training import METRICS
-from workshop.extension import Artifacts, Extension, Params, Preset, Workload
-from workshop.workloads.elastic.kills import check_kills, parse_kills
+from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
+from workshop.workloads.elastic.kills import check_kills, parse_kills, random_mean
 
 
 class ElasticParams(Params):
@@ -24,9 +24,14 @@ class ElasticParams(Params):
     on_failure: Literal["stop", "shrink", "grow", "restart"] = Field(
         "shrink",
         description="after a loss: fail; go on with fewer ranks; also take a new rank in at the next epoch; or begin "
-        "again at the checkpoint with new ranks",
+        "again at the checkpoint with new ranks. If a whole host is lost, mpirun ends all ranks",
     )
-    kill: str = Field("", max_length=200, description="ranks to kill, as RANK@step:N, several with commas; empty: none")
+    kill: str = Field(
+        "",
+        max_length=200,
+        description="ranks to kill, as RANK@step:N, several with "
+        "commas; random:MEAN with on_failure restart: a random rank about every MEAN steps; empty: none",
+    )
     adapt: Literal["rate", "batch"] = Field(
         "rate",
         description="with fewer ranks: the learning rate falls and each rank keeps its batch, or the batch of all "
@@ -82,6 +87,11 @@ def check_ranks(params: ElasticParams, inputs: Mapping[str, bytes], ranks: int) 
     count = min(params.images or count, count)
     if count < ranks:
         raise BadInput(f"{ranks} ranks can't divide {count} images; take at most {count} ranks, or more images.")
+    if random_mean(params.kill) is not None and params.on_failure != "restart":
+        raise BadInput(
+            f"kill is {params.kill}, for which each loss has to be followed by new ranks, but on_failure is "
+            f"{params.on_failure}; choose restart, or name ranks and steps, such as 1@step:20."
+        )
     steps = params.epochs * -(-count // (params.batch * ranks))
     check_kills(parse_kills(params.kill), ranks, steps, restarts=params.on_failure == "restart")
 
@@ -91,7 +101,7 @@ def _joiners(params: Any) -> int:
     return len(parse_kills(params.kill)) if params.on_failure == "grow" else 0
 
 
-RESTARTS = 5  # times that a run begins again
+RESTARTS = 10  # times that a run begins again
 LOSE: Mapping[str, Any] = {"data": "digits", "epochs": 8, "pace": 0.1}
 
 WORKLOAD = Workload(
@@ -113,6 +123,7 @@ WORKLOAD = Workload(
     metrics={
         **METRICS,
         "exactly_once": "each epoch read each image once",
+        "kept_share": "share of the trained steps that were not lost",
         "lost_steps": "steps that were trained again",
         "next_step_seconds": "longest time to the next step after a loss [s]",
         "on_failure": "after a loss",
@@ -121,6 +132,7 @@ WORKLOAD = Workload(
         "same_weights": "all ranks have the same weights",
     },
     notes={"ranks": "The number of ranks that took a step together."},
+    scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
     order=210,
     lab="faults",
     verdict="workshop.workloads.elastic.report:VERDICT",
@@ -137,4 +149,7 @@ WORKLOAD = Workload(
     ),
 )  # fmt: skip
 
-EXTENSION = Extension(workloads=(WORKLOAD,))
+EXTENSION = Extension(
+    workloads=(WORKLOAD,),
+    commands=(Command("bench", "faults", "workshop.workloads.elastic.bench_command:faults", order=220),),
+)

@@ -21,7 +21,7 @@ from workshop.core.patience import patient
 
 ENABLED = "OMPI_MCA_mpi_ft_enable"  # what mpirun --with-ft ulfm sets for its ranks
 HEALTHY, READY = 1, 2  # bits that members agree on
-ORDER, REPORT, WORD = 71, 72, 73  # tags of messages to and from a new rank
+ORDER, REPORT, WORD, GONE = 71, 72, 73, 74  # tags of messages to and from a new rank
 JOINER = "workshop.workloads.elastic.joiner"
 ROUNDS = 4  # of a recovery, beside one for each member
 PAUSE = 0.02  # seconds between two looks for a message
@@ -97,7 +97,15 @@ class Membership:
         """Go on without those that are lost, also where more are lost meanwhile. Collective, behind RankLost."""
         joiners, self.joiners = self.joiners, None
         if joiners is not None:
-            joiners.Revoke()  # they prepared themselves for other members, notice it, and end
+            # They prepared themselves for other members, and end. A new rank that has just been started may not hear
+            # that its communicator was revoked; if the first member is lost, it notices that.
+            with contextlib.suppress(MPI.Exception):
+                if self.comm.rank == 0:
+                    self._orders += [
+                        joiners.isend(None, dest=rank, tag=GONE) for rank in range(joiners.Get_remote_size())
+                    ]
+            joiners.Revoke()
+            joiners.Free()  # MPI_Finalize would wait for those that are lost
         for _ in range(len(self.numbers) + ROUNDS):  # each round that fails has lost a rank
             with contextlib.suppress(RankLost, MPI.Exception):
                 self.comm.Revoke()
@@ -130,16 +138,12 @@ class Membership:
             if self.comm.rank == 0:
                 _send_all(joiners, True)
             merged = joiners.Merge(high=False)
-            joiners.Free()
         except MPI.Exception:
-            joiners.Revoke()
             bits = 0
-        try:
-            self.agree(bits)
-        except RankLost:
-            if merged is not None:
-                merged.Revoke()
-            raise
+        self.agree(bits)
+        if self.comm.rank == 0:
+            _send_all(joiners, True)  # all members have merged; without this word, new ranks end
+        joiners.Free()
         self.joiners = None
         self._use(merged)
         self.settle(catch_up)
@@ -171,12 +175,21 @@ def _send_all(joiners: Any, word: bool) -> None:
             joiners.send(word, dest=rank, tag=WORD)
 
 
+def is_wanted(members: Any) -> bool:
+    """For a new rank: whether the members count on it. They don't where they have gone on without it, or where the
+    first one is lost."""
+    try:
+        return not members.iprobe(source=0, tag=GONE) and not members.Is_revoked()
+    except MPI.Exception:
+        return False
+
+
 def receive(members: Any, tag: int, seconds: float) -> Any:
-    """A message from the first member, for a new rank. None where the members have gone on without it, where the first
-    one is lost, and after so many seconds of an idle machine."""
+    """A message from the first member, for a new rank. None where the members don't count on it any more, and after so
+    many seconds of an idle machine."""
     began = time.monotonic()
     with contextlib.suppress(MPI.Exception):
-        while time.monotonic() - began < patient(seconds) and not members.Is_revoked():
+        while time.monotonic() - began < patient(seconds) and is_wanted(members):
             if members.iprobe(source=0, tag=tag):
                 return members.recv(source=0, tag=tag)
             time.sleep(PAUSE)

@@ -10,16 +10,20 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NoReturn
 
 from mpi4py import MPI
 
 from workshop.core.parent_death import end_with_parent
-from workshop.workloads.elastic.communicator import ORDER, REPORT, WORD, Membership, receive
+from workshop.core.patience import patient
+from workshop.workloads.elastic.communicator import ORDER, PAUSE, REPORT, WORD, Membership, is_wanted, receive
 
-PATIENCE = 60.0  # seconds for the first message
+PATIENCE = 60.0  # seconds for the first message, and for the last one
 EPOCH = 3600.0  # seconds that an epoch of the others may take
+END = 20.0  # seconds for an end in good order
 
 
 def main() -> int:
@@ -29,11 +33,15 @@ def main() -> int:
     order = receive(members, ORDER, PATIENCE)
     if order is None:
         _end_alone()
-    # TensorFlow takes seconds, for which the members must not wait.
-    from workshop.workloads.elastic import ElasticParams
-    from workshop.workloads.elastic.run import ElasticTraining
-
-    training = ElasticTraining(ElasticParams(**order["params"]), order["inputs"], order["ranks"])
+    # TensorFlow takes seconds, in which the members must not wait, and this rank has to notice if they go on without
+    # it. Only a process that calls MPI hears of that.
+    with ThreadPoolExecutor(1) as pool:
+        prepared = pool.submit(_prepare, order)
+        while not prepared.done():
+            if not is_wanted(members):
+                _end_alone()
+            wait([prepared], PAUSE)
+    training = prepared.result()
     try:
         members.send(None, dest=0, tag=REPORT)
         joins = receive(members, WORD, EPOCH)
@@ -43,17 +51,30 @@ def main() -> int:
             members.Disconnect()
             return 0
         comm = members.Merge(high=True)
-        members.Free()
     except MPI.Exception:
         _end_alone()
+    if receive(members, WORD, PATIENCE) is None:
+        # Perhaps the members count on this rank. They notice that it is lost only if it doesn't end in good order.
+        os.kill(os.getpid(), signal.SIGKILL)
+    members.Free()
     _train(training, comm, order)
     return 0
 
 
+def _prepare(order: Mapping[str, Any]) -> Any:
+    """The training of this rank, without other ranks."""
+    from workshop.workloads.elastic import ElasticParams
+    from workshop.workloads.elastic.run import ElasticTraining
+
+    return ElasticTraining(ElasticParams(**order["params"]), order["inputs"], order["ranks"])
+
+
 def _end_alone() -> NoReturn:
-    """End where the members have gone on without this rank. MPI_Finalize would wait for those that are lost."""
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise SystemExit(1)
+    """End in good order where the members have gone on without this rank: mpirun fails if one of its processes ends
+    otherwise."""
+    signal.alarm(round(patient(END)))  # MPI_Finalize may wait for a rank that is lost
+    MPI.Finalize()
+    os._exit(0)  # also while a thread still imports libraries
 
 
 def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:

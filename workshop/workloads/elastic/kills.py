@@ -1,7 +1,10 @@
-"""The ranks that a run kills, and in which steps: "2@step:40" is rank 2 at the begin of step 40."""
+"""The ranks that a run kills, and in which steps: "2@step:40" is rank 2 at the begin of step 40, "random:60" a random
+rank about every 60 steps."""
 
 from __future__ import annotations
 
+import math
+import random
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,6 +13,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 
 _KILL = re.compile(r"\s*(\d{1,6})@step:(\d{1,9})\s*")
+_RANDOM = re.compile(r"\s*random:(\d{1,9})\s*")
 
 
 class Kill(NamedTuple):
@@ -19,15 +23,32 @@ class Kill(NamedTuple):
     step: int
 
 
+def random_mean(text: str) -> int | None:
+    """The mean number of steps between two random kills; None where kills aren't random."""
+    match = _RANDOM.fullmatch(text)
+    return int(match[1]) if match is not None and int(match[1]) > 1 else None
+
+
+def draw_kill(mean: int, seed: int, number: int, step: int, ranks: int) -> Kill:
+    """The random kill with that number, in an attempt that begins behind `step` steps. The seed and the number decide.
+    The steps until it comes have a geometric distribution, so that each step is as dangerous as any other."""
+    draw = random.Random(f"{seed} {number}")
+    gap = 1 + int(draw.expovariate(-math.log1p(-1 / mean)))
+    return Kill(draw.randrange(ranks), step + gap)
+
+
 def parse_kills(text: str) -> tuple[Kill, ...]:
-    """The kills in the order of their steps; "" is none. Raises ValueError for other text."""
+    """The kills in the order of their steps; "" is none, and so are random ones, which each attempt draws. Raises
+    ValueError for other text."""
+    if random_mean(text) is not None:
+        return ()
     kills = []
     for part in text.split(",") if text.strip() else []:
         match = _KILL.fullmatch(part)
         if match is None or int(match[2]) < 1:
             raise ValueError(
                 f"kill is {words.quoted(text)}; it should be RANK@step:N with a step from 1 on, such as 2@step:40, "
-                "and several with commas"
+                "and several with commas, or random:MEAN with a mean from 2 steps on"
             )
         kills.append(Kill(int(match[1]), int(match[2])))
     return tuple(sorted(kills, key=lambda kill: kill.step))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
+from workshop.engine.reporter import SAME_FILE
+from workshop.engine.training.checkpoint_interval import daly, young
+from workshop.extension import Observations, Panel, Verdict
+from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, Part, figure, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
+from workshop.report.verdict import CHECKS
+from workshop.workloads.elastic.kills import random_mean
 
 Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it
 HEADINGS = ("What happened", "Step", "Noticed after", "Repair", "Next step after", "Ranks that go on")
@@ -41,9 +46,8 @@ def outcome(facts: Facts) -> Finding | None:
         *map(_join_sentence, joins),
         _cost(metrics) if losses else "",
         _reading(metrics),
-        f"The {words.count(len(metrics.get('ranks') or ()), 'rank')} at the end "
-        f"{'hold the same' if metrics.get('same_weights') else 'do not hold the same'} weights, which read {accuracy} "
-        "of the held-out images rightly.",
+        _weights(metrics, accuracy),
+        _interval(facts),
     ]
     if not losses:
         verdict = f"No rank was lost; the accuracy is {accuracy}."
@@ -52,6 +56,27 @@ def outcome(facts: Facts) -> Finding | None:
         was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
         verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
     return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
+
+
+def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
+    """A sentence on the weights at the end."""
+    count = len(metrics.get("ranks") or ())
+    result = f"read {accuracy} of the held-out images rightly."
+    if count == 1:
+        return f"One rank trained until the end; its weights {result}"
+    same = "the same weights" if metrics.get("same_weights") else "different weights"
+    return f"At the end, {words.count(count, 'rank')} have {same}; those of the first one {result}"
+
+
+def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
+    """What may have kept a run from being faster. Where a rank was lost, its seconds can't be compared with those of
+    the others, which trained for longer."""
+    return () if _records(facts.metrics, "losses") else CHECKS
+
+
+def times(facts: Facts, _: Totals) -> Observations:
+    """For the same reason, nothing on how ranks shared their time."""
+    return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 
 def _loss_sentence(loss: Record) -> str:
@@ -80,6 +105,28 @@ def _cost(metrics: Mapping[str, Any]) -> str:
     if lost:
         return f"{words.count(lost, 'step')} behind the checkpoint had to be trained again."
     return f"No whole step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+
+
+def _interval(facts: Facts) -> str:
+    """Which interval between checkpoints suits random kills, from the measured cost of a checkpoint."""
+    metrics, mean = facts.metrics, random_mean(str(facts.run.params.get("kill", "")))
+    figures, updates = metrics.get("checkpoints") or {}, metrics.get("updates")
+    seconds = (metrics.get("seconds") or {}).get("train")
+    if mean is None or not (figures and updates and seconds):
+        return ""
+    step = seconds / updates
+    cost = figures["seconds_blocked"] / (figures["written"] + figures["left_out"])
+    cost += figures["seconds_processor"] / figures["written"]
+    best, higher = young(cost, mean * step), daly(cost, mean * step)
+    limit = ""
+    if best < SAME_FILE:
+        limit = f" A session stores at most one checkpoint in {words.seconds(SAME_FILE)}, though."
+    return (
+        f"A checkpoint cost up to {words.seconds(cost)}, and a kill comes every {mean} steps on average, "
+        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, Daly's {words.seconds(higher)}, one "
+        f"checkpoint every {words.count(max(round(best / step), 1), 'step')}; this run's is "
+        f"{words.count(figures['interval_steps'], 'step')}.{limit}"
+    )
 
 
 def _reading(metrics: Mapping[str, Any]) -> str:
@@ -167,7 +214,7 @@ def _version(snapshot: Snapshot) -> Any:
     return snapshot.events, metrics.get("losses"), metrics.get("joins")
 
 
-VERDICT = Verdict(outcome, first=True)
+VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
 PANELS = (
     Panel(
         "membership",

@@ -21,7 +21,7 @@ from workshop.engine.training import checkpoint
 from workshop.engine.training.weights import digest
 from workshop.workloads.elastic import ElasticParams, division
 from workshop.workloads.elastic.communicator import Membership, RankLost, check_tolerance
-from workshop.workloads.elastic.kills import parse_kills
+from workshop.workloads.elastic.kills import Kill, draw_kill, parse_kills, random_mean
 from workshop.workloads.elastic.network import ElasticNetwork
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import MnistHeldOut, as_inputs
@@ -58,6 +58,7 @@ class ElasticProgress:
 
     epoch: int = 0
     update: int = 0  # whole steps
+    began: int = 0  # of them, those of attempts before this one
     cursor: int = 0
     spans: list[division.Span] = field(default_factory=list)
     reads: list[Any] = field(default_factory=list)
@@ -81,7 +82,8 @@ class ElasticTraining:
         self.network = ElasticNetwork(params)
         self.network.warm_up(*self._examples(np.arange(min(WARM, self.count))))
         self.progress = ElasticProgress()
-        self.kills = {(kill.rank, kill.step) for kill in parse_kills(params.kill)}
+        self.kills = set(parse_kills(params.kill))
+        self.random = random_mean(params.kill)  # steps between two random kills
         self.stopped = False
         self.loss = math.nan  # mean of the last step
         self._order: tuple[int, Any] = (-1, None)  # epoch, its permutation
@@ -96,21 +98,31 @@ class ElasticTraining:
 
     def _restart(self) -> None:
         """Begin where an earlier attempt of this run has kept a checkpoint. Raises BadInput for a damaged one."""
-        if ATTEMPT not in self.inputs:
-            return
-        attempt = json.loads(self.inputs[ATTEMPT])
+        attempt = json.loads(self.inputs[ATTEMPT]) if ATTEMPT in self.inputs else {"failures": []}
         if RESTART in self.inputs:
             self._restore(checkpoint.unpack(self.inputs[RESTART], RESTART))
-        done = parse_kills(self.params.kill)[: attempt["attempt"] - 1]
-        self.kills -= {(kill.rank, kill.step) for kill in done}
-        for failure in attempt["failures"][len(self.progress.losses) :]:
-            step = next((kill.step for kill in done if kill.rank == failure["rank"]), None)
-            lost = None if step is None else max(step - 1 - self.progress.update, 0)
-            self.progress.losses.append(
+        progress, failures = self.progress, attempt["failures"]
+        done = parse_kills(self.params.kill)[: len(failures)]
+        self.kills -= set(done)
+        for number in range(len(progress.losses), len(failures)):
+            failure = failures[number]
+            planned = (self._random_kill(number, progress.began),) if self.random else done
+            # Attempts that have kept nothing began where this one does.
+            progress.began = progress.update
+            step = next((kill.step for kill in planned if kill.rank == failure["rank"]), None)
+            lost = None if step is None else max(step - 1 - progress.update, 0)
+            progress.losses.append(
                 {"rank": failure["rank"], "step": step, "at": failure["at"], "lost_steps": lost,
                  "ranks": list(range(self.ranks_at_start)), "next_step_seconds": None}
             )  # fmt: skip
-            self.progress.lost_steps += lost or 0
+            progress.lost_steps += lost or 0
+        if self.random:
+            self.kills = {self._random_kill(len(failures), progress.update)}
+
+    def _random_kill(self, number: int, update: int) -> Kill:
+        """The random kill of an attempt that began behind so many updates."""
+        assert self.random is not None, "kills are random"
+        return draw_kill(self.random, self.params.seed, number, update, self.ranks_at_start)
 
     def run(self, ctx: RankContext, membership: Membership) -> dict[str, Any]:
         """Train until the end, whoever is lost on the way; returns the metrics. Collective. Raises WorkshopError where
@@ -338,6 +350,7 @@ class ElasticTraining:
             "joins": progress.joins,
             "next_step_seconds": max(after, default=None),
             "lost_steps": progress.lost_steps,
+            "kept_share": progress.update / max(progress.update + progress.lost_steps, 1),
             "repeated_steps": progress.repeated_steps,
             "examples_read": [epoch._asdict() for epoch in reads],
             "exactly_once": all(epoch.read == epoch.distinct == self.count for epoch in reads),
