@@ -62,7 +62,10 @@ def watch(example: WatchExample, after: float = AFTER) -> Outcome:
     """Run an example below `workshop watch`. One that hangs without an end is interrupted, as by Ctrl-C. Raises
     WorkshopError where it can't be ended or gives no answer."""
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
-    with tempfile.TemporaryDirectory(prefix="hang-") as folder, tempfile.TemporaryFile("w+") as output:
+    with (
+        tempfile.TemporaryDirectory(prefix="hang-", ignore_cleanup_errors=True) as folder,
+        tempfile.TemporaryFile("w+") as output,
+    ):
         process = subprocess.Popen(
             [*command, *example.command], cwd=folder, env=environment(folder), start_new_session=True,
             stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL,

@@ -197,7 +197,7 @@ class _Scope:
 
     def __init__(self, name: str, ranks: str | None = None) -> None:
         self.name, self.ranks, self.number = name, ranks, 0
-        self.groups: dict[str, int] = {}  # communicators by the ranks for which Create_group handle them
+        self.groups: dict[str, int] = {}  # communicators by the ranks for which Create_group made them
 
 
 class _Kind(type):
@@ -405,7 +405,7 @@ class _Recording:
 
     def _scope(self, comm: Any) -> _Scope:
         scope: _Scope | None = getattr(comm, "_scope", None)
-        if scope is None:  # the program handle it itself from a handle or a pickle
+        if scope is None:  # the program made it itself from a handle or a pickle
             scopes = (each._scope for each in (self.module.COMM_WORLD, self.module.COMM_SELF) if each == comm)
             scope = comm._scope = next(scopes, None) or _Scope("a communicator of the program")
         if scope.ranks is None:
