@@ -146,7 +146,8 @@ def test_forked_ranks_are_like_those_that_a_launcher_starts(shared: Session, mpi
         assert not one.children(), "an engine has no nanny"
     for forked, started in zip(run.rank_map["ranks"], plain.rank_map["ranks"], strict=True):
         assert forked["units"] == started["units"]
-        assert len(forked["threads"]) == len(started["threads"])
+        # Python's own threads come and go; on a busy machine one more or less is up at that moment.
+        assert {thread["name"] for thread in forked["threads"]} == {thread["name"] for thread in started["threads"]}
     assert processes.ENGINES_TAG not in server(shared).environ(), "it doesn't end with its ranks"
 
 
