@@ -18,6 +18,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.engine.context import RankContext
 from workshop.engine.training import checkpoint
+from workshop.engine.training.checkpoint_writer import CheckpointWriter, totals
 from workshop.engine.training.weights import digest
 from workshop.workloads.elastic import ElasticParams, division
 from workshop.workloads.elastic.communicator import Membership, RankLost, check_tolerance
@@ -131,12 +132,20 @@ class ElasticTraining:
         ctx.publish(data=self.images.words, train_images=self.count, on_failure=self.params.on_failure)
         ctx.activity("training")
         self._whole_at = time.perf_counter()
+        with CheckpointWriter(ctx) as self.writer:
+            metrics = self._train()
+        membership.dismiss()
+        return metrics
+
+    def _train(self) -> dict[str, Any]:
+        """Take all steps and evaluate, again where a member is lost; returns the metrics. Collective."""
+        membership = self.membership
         while True:
             try:
                 self._advance()
                 metrics = self._finish()
                 membership.agree()
-                break
+                return metrics
             except MPI.Exception as error:
                 if not membership.tolerant:
                     raise WorkshopError(
@@ -147,8 +156,6 @@ class ElasticTraining:
             except RankLost:
                 pass
             self._recover()
-        membership.dismiss()
-        return metrics
 
     def join(self, ctx: RankContext, membership: Membership) -> dict[str, Any]:
         """Become a member, then train like the others. Collective."""
@@ -231,7 +238,7 @@ class ElasticTraining:
         remaining = division.steps_from(progress.cursor, self.count, batch, self.params.epochs - progress.epoch - 1)
         ctx.progress(done, done + remaining)
         if self.params.checkpoint_every and done % self.params.checkpoint_every == 0 and ctx.rank == 0:
-            ctx.artifact(checkpoint.NAME, self._capture())
+            self.writer.save(lambda: self.network.capture(asdict(progress)))
 
     def _recover(self) -> None:
         """Go on without the lost ranks: all members come to the same state, and the loss is told."""
@@ -341,6 +348,8 @@ class ElasticTraining:
         weights = ctx.comm.allgather(digest(self.network.model.trainable_variables))
         if ctx.rank == 0:
             ctx.emit("held-out accuracy", score.accuracy, progress.update)
+        self.writer.flush()
+        written = totals(self.writer, self.params.checkpoint_every)
         reads = [division.EpochReads(*epoch) for epoch in progress.reads]
         after = [loss["next_step_seconds"] for loss in progress.losses if loss["next_step_seconds"] is not None]
         return {
@@ -352,6 +361,7 @@ class ElasticTraining:
             "lost_steps": progress.lost_steps,
             "kept_share": progress.update / max(progress.update + progress.lost_steps, 1),
             "repeated_steps": progress.repeated_steps,
+            **({"checkpoints": written} if written else {}),
             "examples_read": [epoch._asdict() for epoch in reads],
             "exactly_once": all(epoch.read == epoch.distinct == self.count for epoch in reads),
             "updates": progress.update,
