@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,11 +18,14 @@ from typing import Any
 from workshop.core import config
 from workshop.core.documents import finite
 from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
+from workshop.core.patience import patient
 from workshop.engine import failure, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import Workload, help_of, no_artifacts
 from workshop.mpi import openmpi
 from workshop.registry import workload, workloads
+
+FINALIZE = 20.0  # seconds that ranks have to end in, after some were lost
 
 
 def _options(words: list[str]) -> tuple[Workload, dict[str, Any], Path | None]:
@@ -91,6 +95,8 @@ def main() -> int:
             world.Abort(code)
         return code
     tell_result(ctx, chosen.name, world.size, metrics)
+    if ctx.comm is not world:
+        signal.alarm(round(patient(FINALIZE)))  # MPI_Finalize may wait for ever for a rank that was lost
     return 0
 
 

@@ -109,13 +109,3 @@ def test_a_run_that_a_loss_would_end_is_refused() -> None:
 def test_a_restart_needs_a_session() -> None:
     done = launch(["workshop.engine", "elastic", "--data", "digits", "--on-failure", "restart"])
     assert done.returncode == 2 and "a session has to start new ranks" in done.stderr
-
-
-@pytest.mark.parametrize("second", ["0@step:14", "2@step:14"])
-def test_a_new_rank_ends_in_good_order_if_another_rank_is_lost_while_it_prepares(tmp_path: Path, second: str) -> None:
-    grown = trained(
-        tmp_path / "grow", batch=16, epochs=5, kill=f"1@step:5,{second}", on_failure="grow", checkpoint_every=0
-    )["metrics"]  # `trained` holds that mpirun ended with 0
-    (left,) = grown["ranks"]
-    assert left == 2 - int(second[0]) and [loss["rank"] for loss in grown["losses"]] == [1, int(second[0])]
-    assert grown["exactly_once"] and not grown["joins"]
