@@ -43,12 +43,12 @@ def test_a_learner_opens_it_for_the_first_time(links: dict[str, str], new_page: 
     # Tiles for the dashboard and each lab, and they open.
     page.keyboard.press("Control+Shift+L")
     tiles = page.locator(".jp-LauncherCard[data-category=Workshop]")
-    expect(tiles).to_have_count(14, timeout=PATIENCE)
+    expect(tiles).to_have_count(15, timeout=PATIENCE)
     assert tiles.locator(".jp-LauncherCard-label").all_inner_texts()[:2] == ["Dashboard", "First contact"]
     tiles.filter(has_text="Distributed k-means").click()
     expect(page.locator(".lm-TabBar-tab", has_text="1-kmeans.ipynb")).to_be_visible(timeout=PATIENCE)
     page.keyboard.press("Control+Shift+L")
-    expect(tiles).to_have_count(14, timeout=PATIENCE)
+    expect(tiles).to_have_count(15, timeout=PATIENCE)
     tiles.filter(has_text="Dashboard").click()  # the one that is open comes to the front
     assert page.locator("iframe").count() == 1
 
