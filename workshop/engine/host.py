@@ -66,8 +66,8 @@ def _segments() -> list[str]:
 
 
 def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes], life: int) -> str:
-    """Run a workload on this rank and tell the conductor how it ended. `life` is how many attempts
-    there were before. Collective."""
+    """Run a workload on this rank and tell the conductor how it ended. `life` is how many attempts there were
+    before. Collective."""
     reporter = _reporter
     assert reporter is not None, "an engine starts with its reporter"
     reporter.begin(run, life)

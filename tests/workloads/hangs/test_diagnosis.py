@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from workshop.workloads.hangs.diagnosis import FIXES, Activity, Call, Diagnosis, RankState, diagnose
 from workshop.workloads.hangs.recorder import ANY
 
-WORLD = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
-PAIR = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}
-BARRIER = Call("Barrier", **WORLD, number=1, place="work.py:9")  # type: ignore[arg-type]  # fields of several types
+WORLD: dict[str, Any] = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
+PAIR: dict[str, Any] = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}
+BARRIER = Call("Barrier", **WORLD, number=1, place="work.py:9")
 ALLREDUCE = replace(BARRIER, name="Allreduce", op="sum", count=10, type="float64")
-CREATE_GROUP = replace(BARRIER, name="Create_group", number=None, **PAIR)  # type: ignore[arg-type]  # as above
+CREATE_GROUP = replace(BARRIER, name="Create_group", number=None, **PAIR)
 BCAST = replace(BARRIER, name="Bcast", root=0, count=10, type="float64")
 
 
-def receive(source: int, tag: int = 7, **fields: object) -> Call:
-    return Call("Recv", **{**WORLD, "source": source, "recvtag": tag, "time": 2.0, **fields})  # type: ignore[arg-type]  # as above
+def receive(source: int, tag: int = 7, **fields: Any) -> Call:
+    return Call("Recv", **{**WORLD, "source": source, "recvtag": tag, "time": 2.0, **fields})
 
 
-def send(dest: int, tag: int = 7, **fields: object) -> Call:
-    return Call("Send", **{**WORLD, "dest": dest, "tag": tag, "time": 1.0, **fields})  # type: ignore[arg-type]  # as above
+def send(dest: int, tag: int = 7, **fields: Any) -> Call:
+    return Call("Send", **{**WORLD, "dest": dest, "tag": tag, "time": 1.0, **fields})
 
 
 def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankState, Call]) -> list[RankState]:
@@ -33,8 +34,8 @@ def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankSta
         if isinstance(does, RankState):
             made.append(replace(does, rank=rank, history=tuple(history)))
             continue
-        call = does if isinstance(does, Call) else None
-        made.append(RankState(rank, 100 + rank, "mpi" if call else does, "work.py:9", call, history=tuple(history)))  # type: ignore[arg-type]  # a call or a word
+        call, activity = (does, "mpi") if isinstance(does, Call) else (None, does)
+        made.append(RankState(rank, 100 + rank, activity, "work.py:9", call, history=tuple(history)))
     return made
 
 
@@ -57,7 +58,7 @@ HANGS = {
     "another type": ("other-size", [1], states(ALLREDUCE, replace(ALLREDUCE, type="float32"), ALLREDUCE)),
     "two communicators": (
         "other-communicator", [1, 2],
-        states(replace(BARRIER, number=2), replace(BARRIER, number=2), replace(BARRIER, **PAIR))[1:],  # type: ignore[arg-type]  # as above
+        states(replace(BARRIER, number=2), replace(BARRIER, number=2), replace(BARRIER, **PAIR))[1:],
     ),
     "a message on another communicator": (
         "other-communicator", [1, 2], states("ended", ("ended", send(1, **PAIR)), receive(1)),

@@ -109,7 +109,7 @@ class CheckpointWriter:
             raise self._error
 
     def _write_all(self) -> None:
-        """The thread: write what comes until the end."""
+        """Write each checkpoint that comes, until the writer is closed; the thread's program."""
         while True:
             with self._changed:
                 while self._pending is None:

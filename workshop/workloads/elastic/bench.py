@@ -1,6 +1,6 @@
 """Runs that lose a rank against runs that lose none: how many go on, how fast, and with which accuracy.
 
-Each kill is a real SIGKILL and has a run of its own. Step and rank are random, and rank 0 is one of them. A run without
+Each kill is a real SIGKILL and has a run of its own. Step and rank are random; rank 0 is killed, too. A run without
 a kill comes with every few others, in the same round and from the same seed.
 """
 

@@ -35,7 +35,7 @@ def _records(metrics: Mapping[str, Any], name: str) -> list[Record]:
 
 
 def outcome(facts: Facts) -> Finding | None:
-    """Who was lost, what that cost, and who went on; None before the training has ended."""
+    """Say who was lost, what that cost, and who went on; None before the training has ended."""
     metrics = facts.metrics
     if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
         return None
@@ -69,8 +69,8 @@ def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
 
 
 def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
-    """What may have kept a run from being faster. Where a rank was lost, its seconds can't be compared with those of
-    the others, which trained for longer."""
+    """Return the general checks of a run without losses. Where a rank was lost, its seconds can't be compared with those
+    of the others, which trained for longer."""
     return () if _records(facts.metrics, "losses") else CHECKS
 
 

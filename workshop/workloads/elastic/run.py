@@ -241,7 +241,7 @@ class ElasticTraining:
             self.writer.save(lambda: self.network.capture(asdict(progress)))
 
     def _recover(self) -> None:
-        """Go on without the lost ranks: all members come to the same state, and the loss is told."""
+        """Go on without the lost ranks, from the same state on all members, and tell the loss."""
         noticed, before = time.perf_counter(), self.membership.numbers
         self._lost_at = self._whole_at  # of the last whole step here
         self.membership.recover(self._catch_up)

@@ -52,7 +52,7 @@ class Outcome:
         return not self.example.kind and any(diagnosis["hang"] for diagnosis in self.diagnoses)
 
     def describe(self) -> str:
-        """What was named and what is right."""
+        """Say what was named and what is right."""
         kind, ranks = self.last
         right = " ".join([self.example.kind or "no hang", *map(str, self.example.ranks)])
         return f"named {' '.join([kind, *map(str, ranks)])}; right is {right}"

@@ -53,7 +53,7 @@ def watch(
 ) -> None:
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
-    The program needs no change. Its input, output and exit code stay as they are; what keeps it comes on standard
+    The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
     error. Ranks of this machine can be seen, ranks of other hosts can't. --examples lists programs that hang, each
     for another reason, and --example NAME runs one of them.
     """
@@ -169,7 +169,7 @@ class Watch:
         return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
     def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
-        """What keeps the ranks of each job, if it is the same a moment later and nothing has moved."""
+        """Diagnose each job twice; return the diagnoses that are the same a moment later, if nothing has moved."""
         from workshop.workloads.hangs.diagnosis import diagnose
 
         before = {job: diagnose(states) for job, states in sampler.states().items()}

@@ -120,7 +120,7 @@ class Call:
 
 @dataclass(frozen=True)
 class RankState:
-    """What a rank does. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
+    """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
     `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
     that it ended by sys.exit, `complete` that the history has all of its calls."""
 
@@ -139,7 +139,7 @@ class RankState:
         return self.does in ("mpi", "polling")
 
     def describe(self) -> str:
-        """What it does, where, as the end of a sentence."""
+        """Say what it does and where, as the end of a sentence."""
         if self.waits and self.call is not None:
             does = f"{'polls' if self.does == 'polling' else 'waits in'} {self.call.describe()}"
         else:
@@ -156,7 +156,7 @@ class RankState:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What keeps the ranks. `hang` says that it can't end by itself; otherwise ranks wait for others that work. `ranks`
+    """The reason why ranks wait. `hang` says that it can't end by itself; otherwise ranks wait for others that work. `ranks`
     are the cause, `waiting` those that wait."""
 
     kind: str
@@ -201,7 +201,7 @@ FIXES = {
 
 
 def diagnose(states: Sequence[RankState]) -> Diagnosis | None:
-    """What keeps the ranks of a program in which nothing moves; None where no rank waits for another one."""
+    """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one."""
     return _Diagnostician(states).diagnosis() if states else None
 
 
@@ -247,7 +247,7 @@ class _Diagnostician:
         return tuple(parts)
 
     def _at(self, rank: int, call: Call) -> Call | None:
-        """The call of a rank that is the same number on the same communicator; None where it has not come to it."""
+        """The call of a rank that is the same number on the same communicator; None where it has not made it."""
         state = self.states.get(rank)
         if state is None:
             return None
@@ -258,7 +258,7 @@ class _Diagnostician:
         return None
 
     def _absent(self, call: Call) -> list[int]:
-        """The ranks that have not come to a collective call. A rank that is further has left the call behind, also
+        """The ranks that have not reached a collective call. A rank that is further has left the call behind, also
         where its history doesn't reach back so far. Those that are in a call without a number have reached it."""
         absent = []
         if call.number is None:
@@ -334,8 +334,7 @@ class _Diagnostician:
     # Messages that were sent and not received.
 
     def _unreceived(self, sender: RankState, receiver: RankState) -> Iterator[tuple[Call, int]]:
-        """What a rank has sent to another one that it has not received, as far as both histories reach back: sends,
-        and how many of this kind."""
+        """Count the sends of a rank that another one has not received, by kind, as far as both histories reach back."""
         since = receiver.history[0].time if receiver.history and not receiver.complete else 0.0
         pending = receiver.call.requests if receiver.waits and receiver.call is not None else ()
         sends = [call for call in (*sender.history, *self._current(sender)) if call.dest is not None]
@@ -555,7 +554,7 @@ class _Diagnostician:
         return self._result("missing-from-collective", sentence, absent)
 
     def _lacks(self, state: RankState) -> str:
-        """What a rank in a message waits for in vain, as the end of a sentence."""
+        """Say for which message a rank waits in vain, as the end of a sentence."""
         for call in self._awaited(state):
             peer = call.world(call.source if call.dest is None else call.dest)
             if peer in self.states and not call.collective:

@@ -24,8 +24,8 @@ _COMMENT = re.compile(r"^# (Kind|Ranks|Ranks to start): *(.*)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class WatchExample:
-    """A program of the catalogue: `size` ranks, of which `ranks` are the cause of a hang of this kind. Of a good
-    program, `kind` is empty."""
+    """A program of the catalogue: `size` ranks, of which `ranks` are the cause of a hang of this kind. A good
+    program has an empty `kind`."""
 
     name: str
     path: Path

@@ -146,7 +146,7 @@ class _Finder:
 
 
 def _watch_end(record: CallRecord) -> None:
-    """Have it written how the program ends: it raises, calls sys.exit, or comes to its end."""
+    """Have it written how the program ends: it raises, calls sys.exit, or ends normally."""
     hook, leave = sys.excepthook, sys.exit
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -193,7 +193,7 @@ def record_calls(module: Any, record: CallRecord) -> None:
 
 
 class _Scope:
-    """What is known of a communicator: its name, its ranks and how many collective calls it has seen."""
+    """The description of a communicator: its name, its ranks and how many collective calls it has seen."""
 
     def __init__(self, name: str, ranks: str | None = None) -> None:
         self.name, self.ranks, self.number = name, ranks, 0
@@ -399,7 +399,7 @@ class _Recording:
         return ANY if number in (self.module.ANY_SOURCE, self.module.ANY_TAG) else number
 
     def _reduce(self, comm: Any) -> Any:
-        """What pickle needs: the name of a communicator that is the same in every process."""
+        """Reduce a communicator for pickle to its name, where that is the same in every process."""
         names = (name for name in ("COMM_WORLD", "COMM_SELF") if getattr(self.module, name) is comm)
         return next(names, None) or super(type(comm), comm).__reduce__()
 
@@ -413,7 +413,7 @@ class _Recording:
         return scope
 
     def _ranks(self, comm: Any) -> str:
-        """The ranks of a communicator as numbers in COMM_WORLD; of an intercommunicator, those of the other side."""
+        """The ranks of a communicator as numbers in COMM_WORLD. An intercommunicator has the ranks of its other side."""
         group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
         try:
             return self._world(group)
@@ -429,7 +429,7 @@ class _Recording:
             world.Free()
 
     def _recorded(self, result: Any, entry: tuple[Any, ...], parent: Any) -> Any:
-        """What a call returned; a communicator or a request records from now on."""
+        """Return the result of a call; a communicator or a request records from now on."""
         kind = self.classes.get(type(result), type(result) if type(result) in self.classes.values() else None)
         if kind is None or not result:  # MPI's null handles are false
             return result

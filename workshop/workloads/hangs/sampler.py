@@ -1,4 +1,4 @@
-"""What do the ranks of a program do: their records, and for what these don't say, the kernel and py-spy.
+"""The states of a program's ranks, from their records, and where these say nothing, from the kernel and py-spy.
 
 A rank that is in no MPI call is classified by the system call in which its main thread is, as /proc says: that costs
 the rank nothing. py-spy says at which line of Python it is, and in which MPI call a rank is that has no record.
@@ -45,7 +45,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a process has recorded: its calls, oldest first, each with its mark, and how it ended."""
+    """The record of a process: its calls, oldest first, each with its mark, and how it ended."""
 
     progress: int
     polls: int
@@ -160,7 +160,7 @@ class Sampler:
         return {pid: read_progress(self.folder / str(pid)) for pid in pids}
 
     def states(self) -> dict[str, list[RankState]]:
-        """What the ranks of each job do."""
+        """Return the states of each job's ranks."""
         return {job: self._states(job, ranks) for job, ranks in self.jobs.items()}
 
     def _states(self, job: str, ranks: Mapping[int, int]) -> list[RankState]:
@@ -208,7 +208,7 @@ class Sampler:
 
 
 def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
-    """What a rank does that is in no recorded call."""
+    """Find out what a rank does that is in no recorded call."""
     try:
         does, detail = _activity(pid)
     except PermissionError:
@@ -239,7 +239,7 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
 
 
 def _activity(pid: int) -> tuple[Activity, str]:
-    """What the main thread of a process waits for, and on which file. Raises OSError."""
+    """Find out what the main thread of a process waits for, and on which file. Raises OSError."""
     before, words = _thread(pid, pid)
     time.sleep(PAUSE)
     after, _ = _thread(pid, pid)

@@ -1,12 +1,13 @@
-"""What keeps the ranks of a session that is up: of a run, or of a notebook's cell. They have no records, so that calls
-are known by name and place only."""
+"""A look at the ranks of a session that is up, in a run or a notebook's cell. They have no records, so that calls are
+known by name and place only."""
 
 from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import psutil
 
@@ -51,11 +52,11 @@ def _named(states: Sequence[RankState]) -> list[RankState]:
     ]
 
 
-def _states(reports: Sequence[dict[str, object]], here: Sequence[dict[str, object]]) -> list[RankState]:
-    """What each rank does; ranks of other hosts can't be seen."""
+def _states(reports: Sequence[Mapping[str, Any]], here: Sequence[Mapping[str, Any]]) -> list[RankState]:
+    """Look at each rank of this machine; ranks of other hosts can't be seen."""
     states = []
     for report in reports:
-        rank, pid = int(str(report["rank"])), int(str(report["pid"]))
+        rank, pid = report["rank"], report["pid"]
         if report not in here:
             states.append(RankState(rank, None, "unknown", detail="it runs on another host"))
         elif not psutil.pid_exists(pid):

@@ -7,7 +7,6 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from tests.runtime.conftest import session  # noqa: F401
 from tests.support import until
 from workshop.cli.main import app
 from workshop.core.errors import BadInput
@@ -18,7 +17,7 @@ from workshop.workloads.hangs.sessions import watch_session
 pytestmark = pytest.mark.real
 
 
-def test_a_rank_of_a_run_that_never_comes_is_named(session) -> None:  # noqa: F811
+def test_a_rank_of_a_run_that_never_comes_is_named(session) -> None:
     diagnosis, states = watch_session(session.now, after=1.0)
     assert diagnosis is None and [state.detail for state in states] == ["it waits for work"] * 2
     run = session.submit("break", how="hang")
