@@ -69,8 +69,8 @@ def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
 
 
 def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
-    """Return the general checks of a run without losses. Where a rank was lost, its seconds can't be compared with those
-    of the others, which trained for longer."""
+    """Return the general checks of a run without losses. Where a rank was lost, its seconds can't be compared with the
+    seconds of the others, which trained for longer."""
     return () if _records(facts.metrics, "losses") else CHECKS
 
 

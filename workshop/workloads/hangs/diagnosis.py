@@ -156,8 +156,8 @@ class RankState:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The reason why ranks wait. `hang` says that it can't end by itself; otherwise ranks wait for others that work. `ranks`
-    are the cause, `waiting` those that wait."""
+    """The reason why ranks wait. `hang` says that it can't end by itself; otherwise ranks wait for others that work.
+    `ranks` are the cause, `waiting` are the ranks that wait."""
 
     kind: str
     sentence: str

@@ -413,7 +413,7 @@ class _Recording:
         return scope
 
     def _ranks(self, comm: Any) -> str:
-        """The ranks of a communicator as numbers in COMM_WORLD. An intercommunicator has the ranks of its other side."""
+        """The ranks of a communicator as numbers in COMM_WORLD; for an intercommunicator those of its other side."""
         group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
         try:
             return self._world(group)
