@@ -22,9 +22,11 @@ def show(document: dict[str, Any], as_json: bool) -> None:
     ]
     intervals = document.get("intervals", {})
     notes = {row["name"]: f", {row['note']}" for row in document["rows"] if row.get("note")}
+    units = {row["name"]: row["unit"] for row in document["rows"] if row.get("unit", "ratio") != "ratio"}
     for name, value in document["ratios"].items():
         ends = f" ({intervals[name][0]:.3f} to {intervals[name][1]:.3f})" if name in intervals else ""
-        rows.append((name, f"{value:.3f}" if ends else f"{value:.2f}", f"x{ends}{notes.get(name, '')}"))
+        number = f"{value:.3f}" if ends else f"{value:.2f}"
+        rows.append((name, number, f"{units.get(name, 'x')}{ends}{notes.get(name, '')}"))
     common.listing(as_json, document, ("measured", "value", "unit"), rows, ("value",))
     end(document)
 

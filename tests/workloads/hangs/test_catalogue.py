@@ -130,7 +130,7 @@ def test_the_figures_of_the_bench() -> None:
         outcome("", (), "lock", [0], 2.2),
     ]
     document = bench.document([*seen, bench.Outcome(seen[-1].example, [])])
-    assert (document["named_right"], document["median_seconds"], document["false_alarms"]) == (2, 3.0, 1)
+    assert document["ratios"] == {"named_right": 2 / 3, "median_seconds": 3.0, "false_alarms": 1}
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["named_right"]["unit"] == "of 3 hangs" and "3 runs" in rows["false_alarms"]["unit"]
     assert rows["raised raised"]["note"] == "named raised 2; right is raised 1"

@@ -42,7 +42,7 @@ def permutation(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
 
 
 def count_reads(epoch: int, examples: NDArray[np.int64], spans: Iterable[Span]) -> EpochReads:
-    """Count the reads of each example in an epoch, by the `spans` of `examples` (a permutation) that whole steps took."""
+    """Count the reads of each example in an epoch: `spans` of the permutation `examples` are what whole steps took."""
     reads = np.zeros(len(examples), np.int64)
     for begin, end in spans:
         np.add.at(reads, examples[begin:end], 1)

@@ -115,18 +115,21 @@ def run(good: int, progress: bench.Progress = lambda done, total: None, after: f
 
 
 def document(collected: Sequence[Outcome]) -> Answer:
-    """The bench's document; its rows name each hang that was named wrongly, and each false alarm."""
+    """The bench's document; its rows name each hang that was named wrongly, and each false alarm.
+
+    Ratios: `named_right`, the share of hangs; `median_seconds` from the last move to the right name; `false_alarms`,
+    a count."""
     hangs = [outcome for outcome in collected if outcome.example.kind]
     fine = [outcome for outcome in collected if not outcome.example.kind]
     right = [outcome for outcome in hangs if outcome.right]
     alarms = [outcome for outcome in fine if outcome.false_alarm]
-    rows: list[Answer] = [{"name": "named_right", "value": len(right), "unit": f"of {len(hangs)} hangs"}]
+    rows: list[Answer] = [{"name": "named_right", "value": len(right) / len(hangs), "unit": f"of {len(hangs)} hangs"}]
     seconds = [outcome.diagnoses[-1]["seconds"] for outcome in right]
     if seconds:
         rows.append(bench.row("median_seconds", seconds, "s from the last move to the name"))
     rows.append({"name": "false_alarms", "value": len(alarms), "unit": f"in {len(fine)} runs of good programs"})
-    figures = {row["name"]: row["value"] for row in rows}
+    ratios = {row["name"]: row["value"] for row in rows}
     for outcome in sorted([*hangs, *alarms], key=lambda outcome: outcome.example.name):
         if not outcome.right:
             rows.append(bench.missing(outcome.example.name, "", outcome.describe()))
-    return bench.document("doctor", bench.machine(["mpi4py", "py-spy"]), rows, {}) | figures
+    return bench.document("doctor", bench.machine(["mpi4py", "py-spy"]), rows, ratios)
