@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from workshop.workloads.hangs.diagnosis import FIXES, Activity, Call, Diagnosis, RankState, diagnose
+from workshop.workloads.hangs.diagnosis import FIXES, Diagnosis, diagnose
 from workshop.workloads.hangs.recorder import ANY
+from workshop.workloads.hangs.states import Activity, Call, RankState
 
 WORLD: dict[str, Any] = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
 PAIR: dict[str, Any] = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}

@@ -1,8 +1,8 @@
 """Hangs: `workshop watch` says which rank keeps the others waiting, at which line, and why.
 
-`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do, `diagnosis` says what
-keeps them, and `command` is the command. `examples` is the catalogue of hangs, and `bench` runs it. This file only
-describes the capability.
+`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `waits` finds
+which ranks wait for which, `diagnosis` says why, and `command` is the command. `examples` is the catalogue of hangs,
+and `bench` runs it. This file only describes the capability.
 """
 
 from __future__ import annotations

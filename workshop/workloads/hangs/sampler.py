@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from workshop.workloads.hangs import recorder
-from workshop.workloads.hangs.diagnosis import Activity, Call, RankState
+from workshop.workloads.hangs.states import Activity, Call, RankState
 
 PY_SPY = Path(sys.executable).with_name("py-spy")
 PATIENCE = 5.0  # seconds that py-spy has; it needs 0.1

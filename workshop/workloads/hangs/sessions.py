@@ -13,8 +13,9 @@ import psutil
 
 from workshop.core.errors import BadInput
 from workshop.store.records import SessionRecord
-from workshop.workloads.hangs.diagnosis import Diagnosis, RankState, diagnose
+from workshop.workloads.hangs.diagnosis import Diagnosis, diagnose
 from workshop.workloads.hangs.sampler import look
+from workshop.workloads.hangs.states import RankState
 
 IDLE = ("workshop/engine/ipython.py", "workshop/engine/host.py")  # innermost files of a rank that waits for work
 LOOK = 1.0  # seconds between two looks

@@ -1,0 +1,149 @@
+"""What a rank of a watched program does: the MPI call in which it is, or what else it waits for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from workshop.core import words
+from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
+
+Activity = Literal[
+    "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
+    "unknown",
+]  # fmt: skip
+DOES = {
+    "computing": "computes",
+    "sleeping": "sleeps",
+    "input": "waits for input",
+    "lock": "waits for a lock of its own process",
+    "file-lock": "waits for a lock on a file",
+    "pipe": "waits for another process or for data",
+    "ended": "has ended",
+    "raised": "has raised an exception",
+    "stopped": "was stopped by a signal",
+    "unknown": "does something that can't be seen",
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """An MPI call of a rank. `ranks` are those of its communicator, as numbers in COMM_WORLD; `root`, `dest` and
+    `source` are numbers in the communicator, ANY among them. `number` counts the collective calls on the communicator.
+    `requests` are the calls for which a wait waits. `time` is that of its begin, in seconds of the machine's clock."""
+
+    name: str
+    comm: str = ""
+    ranks: tuple[int, ...] = ()
+    number: int | None = None
+    root: int | None = None
+    op: str | None = None
+    count: int | None = None
+    type: str | None = None
+    dest: int | None = None
+    tag: int | None = None
+    source: int | None = None
+    recvtag: int | None = None
+    requests: tuple[Call, ...] = ()
+    place: str = ""
+    time: float = 0.0
+
+    @property
+    def scope(self) -> tuple[str, tuple[int, ...]]:
+        """The communicator; two of different ranks may have the same name."""
+        return self.comm, self.ranks
+
+    @property
+    def collective(self) -> bool:
+        return COLLECTIVE.fullmatch(self.name) is not None and self.comm != ""
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        return self.name, self.root, self.op, self.count, self.type
+
+    def world(self, number: int | None) -> int | None:
+        """A rank of the communicator as a number in COMM_WORLD; None for any rank and for none."""
+        if number is None or not 0 <= number < max(len(self.ranks), 1):
+            return None
+        return self.ranks[number] if self.ranks else number
+
+    def describe(self) -> str:
+        """The call in words, such as "Recv from rank 0, tag 7"."""
+        text = self.name
+        if self.count is not None:
+            text += f" of {self.count} {self.type or 'items'}"
+        if self.op is not None:
+            text += f", {self.op}"
+        if self.root is not None:
+            text += f", root {self.root}"
+        if self.dest is not None:
+            text += f" to rank {self.dest}, tag {self.tag}"
+        if self.source is not None:
+            text += " from any rank" if self.source == ANY else f" from rank {self.source}"
+            text += "" if self.recvtag in (ANY, None) else f", tag {self.recvtag}"
+        if self.requests:
+            text += f" for {words.listed([request.describe() for request in self.requests])}"
+        return text if self.comm in ("", "COMM_WORLD") else f"{text} on {self.comm}"
+
+    @property
+    def title(self) -> str:
+        """Its name with its place among the collective calls."""
+        return f"{self.name} (number {self.number} on {self.comm})" if self.number else f"{self.name} on {self.comm}"
+
+
+@dataclass(frozen=True)
+class RankState:
+    """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
+    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
+    that it ended by sys.exit, `complete` that the history has all of its calls."""
+
+    rank: int
+    pid: int | None
+    does: Activity
+    place: str = ""
+    call: Call | None = None
+    detail: str = ""
+    history: tuple[Call, ...] = ()
+    deliberate: bool = False
+    complete: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.does in ("mpi", "polling")
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All its calls that are known, oldest first."""
+        return (*self.history, *([self.call] if self.call is not None else []))
+
+    def describe(self) -> str:
+        """Say what it does and where, as the end of a sentence."""
+        if self.waits and self.call is not None:
+            does = f"{'polls' if self.does == 'polling' else 'waits in'} {self.call.describe()}"
+        else:
+            does = DOES.get(self.does, "waits in MPI") + (f" ({self.detail})" if self.detail else "")
+        return does + (f", at {self.place}" if self.place else "")
+
+    @property
+    def line(self) -> str:
+        """Its line in a report."""
+        call = self.call.describe() if self.call is not None and self.waits else self.describe().partition(", at ")[0]
+        number = f" (number {self.call.number})" if self.call is not None and self.call.number and self.waits else ""
+        return f"rank {self.rank}  {call}{number}  {self.place}".rstrip()
+
+
+def match_collectives(call: Call, other: Call) -> bool:
+    """Whether two calls of the same number are the same collective call. Counts may differ where each rank has its
+    share, and in calls whose first rank alone says how many there are."""
+    if (call.name, call.root, call.op) != (other.name, other.root, other.op):
+        return False
+    name = call.name.lower().lstrip("i")
+    if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):
+        return True
+    return None in (call.count, other.count) or (call.count, call.type) == (other.count, other.type)
+
+
+def match_message(receive: Call, sender: int, sent: Call) -> bool:
+    """Whether a receive takes what a rank has sent to it."""
+    fits = receive.source is not None and sent.scope == receive.scope and receive.recvtag in (ANY, sent.tag)
+    return fits and (receive.source == ANY or receive.world(receive.source) == sender)
