@@ -42,6 +42,7 @@ class BreakParams(Params):
     rank: int = 1
     how: str = "raise"  # raise | kill | leave | hang
     after: float = 0.2  # seconds
+    restarts: int = 0  # times that the run begins again
 
 
 def break_(ctx, params):
@@ -63,7 +64,9 @@ def break_(ctx, params):
 TELL = Workload(
     "tell", "Tell", "Tells events.", TellParams, "probe_workloads:tell", lambda params, artifacts: {"file": b"content"}
 )
-BREAK = Workload("break", "Break", "Breaks.", BreakParams, "probe_workloads:break_")
+BREAK = Workload(
+    "break", "Break", "Breaks.", BreakParams, "probe_workloads:break_", restarts=lambda params: params.restarts
+)
 
 
 class ExchangeParams(Params):

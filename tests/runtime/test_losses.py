@@ -57,6 +57,14 @@ def test_a_run_begins_again_at_its_checkpoint(session):
     assert session.store.missing_batches(run.id, 1_000_000) == {}
 
 
+def test_a_run_says_when_it_has_begun_again_as_often_as_it_may(session):
+    ended = session.wait(session.submit("break", THREE, how="kill", restarts=2), 120)
+    assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1)
+    *restarts, last = ended.notices
+    assert len(restarts) == 2 and all("the run began again on new ranks" in notice for notice in restarts)
+    assert last == "The run has begun again 2 times, which is as often as it may, so it ended here."
+
+
 def test_a_run_that_stops_at_a_loss_fails_as_ever(session):
     run = session.submit("elastic", THREE, **SMALL, epochs=12, on_failure="stop")
     until(lambda: session.store.last_event_id(run.id), 90, "the first steps")

@@ -30,7 +30,7 @@ from workshop import registry
 from workshop.core import config, disk, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
-from workshop.core.words import capital
+from workshop.core.words import capital, count
 from workshop.engine import host as engine
 from workshop.engine.reporter import LIFE
 from workshop.mpi import REFUSES
@@ -302,8 +302,7 @@ class Conductor:
         if missing:
             words = ", ".join(f"{len(numbers)} of rank {rank}" for rank, numbers in sorted(missing.items()))
             notices.append(f"Messages were lost on the way here: {words}.")
-        if notices:
-            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, *notices])
+        self._notify(run, *notices)
         ended = replace(
             self.store.run(run.id),
             status=outcome.status,
@@ -317,32 +316,39 @@ class Conductor:
 
     def _run(self, run: RunRecord) -> RunOutcome:
         outcome, fresh = self._attempt(run)
-        if outcome.lost_rank and (restarts := self._restarts(run)):
+        chosen = workload(run.workload)
+        if outcome.lost_rank and chosen.restarts and (restarts := chosen.restarts(chosen.check(run.params))):
             return self._begin_again(run, outcome, restarts)
-        ending = self.ending.is_set() or self.store.run(run.id).cancel_requested
-        if ending or fresh or not outcome.unexplained or self.store.last_event_id(run.id):
+        if self._ends(run) or fresh or not outcome.unexplained or self.store.last_event_id(run.id):
             return outcome
         # The launcher of ranks that were there before was ending already, for instance since somebody had asked it to.
         self.cluster.stop_engines()
-        self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, NEW_RANKS])
+        self._notify(run, NEW_RANKS)
         return self._attempt(run)[0]
 
-    def _restarts(self, run: RunRecord) -> int:
-        """How often a run may begin again that has lost a rank."""
-        chosen = workload(run.workload)
-        ending = self.ending.is_set() or self.store.run(run.id).cancel_requested
-        return chosen.restarts(chosen.check(run.params)) if chosen.restarts and not ending else 0
+    def _notify(self, run: RunRecord, *notices: str) -> None:
+        """Add notices to those of a run."""
+        if notices:
+            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, *notices])
+
+    def _ends(self, run: RunRecord) -> bool:
+        """Whether the session ends, or somebody has cancelled the run."""
+        return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
     def _begin_again(self, run: RunRecord, outcome: RunOutcome, restarts: int) -> RunOutcome:
-        """Run it on new ranks after it has lost one, with the files that it has kept."""
+        """Run it on new ranks each time that it has lost one, at most `restarts` times, with the files that it has
+        kept."""
         failures: list[dict[str, Any]] = []
-        while outcome.lost_rank and len(failures) < restarts and not self.ending.is_set():
+        while outcome.lost_rank and not self._ends(run):
+            if len(failures) == restarts:
+                times = count(restarts, "time")
+                self._notify(run, f"The run has begun again {times}, which is as often as it may, so it ended here.")
+                break
             assert outcome.error is not None, "what ends a run early has a reason"
             words = outcome.error["message"]
             failures.append({"rank": outcome.error["rank"], "words": words, "at": time.time()})
             self.cluster.stop_engines()
-            notice = f"{capital(words)}; the run began again on new ranks."
-            self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, notice])
+            self._notify(run, f"{capital(words)}; the run began again on new ranks.")
             about = {"attempt": len(failures) + 1, "failures": failures}
             files = {
                 f"restart/{name}": data for name, data in self._files(run.id).items() if not name.startswith("input/")
