@@ -35,6 +35,7 @@ OURS = [
     "processor",
     "federated",
     "parallelism",
+    "hangs",
     "scale",
     "quizzes",
     "history",
