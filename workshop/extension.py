@@ -288,7 +288,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class ProgramPrediction:
     """A guided failure's own question: `options`, of which `answer` is right, and the `program` that is shown with it.
     `explanation`, in a sentence, is shown with the answer when the run has ended."""
 
@@ -325,7 +325,7 @@ class Failure:
     fix: str = ""  # what mends it, in one sentence
     mended: str = ""  # words in the verdict of the run without the mistake
     command: tuple[str, ...] = ()  # in place of `workshop run WORKLOAD`; such a failure is typed, and has no buttons
-    prediction: Prediction | None = None
+    prediction: ProgramPrediction | None = None
 
     @property
     def sides(self) -> tuple[Side, ...]:

@@ -24,10 +24,16 @@ class HangParams(Params):
 
     @field_validator("example")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _is_of_catalogue(cls, name: str) -> str:
         from workshop.workloads.hangs import examples  # which imports an MPI's module
 
         return examples.example(name).name
+
+
+def _processes(params: HangParams) -> int:
+    from workshop.workloads.hangs import examples
+
+    return examples.example(params.example).size
 
 
 WORKLOAD = Workload(
@@ -36,15 +42,15 @@ WORKLOAD = Workload(
     summary="Runs a program whose ranks wait for each other, and says which rank keeps the others, where, and why.",
     params=HangParams,
     function="workshop.workloads.hangs.run:run",
-    processes=lambda params: 3,
+    processes=_processes,
     curves=(),
-    results=("kind", "ranks", "seconds"),
+    results=("kind", "seconds"),
     metrics={
         "hang": "can't end by itself",
         "kind": "kind of the hang",
         "ranks": "ranks that keep the others",
         "seconds.still": "time without a move",
-        "seconds.run": "time from the start of the program to its end",
+        "seconds.run": "time of the program",
     },
     order=660,
     opens="result",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workshop.core import config
 from workshop.core.placement import Host
-from workshop.extension import Failure, Prediction
+from workshop.extension import Failure, ProgramPrediction
 from workshop.workloads.hangs.diagnosis import MOVING
 from workshop.workloads.hangs.examples import WatchExample, examples
 from workshop.workloads.hangs.report import CAUSES, cause
@@ -57,7 +57,7 @@ def _failure(number: int, hang: WatchExample) -> Failure:
         fixed=None,
         look_for="In which line does each rank wait? Which change of the program would let all of them go on?",
         verdict=CAUSES[hang.kind],
-        prediction=Prediction(QUESTION, options(hang), cause(hang.kind, hang.ranks), hang.question, hang.title),
+        prediction=ProgramPrediction(QUESTION, options(hang), cause(hang.kind, hang.ranks), hang.question, hang.title),
     )
 
 
@@ -67,9 +67,7 @@ def options(hang: WatchExample) -> tuple[str, ...]:
     draw = random.Random(hang.name)
     wrong = draw.sample(WRONG[hang.kind], 3)
     others = [ranks for ranks in combinations(range(hang.size), len(hang.ranks)) if ranks != hang.ranks]
-    if others:
-        pairs = [(kind, ranks) for kind in (hang.kind, wrong[0]) for ranks in (hang.ranks, draw.choice(others))]
-    else:
-        pairs = [(kind, hang.ranks) for kind in (hang.kind, *wrong)]
+    chosen = (hang.ranks, draw.choice(others)) if others else (hang.ranks,)
+    pairs = [(kind, ranks) for kind in (hang.kind, *(wrong[:1] if others else wrong)) for ranks in chosen]
     draw.shuffle(pairs)
     return tuple(cause(kind, ranks) for kind, ranks in pairs)

@@ -27,7 +27,7 @@ def page() -> None:
         if entry.prediction
     ]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input("With these words in the program", placeholder="Bcast")
+        words = st.text_input("Search", placeholder="Bcast")
         sizes = sorted({ranks for _, _, ranks in programs})
         size = st.segmented_control("Ranks", [ANY, *sizes], default=ANY, required=True)
     chosen = [entry for entry, program, ranks in programs if words.lower() in program.lower() and size in (ANY, ranks)]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from workshop.core import words as say
 from workshop.extension import Panel, Verdict
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.cards import Card, code, line, table, words
+from workshop.report.cards import Card, code, table
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.hangs.run import PROGRAM
+from workshop.workloads.hangs.listing import PROGRAM, marked, rows
 
 # What the ranks that are the cause have, by kind of the diagnosis.
 CAUSES: Mapping[str, str] = {
@@ -40,7 +39,6 @@ CAUSES: Mapping[str, str] = {
     "pipe": "another process that gives no data",
     "unknown": "an unknown reason",
 }
-PLACE = re.compile(r"^(.+\.py):(\d+)$")
 
 
 def cause(kind: str, ranks: Sequence[int]) -> str:
@@ -65,30 +63,6 @@ def outcome(facts: Facts) -> Finding | None:
     )
 
 
-def rows(lines: Sequence[str]) -> list[list[str]]:
-    """Each rank's line of a diagnosis as its number, what it does, and where."""
-    cells = []
-    for text in lines:
-        rank, _, rest = text.removeprefix("rank ").partition("  ")
-        does, _, place = rest.rpartition("  ")
-        cells.append([rank, does, place] if PLACE.match(place) else [rank, rest.strip(), ""])
-    return cells
-
-
-def marked(program: str, states: Sequence[Sequence[str]]) -> str:
-    """The program with the numbers of its lines, and the ranks behind the lines where they are."""
-    ranks: dict[int, list[int]] = {}
-    for rank, _, place in states:
-        if at := PLACE.match(place):
-            ranks.setdefault(int(at[2]), []).append(int(rank))
-    lines = program.splitlines()
-    return "\n".join(
-        f"{'>' if number in ranks else ' '}{number:3}  {text}"
-        + (f"    <-- {say.numbered('rank', ranks[number])}" if number in ranks else "")
-        for number, text in enumerate(lines, 1)
-    )
-
-
 def diagnosed(snapshot: Snapshot) -> list[Card]:
     """The ranks and the program; nothing before the program is known."""
     if PROGRAM not in snapshot.artifacts:
@@ -97,9 +71,8 @@ def diagnosed(snapshot: Snapshot) -> list[Card]:
     program = code(marked(snapshot.read(PROGRAM).decode(errors="replace"), states))
     if not states:
         return [Card("hang", "The program", (program,))]
-    texts = [line(str(snapshot.metric(name, str) or ""), label) for name, label in (("sentence", ""), ("fix", "Fix"))]
     ranks = table(["Rank", "what it does", "where"], states)
-    return [Card("hang", "Where the ranks are", (words(*texts), ranks, program))]
+    return [Card("hang", "Where the ranks are", (ranks, program))]
 
 
 def _version(snapshot: Snapshot) -> tuple[str | None, str]:

@@ -7,34 +7,37 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.engine.context import RankContext
+from workshop.extension import OUTPUT
 from workshop.workloads.hangs import HangParams
 from workshop.workloads.hangs.examples import example
+from workshop.workloads.hangs.listing import PROGRAM, marked, rows
 from workshop.workloads.hangs.outcome import watch
-
-PROGRAM = "program.py"  # artifact: the program as it was run
 
 
 def run(ctx: RankContext, params: HangParams) -> Mapping[str, Any]:
     """Run the program on ranks of its own until its hang is named; other ranks than rank 0 have nothing to do.
 
-    Artifact: program.py. Metrics: those of the last diagnosis, with an empty `kind` where there is none, and `seconds`.
-    Raises WorkshopError for a program that can't be watched, and where a stop is asked for before there is a result.
+    Artifacts: program.py, and output.txt with the ranks beside its lines. Metrics: those of the last diagnosis, with an
+    empty `kind` where there is none, and `seconds`. Raises WorkshopError for a program that can't be watched, and where
+    a stop is asked for before there is a result.
     """
     if ctx.rank != 0:
         return {}
     hang, began = example(params.example), time.monotonic()
-    ctx.artifact(PROGRAM, hang.path.read_bytes(), "text/x-python")
+    program = hang.path.read_text()
+    ctx.artifact(PROGRAM, program.encode(), "text/x-python")
     ctx.activity(f"waiting until nothing has moved for {params.after:g} s")
     outcome = watch(hang, params.after, ctx.stop_heard)
     seconds = {"run": time.monotonic() - began}
     if not outcome.diagnoses:
         return {"kind": "", "ranks": [], "seconds": seconds}
     last = outcome.diagnoses[-1]
-    named = {name: last[name] for name in ("kind", "ranks", "hang", "fix")}
     folder = f"{hang.path.parent}/"  # of this machine, which nobody needs to see
+    lines = [line.replace(folder, "") for line in last["lines"]]
+    ctx.artifact(OUTPUT, "\n".join([marked(program, rows(lines)), "", *lines, ""]).encode(), "text/plain")
     return {
-        **named,
+        **{name: last[name] for name in ("kind", "ranks", "hang", "fix")},
         "sentence": last["sentence"].replace(folder, ""),
-        "lines": [line.replace(folder, "") for line in last["lines"]],
+        "lines": lines,
         "seconds": seconds | {"still": last["seconds"]},
     }
