@@ -22,6 +22,7 @@ from workshop.workloads.hangs.examples import WatchExample, environment
 AFTER = 2.0  # seconds without a move before it looks
 PATIENCE = 15.0  # seconds beyond `after` that a program has; one that waits for what may come is not ended before
 SECONDS = 60.0  # in which a good program ends, and in which an interrupted one does
+STOPPED = 3.0  # in which an interrupted one does after a stop; a session gives a run 5 in all
 EVERY = 0.1  # seconds between looks whether a stop is asked for
 Answer = dict[str, Any]
 
@@ -55,8 +56,8 @@ class Outcome:
 
 def watch(example: WatchExample, after: float = AFTER, stopped: Callable[[], bool] = lambda: False) -> Outcome:
     """Run an example below `workshop watch`; all its processes end with this one, also after kill -9. One that hangs
-    without an end is interrupted, as by Ctrl-C. Raises WorkshopError where it can't be ended, gives no answer, or
-    `stopped` says so before there is one."""
+    without an end is interrupted, as by Ctrl-C. Where `stopped` says so, it is ended before there is a diagnosis.
+    Raises WorkshopError where it can't be ended or gives no answer."""
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
     with (
         tempfile.TemporaryDirectory(prefix="hang-", ignore_cleanup_errors=True) as folder,
@@ -71,6 +72,10 @@ def watch(example: WatchExample, after: float = AFTER, stopped: Callable[[], boo
                 if _ended(process, seconds, stopped):
                     break
                 os.killpg(process.pid, signal.SIGINT)
+                if stopped():
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(STOPPED)
+                    return Outcome(example, [])
         finally:
             process.kill()  # what it has started ends with it
             process.communicate()
@@ -86,12 +91,10 @@ def watch(example: WatchExample, after: float = AFTER, stopped: Callable[[], boo
 
 
 def _ended(process: subprocess.Popen[bytes], seconds: float, stopped: Callable[[], bool]) -> bool:
-    """Whether the process ends within these seconds. Raises WorkshopError where a stop is asked for before."""
+    """Whether the process ends within these seconds, and before a stop is asked for."""
     until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    while time.monotonic() < until and not stopped():
         with suppress(subprocess.TimeoutExpired):
             process.wait(EVERY)
             return True
-        if stopped():
-            raise WorkshopError("The run was stopped before the ranks had stood still for long enough.")
     return False

@@ -18,8 +18,7 @@ def run(ctx: RankContext, params: HangParams) -> Mapping[str, Any]:
     """Run the program on ranks of its own until its hang is named; other ranks than rank 0 have nothing to do.
 
     Artifacts: program.py, and output.txt with the ranks beside its lines. Metrics: those of the last diagnosis, with an
-    empty `kind` where there is none, and `seconds`. Raises WorkshopError for a program that can't be watched, and where
-    a stop is asked for before there is a result.
+    empty `kind` where there is none, and `seconds`. Raises WorkshopError for a program that can't be watched.
     """
     if ctx.rank != 0:
         return {}
