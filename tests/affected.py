@@ -21,6 +21,7 @@ PAGES = (
     "workshop/pages/",
     "workshop/placement_page/",
     "workshop/workloads/federated/page",
+    "workshop/workloads/hangs/page",
     "workshop/workloads/parallel/page",
     "workshop/workloads/sgan/study/page",
 )

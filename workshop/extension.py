@@ -288,11 +288,25 @@ class Panel:
 
 
 @dataclass(frozen=True)
+class ProgramPrediction:
+    """A guided failure's own question: `options`, of which `answer` is right, and the `program` that is shown with it.
+    `explanation`, in a sentence, is shown with the answer when the run has ended."""
+
+    question: str
+    options: tuple[str, ...]
+    answer: str
+    program: str
+    explanation: str
+
+
+@dataclass(frozen=True)
 class Failure:
     """A guided failure: a run with a mistake, and a run without it. Both are runs of one workload, and can be compared.
 
     A mistake in the placement has two placements and the same params. A mistake in the params has two sets of params
-    beside `params`, and one placement or none, which is the session's. Failures with the lowest `order` come first.
+    beside `params`, and one placement or none, which is the session's. A failure in which the two runs don't differ has
+    the run with the mistake alone. `prediction` replaces the question that learners answer before they may run it.
+    Failures with the lowest `order` come first.
     """
 
     name: str
@@ -311,6 +325,12 @@ class Failure:
     fix: str = ""  # what mends it, in one sentence
     mended: str = ""  # words in the verdict of the run without the mistake
     command: tuple[str, ...] = ()  # in place of `workshop run WORKLOAD`; such a failure is typed, and has no buttons
+    prediction: ProgramPrediction | None = None
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The runs that it has."""
+        return SIDES if self.in_placement or self.broken_params != self.fixed_params else ("broken",)
 
     @property
     def in_placement(self) -> bool:
@@ -327,7 +347,7 @@ class Failure:
 
     def as_json(self) -> dict[str, Any]:
         """The failure with its placements in their stored form."""
-        fields = {name: value for name, value in vars(self).items() if name != "order"}
+        fields = {name: value for name, value in vars(self).items() if name not in ("order", "prediction")}
         return fields | {side: placement and placement.as_json() for side, placement in self.placements().items()}
 
 

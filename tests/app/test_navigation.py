@@ -35,6 +35,7 @@ OURS = [
     "processor",
     "federated",
     "parallelism",
+    "hangs",
     "scale",
     "quizzes",
     "history",
@@ -103,6 +104,7 @@ def test_our_pages_stand_in_their_order(open_page: Open) -> None:
             "Processor",
             "Federated",
             "Parallelism",
+            "Hangs",
             "Scale",
             "Quizzes",
             "History",
@@ -124,7 +126,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:12], "hello", *OURS[12:]]
+    assert names(page) == [*OURS[:13], "hello", *OURS[13:]]
     (link,) = page.get("page_link")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 

@@ -32,6 +32,7 @@ LATER = (
     "quantisation",
     "unet",
     "elastic",
+    "hang",
 )
 OPENFL = "openfl"  # needs an environment of its own, which whoever records may not have
 BANNER = "nothing runs here"

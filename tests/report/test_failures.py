@@ -23,7 +23,7 @@ from workshop.report.verdict import verdict
 MACHINE = machines.read("1x2")
 HOSTS = hosts_from("a:2,b:2,c:2")
 ALL = failures(2, HOSTS)
-IN_PARAMS = failures_of(*workloads())
+IN_PARAMS = [each for each in failures_of(*workloads()) if each.sides == SIDES]
 HERE = [one for one in ALL if one.name != "stale-hosts"]
 
 

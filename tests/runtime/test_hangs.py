@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
+import psutil
 import pytest
 from typer.testing import CliRunner
 
@@ -27,6 +29,27 @@ def test_a_rank_of_a_run_that_never_comes_is_named(session) -> None:
     (found,) = json.loads(answer.stdout)["diagnoses"]
     assert answer.exit_code == 1 and found["hang"]
     client.cancel(session.store, run.id)
+
+
+def test_a_cancelled_run_ends_its_program(session) -> None:
+    run = session.submit("hang", example="ring-of-sends", after=10)
+
+    def programs() -> list[psutil.Process]:
+        started = psutil.Process(session.now.conductor_pid).children(recursive=True)
+        with suppress(psutil.Error):
+            return [process for process in started if "ring-of-sends.py" in " ".join(process.cmdline())]
+        return []
+
+    until(lambda: len(programs()) > 3, 60, "the ranks of the program")
+    started = programs()
+    client.cancel(session.store, run.id)
+    assert session.wait(run).status == "cancelled"
+    until(lambda: all(_over(process) for process in started), 20, "the end of all processes")
+
+
+def _over(process: psutil.Process) -> bool:
+    """Whether it has ended; the process that inherits it may not have noticed yet."""
+    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
 
 
 def test_a_session_that_is_not_up_is_refused(workshop_home, store: Store) -> None:

@@ -9,24 +9,27 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.core.placement import Placement
-from workshop.extension import SIDES, Failure, Side
+from workshop.extension import Failure, Side
 from workshop.pages import blocks, frame, links, predictions
 from workshop.report.failures import command
 from workshop.report.sentences import STATUS
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.study.guided.guesses import ChoiceGuess
 
 ABOUT = "Each of these goes wrong in its own way. Predict what happens, run it, run the fix, compare the two."
 EVERY = 3.0  # seconds between looks while one of these runs goes on
 RECENT = 300  # newest runs of the session that are searched for runs of these failures
 BUTTONS: Mapping[Side, str] = {"broken": "Run it", "fixed": "Run the fix"}
 
-Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it
+Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it if there is one
 
 
-def guided_failures(session: SessionRecord | None, identity: Identity, failures: Sequence[Failure]) -> None:
-    """Draw failures, and refresh them while one of their runs in the session goes on."""
-    st.markdown(ABOUT)
+def guided_failures(
+    session: SessionRecord | None, identity: Identity, failures: Sequence[Failure], about: str = ABOUT
+) -> None:
+    """Draw failures, a single one unfolded, and refresh them while one of their runs in the session goes on."""
+    st.markdown(about)
     live = _live(_newest(session, failures))
     st.fragment(run_every=EVERY if live else None)(_draw)(session.id if session else None, identity, failures, live)
 
@@ -39,7 +42,7 @@ def _draw(session_id: int | None, identity: Identity, failures: Sequence[Failure
     if session and (why := frame.not_up(session)):
         st.info(why, icon=":material/info:")
     for failure in failures:
-        with st.expander(frame.plain(failure.title), icon=":material/report:"):
+        with st.expander(frame.plain(failure.title), expanded=len(failures) == 1, icon=":material/report:"):
             _failure(failure, newest[failure.name], session, identity)
 
 
@@ -55,7 +58,7 @@ def _newest(session: SessionRecord | None, failures: Sequence[Failure]) -> dict[
     def newest(failure: Failure, side: Side) -> RunRecord | None:
         return next((run for run in (recent if failure.command else here) if _shows(run, failure, side)), None)
 
-    return {failure.name: {side: newest(failure, side) for side in SIDES} for failure in failures}
+    return {failure.name: {side: newest(failure, side) for side in failure.sides} for failure in failures}
 
 
 def _shows(run: RunRecord, failure: Failure, side: Side) -> bool:
@@ -72,25 +75,33 @@ def _shows(run: RunRecord, failure: Failure, side: Side) -> bool:
 
 def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, identity: Identity) -> None:
     st.markdown(frame.plain(failure.shows))
-    if not predictions.ask_first(f"failure/{failure.name}", identity):
+    prediction, ask = failure.prediction, predictions.MISTAKE
+    if prediction:
+        st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
+        ask = ChoiceGuess(prediction.question, prediction.options)
+    if not predictions.ask_first(f"failure/{failure.name}", identity, ask):
         return
     several = bool(session and session.placement.get("hosts"))
     possible = session is not None and session.up and (several or not failure.needs_hosts)
-    for column, (side, label) in zip(st.columns(2), BUTTONS.items(), strict=True):
+    for column, side in zip(st.columns(len(failure.sides)), failure.sides, strict=True):
         with column:
             if side == "fixed" and failure.fix:
                 st.markdown(f"**What mends it:** {frame.plain(failure.fix)}")
             _difference(failure, side, identity)
             kind: Literal["primary", "secondary"] = "primary" if side == "broken" else "secondary"
             key = f"{failure.name}-{side}"
-            if not failure.command and st.button(label, key=key, disabled=not possible, type=kind) and session:
+            if not failure.command and st.button(BUTTONS[side], key=key, disabled=not possible, type=kind) and session:
                 _submit(failure, side, session, identity)
             _outcome(newest[side])
     if failure.needs_hosts and not several:
         st.caption("This one needs a session over several hosts, which the instructor launches.")
     runs = [run for run in newest.values() if run is not None and run.ended]
-    if len(runs) == len(SIDES):
-        st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
+    if len(runs) < len(failure.sides):
+        return
+    if prediction:
+        st.markdown(f"**Right is:** {frame.plain(prediction.answer)}. {frame.plain(prediction.explanation)}")
+    st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
+    if len(runs) > 1:
         links.compare_link(run.id for run in runs)
 
 

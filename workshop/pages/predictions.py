@@ -43,14 +43,15 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
     return own_guesses
 
 
-def ask_first(about: str, identity: Identity) -> bool:
-    """Ask a learner what a mistake will lead to. Returns whether the visitor has answered, or may see it without."""
+def ask_first(about: str, identity: Identity, question: ChoiceGuess = MISTAKE) -> bool:
+    """Ask a learner what a mistake will lead to, or another question. Returns whether the visitor has answered, or may
+    see it without."""
     stored = frame.store().guess(identity.id, about)
     if stored is not None or identity.role == "instructor" or frame.recorded():
         if guess := stored and guesses.stored_guess(stored.value):
             st.markdown(f"You predicted: **{frame.plain(str(guess))}**.")
         return True
-    guess = st.radio(MISTAKE.question, MISTAKE.options, index=None, key=f"{about}-guess")
+    guess = st.radio(question.question, question.options, index=None, key=f"{about}-guess")
     with st.container(horizontal=True):
         if st.button("Keep my prediction", key=f"{about}-keep", icon=":material/lock:", disabled=guess is None):
             frame.store().keep_guess(identity.id, about, {"guess": guess})

@@ -16,6 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.workloads.hangs import bench
 from workshop.workloads.hangs.diagnosis import FIXES
 from workshop.workloads.hangs.examples import WatchExample, environment, example, examples
+from workshop.workloads.hangs.outcome import Outcome
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 NAMES = sorted(examples())
@@ -115,10 +116,10 @@ def test_a_program_without_its_comments_is_refused(text: str, tmp_path: Path, mo
         example("work")
 
 
-def outcome(kind: str, ranks: tuple[int, ...], named: str, named_ranks: list[int], seconds: float) -> bench.Outcome:
+def outcome(kind: str, ranks: tuple[int, ...], named: str, named_ranks: list[int], seconds: float) -> Outcome:
     program = WatchExample(f"{kind or 'good'} {named}", Path("work.py"), "A title.", 3, kind, ranks)
     hang = named not in ("computing", "sleeping")
-    return bench.Outcome(program, [{"kind": named, "ranks": named_ranks, "hang": hang, "seconds": seconds}])
+    return Outcome(program, [{"kind": named, "ranks": named_ranks, "hang": hang, "seconds": seconds}])
 
 
 def test_the_figures_of_the_bench() -> None:
@@ -129,7 +130,7 @@ def test_the_figures_of_the_bench() -> None:
         outcome("", (), "sleeping", [1], 2.2),
         outcome("", (), "lock", [0], 2.2),
     ]
-    document = bench.document([*seen, bench.Outcome(seen[-1].example, [])])
+    document = bench.document([*seen, Outcome(seen[-1].example, [])])
     assert document["ratios"] == {"named_right": 2 / 3, "median_seconds": 3.0, "false_alarms": 1}
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["named_right"]["unit"] == "of 3 hangs" and "3 runs" in rows["false_alarms"]["unit"]

@@ -17,9 +17,12 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.workloads.hangs.recorder import RANK_VARIABLES
 
 FOLDER = "failures"  # of the labs
 _COMMENT = re.compile(r"^# (Kind|Ranks|Ranks to start): *(.*)$", re.MULTILINE)
+# Of a rank's job, under any MPI. Settings of transports stay: they hold for all jobs of the machine.
+_JOB = re.compile(r"OMPI_(?!ALLOW_|MCA_btl)|OPAL_|PMIX_|PMI_|PRTE_|HYDRA_|MPI_LOCAL|MPI4PY_LIBMPI$")
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,24 @@ class WatchExample:
     ranks: tuple[int, ...]
 
     @property
+    def question(self) -> str:
+        """The program without its answers: on the same lines, the docstring and the comments ask."""
+        text = _COMMENT.sub(lambda comment: comment[0] if "start" in comment[1] else f"# {comment[1]}: ?",
+                            self.path.read_text())  # fmt: skip
+        return text.replace(self.title, "What keeps the ranks?", 1)
+
+    @property
     def command(self) -> list[str]:
         ranked = [openmpi.launcher(), "-n", str(self.size), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
         return [*ranked, sys.executable, str(self.path)]
 
 
 def environment(folder: str) -> dict[str, str]:
-    """The variables with which the programs run: a thread in each rank, and their temporary files in this folder."""
-    return {**os.environ, **openmpi.environment(), **Placement().rank_environment(), "TMPDIR": folder}
+    """The variables with which the programs run: a thread in each rank, and their temporary files in this folder. Where
+    a rank of another job asks, without that job's variables, which would make the programs' ranks members of it."""
+    in_rank = not os.environ.keys().isdisjoint(RANK_VARIABLES)
+    variables = {name: value for name, value in os.environ.items() if not (in_rank and _JOB.match(name))}
+    return {**variables, **openmpi.environment(), **Placement().rank_environment(), "TMPDIR": folder}
 
 
 def examples(folder: str = "hangs") -> dict[str, WatchExample]:

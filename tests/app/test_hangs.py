@@ -1,0 +1,44 @@
+"""The page Hangs: a program is read, its hang is predicted, and it is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.app.conftest import Open
+from tests.app.test_studies import plain
+from workshop.report.failures import failures_of
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
+
+FAILURE = next(each for each in failures_of("hang") if each.params["example"] == "rows-and-columns")
+
+
+@pytest.mark.real
+def test_a_hang_is_predicted_then_run(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("hangs")
+    assert len(page.selectbox[-1].options) == len(failures_of("hang"))
+    page.segmented_control[0].set_value("4").run()
+    assert page.selectbox[-1].options == [FAILURE.title]
+    prediction = FAILURE.prediction
+    assert prediction and prediction.program.strip() in [code.value for code in page.code]
+    assert list(page.radio[0].options) == list(prediction.options) and prediction.explanation not in plain(page)
+    page.radio[0].set_value(prediction.answer).run()
+    page.button(key=f"failure/{FAILURE.name}-keep").click().run()
+    page.button(key=f"{FAILURE.name}-broken").click().run()
+    assert not page.exception
+    (run,) = store.runs()
+    assert (run.workload, run.params["example"]) == ("hang", "rows-and-columns")
+    assert prediction.explanation not in plain(page), "the run has not ended"
+    store.take_next(session.id)
+    store.finish(run.id, "completed", metrics={"kind": "other-communicator", "ranks": [0, 1, 2, 3]})
+    page.run()
+    assert prediction.explanation in plain(page) and f"Right is: {prediction.answer}" in plain(page).replace("*", "")
+
+
+def test_programs_are_searched_by_their_words(open_page: Open, session: SessionRecord) -> None:
+    page = open_page("hangs")
+    page.text_input[0].set_value("scatter").run()
+    sought = [each.title for each in failures_of("hang") if each.prediction and "scatter" in each.prediction.program]
+    assert page.selectbox[-1].options == sought and 0 < len(sought) < 10
+    page.text_input[0].set_value("no such words").run()
+    assert "No program has these words" in " ".join(info.value for info in page.info)
