@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mpi4py import MPI
 
+from workshop.engine.__main__ import leave
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.elastic import WORKLOAD
 from workshop.workloads.elastic.communicator import Membership
@@ -29,6 +30,8 @@ def main() -> None:
         Path(sys.argv[1]).write_text(json.dumps(result))
     if metrics["joins"]:
         ctx.comm.gather(ctx.phase_seconds)  # a new rank tells them at its end, as every rank does without a session
+    if metrics["losses"]:
+        leave(ctx.comm)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -88,6 +89,8 @@ def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:
     if order["run"] is None:
         ctx = RankContext(comm, inputs=order["inputs"])
         tell_result(ctx, "elastic", order["ranks"], training.join(ctx, membership))
+        with suppress(MPI.Exception):
+            ctx.comm.Agree(1)  # as the others do before they `leave`
         return
     reporter = Reporter(json.loads(Path(os.environ[host.CHANNEL]).read_text()), order["number"])
     reporter.begin(order["run"], order["lives"].count(order["number"]))
