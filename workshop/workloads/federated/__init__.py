@@ -8,18 +8,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Command, Extension, Page, Preset, Scaling, Study, Workload
-from workshop.workloads.federated.params import METRICS, PRIVATE, FiniteParams, Learning, Together, setting
+from workshop.engine.fields import ADVANCED, Data, setting
+from workshop.extension import Artifacts, Command, Extension, Page, Params, Preset, Scaling, Study, Workload
+from workshop.workloads.federated.params import METRICS, PRIVATE, Learning, Together
 
 
-class DataParams(FiniteParams):
+class DataParams(Params):
     """Where the images come from."""
 
     data: Data = "auto"
 
 
-class PartitionParams(FiniteParams):
+class PartitionParams(Params):
     """How images are dealt to institutions."""
 
     partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
