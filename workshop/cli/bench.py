@@ -12,17 +12,13 @@ app = typer.Typer(help=__doc__, no_args_is_help=True)
 extensions.add_commands(app, "bench")
 
 
-@app.command()
-def start(
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
-    no_wait: common.NoWait = False,
-    as_json: common.JSON = False,
-) -> None:
-    """Seconds from submitting a run to its first step: k-means and mnist; cold, warm, and with another placement."""
-    from workshop.bench import start as bench
-
-    document = bench_output.alone(lambda progress, _: bench.run(repeats=repeats, progress=progress), no_wait)
-    bench_output.show(document, as_json)
+start = bench_output.command(
+    "workshop.bench.start:run",
+    "Seconds from submitting a run to its first step: k-means and mnist; cold, warm, and with another placement.",
+    repeats=5,
+    least=1,
+)
+app.command("start")(start)
 
 
 @app.command()
@@ -37,17 +33,13 @@ def viewers(
     bench_output.show(bench.run(viewers=count, seconds=seconds), as_json)
 
 
-@app.command()
-def pages(
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
-    no_wait: common.NoWait = False,
-    as_json: common.JSON = False,
-) -> None:
-    """Seconds until each page of the dashboard has its content, for the instructor and for a learner."""
-    from workshop.bench import pages as bench
-
-    document = bench_output.alone(lambda progress, _: bench.run(repeats, progress), no_wait)
-    bench_output.show(document, as_json)
+pages = bench_output.command(
+    "workshop.bench.pages:run",
+    "Seconds until each page of the dashboard has its content, for the instructor and for a learner.",
+    repeats=5,
+    least=1,
+)
+app.command("pages")(pages)
 
 
 @app.command()

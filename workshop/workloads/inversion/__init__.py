@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data, setting
-from workshop.extension import Artifacts, Extension, Params, Preset, Workload
+from workshop.extension import Extension, Params, Preset, Workload
+from workshop.workloads.mnist.data import inputs
 
 CLASSES = 10
 MOST = 64  # images behind what is attacked, at most
@@ -88,13 +89,6 @@ class InversionParams(Params):
         return self.images * (self.institutions if self.protect == "sum" else 1)
 
 
-def _inputs(params: InversionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The images that params name. Raises BadInput."""
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
-
-
 def _fits(params: InversionParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse what the images are too few for. Raises BadInput."""
     from workshop.workloads.mnist.data import images
@@ -125,7 +119,7 @@ WORKLOAD = Workload(
     params=InversionParams,
     function="workshop.workloads.inversion.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=_fits,
     curves=("likeness", "distance", "correlation"),
     results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),

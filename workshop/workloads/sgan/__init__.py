@@ -10,7 +10,8 @@ from pydantic import BeforeValidator, Field
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number, setting
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
+from workshop.workloads.mnist.data import inputs
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -65,13 +66,6 @@ class SganParams(Params):
     )
 
 
-def _inputs(params: SganParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The images that params name. Raises BadInput."""
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
-
-
 def _fits(params: SganParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse what the images are too few for. Raises BadInput."""
     from workshop.workloads.mnist.data import images
@@ -87,7 +81,7 @@ WORKLOAD = Workload(
     params=SganParams,
     function="workshop.workloads.sgan.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=_fits,
     curves=("accuracy", "loss", "generator loss", "total images/s"),
     results=("held_out_accuracy", "images_per_second", "time_to_target", "iterations_to_target", "spread"),
