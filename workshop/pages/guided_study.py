@@ -3,7 +3,6 @@ describes its page as a `GuidedPage` and calls `draw`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -13,11 +12,11 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame, links, predictions, studies
 from workshop.registry import workload
-from workshop.report.cards import Card
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining
 from workshop.study.guided import plan
+from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import Ask
 from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.guide import Guide
@@ -31,13 +30,12 @@ PROMISED = 15 * 60.0  # seconds that the quick setting may take on two cores
 
 @dataclass(frozen=True, eq=False)
 class GuidedPage:
-    """A guided study's page. `step_cards(report, key)` makes the cards of a step, `offered` are params of the workload,
-    each with a few choices, that the form offers, and `lab` is a sentence on where to read more."""
+    """A guided study's page. `offered` are params of the workload, each with a few choices, that the form offers, and
+    `lab` is a sentence on where to read more."""
 
     guide: Guide
     name: str  # of the page, in its address
     about: str
-    step_cards: Callable[[GuidedReport, str], Sequence[Card]]
     offered: tuple[str, ...] = ()
     lab: str = ""
 
@@ -287,6 +285,6 @@ def _see(guided: GuidedPage, study_id: int, key: str, identity: Identity) -> Non
     questions, answers = _questions(now, key), {key: step_report.answer}
     if step_report.state == "done":
         predictions.score(questions, predictions.guesses_of(study_id, questions, identity), answers, {})
-    cards.show_page(guided.step_cards(now.report, key), f"{guided.name}-{study_id}")
+    cards.show_page(step_cards(now.report, key, titled=False), f"{guided.name}-{study_id}")
     if identity.role == "instructor" and step_report.state == "done":
         predictions.everybody(study_id, questions, answers)

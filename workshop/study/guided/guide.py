@@ -80,8 +80,9 @@ class Guide:
     `cells(findings, step)` returns the cells of a step. `later(findings, step)` returns the placements of further cells
     that depend on other steps. `events(store, findings)` reads the events of runs. `judge(findings, key, events)`
     returns the verdict of a step, or None where the step hasn't measured enough. `answers` maps the name of an answer
-    in `steps.yaml` to a function that computes it, or returns None while it is not known. `hosts` is how many hosts its
-    session needs, 0: any session; `start` is a command that starts such a session.
+    in `steps.yaml` to a function that computes it, or returns None while it is not known. `figures` is a reference to
+    the capability's own figures (`workshop.study.guided.cards:Figures`); empty: it has none. `hosts` is how many hosts
+    its session needs, 0: any session; `start` is a command that starts such a session.
     """
 
     kind: str
@@ -100,6 +101,7 @@ class Guide:
     events: Callable[[Store, StepResults], Events]
     judge: Callable[[StepResults, str, Events], Verdict | None]
     answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]]
+    figures: str = ""
     hosts: int = 0
     start: str = ""
 

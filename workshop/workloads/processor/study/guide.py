@@ -91,9 +91,9 @@ GUIDE = Guide.read(
     events=lambda store, findings: {},
     judge=judge,
     answers={},
+    figures="workshop.workloads.processor.study.cards:FIGURES",
 )
 KIND = kind(
     GUIDE,
-    cards="workshop.workloads.processor.study.cards:cards",
     elsewhere=f"`workshop study run processor`, or the dashboard's page {GUIDE.page}",
 )

@@ -129,6 +129,5 @@ GUIDE = Guide.read(
 )
 KIND = kind(
     GUIDE,
-    cards="workshop.study.guided.cards:cards",
     elsewhere=f"`workshop study run nodes`, or the dashboard's page {GUIDE.page}",
 )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from workshop.pages import guided_study
-from workshop.study.guided.cards import step_cards
 from workshop.workloads.sgan.nodes.guide import GUIDE
 
 PAGE = guided_study.GuidedPage(
@@ -13,7 +10,6 @@ PAGE = guided_study.GuidedPage(
     "nodes",
     "From one host to four over a slow link, and as many ranks as the memory of a host holds: predict what comes out, "
     "run it, see, explain. This machine emulates the hosts.",
-    partial(step_cards, titled=False),
 )
 
 
