@@ -1,5 +1,5 @@
-"""The page of a guided study, each step with predict, run, see, explain. `?study=3&step=d` is a link. A capability
-describes its page as a `GuidedPage` and calls `draw`."""
+"""The page of a guided study, each step with predict, run, see, explain. `?study=3&step=d` is a link. A capability's
+page is a `GuidedPage`."""
 
 from __future__ import annotations
 
@@ -39,23 +39,22 @@ class GuidedPage:
     offered: tuple[str, ...] = ()
     lab: str = ""
 
-
-def draw(guided: GuidedPage) -> None:
-    """Draw the page."""
-    guide = guided.guide
-    identity = frame.heading(guide.page, guided.about)
-    session = frame.choose_session()
-    study = studies.chosen(frame.store().studies(kind=guide.kind, limit=RECENT), guide.kind, "these", "guided one")
-    if study is None or st.query_params.get("new"):
-        _form(guided, session, identity)
-        return
-    going = studies.live(study)
-    st.fragment(run_every=EVERY if going else None)(_head)(guided, study.id, session, identity, going)
-    step = _step(guided, study.id)
-    st.query_params["step"] = step
-    show(guided, study.id, step, session, identity)
-    if not studies.live(study):  # learners wait for a study that the instructor starts
-        studies.follow(study)
+    def __call__(self) -> None:
+        """Draw the page."""
+        guide = self.guide
+        identity = frame.heading(guide.page, self.about)
+        session = frame.choose_session()
+        study = studies.chosen(frame.store().studies(kind=guide.kind, limit=RECENT), guide.kind, "these", "guided one")
+        if study is None or st.query_params.get("new"):
+            _form(self, session, identity)
+            return
+        going = studies.live(study)
+        st.fragment(run_every=EVERY if going else None)(_head)(self, study.id, session, identity, going)
+        step = _step(self, study.id)
+        st.query_params["step"] = step
+        show(self, study.id, step, session, identity)
+        if not studies.live(study):  # learners wait for a study that the instructor starts
+            studies.follow(study)
 
 
 def _step(guided: GuidedPage, study_id: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
@@ -97,10 +97,10 @@ class Guide:
     time_params: Collection[str]
     steps: tuple[Step, ...]
     cells: Callable[[StepResults, Step], list[Cell]]
-    later: Callable[[StepResults, Step], list[Mapping[str, Any]]]
-    events: Callable[[Store, StepResults], Events]
     judge: Callable[[StepResults, str, Events], Verdict | None]
-    answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]]
+    later: Callable[[StepResults, Step], list[Mapping[str, Any]]] = lambda findings, step: []
+    events: Callable[[Store, StepResults], Events] = lambda store, findings: {}
+    answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = field(default_factory=dict)
     figures: str = ""
     hosts: int = 0
     start: str = ""

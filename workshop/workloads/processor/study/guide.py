@@ -87,10 +87,7 @@ GUIDE = Guide.read(
     __package__,
     source=SOURCE,
     cells=cells,
-    later=lambda findings, step: [],
-    events=lambda store, findings: {},
     judge=judge,
-    answers={},
     figures="workshop.workloads.processor.study.cards:FIGURES",
 )
 KIND = kind(

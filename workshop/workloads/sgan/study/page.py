@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from workshop.pages import frame, guided_study
+from workshop.pages import frame
+from workshop.pages.guided_study import GuidedPage
 from workshop.workloads.sgan.study.guide import GUIDE
 
-PAGE = guided_study.GuidedPage(
+page = GuidedPage(
     GUIDE,
     "tuning",
     "From a naive start to the machine's limit, one step after the other: predict what comes out, run it, see, "
@@ -13,8 +14,3 @@ PAGE = guided_study.GuidedPage(
     offered=("data", "size"),
     lab="The lab text and a script that does without this platform are in the folder `labs/sgan`.",
 )
-
-
-def page() -> None:
-    """Draw the page Tuning."""
-    guided_study.draw(PAGE)
