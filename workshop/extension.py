@@ -63,9 +63,9 @@ def no_artifacts(run_id: int, name: str) -> bytes:
 
 
 class Params(BaseModel):
-    """Base of every workload's params: frozen, and an unknown setting is an error."""
+    """Base of every workload's params: frozen, all numbers are finite, and an unknown setting is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False)
 
 
 @dataclass(frozen=True)

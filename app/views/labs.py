@@ -27,7 +27,7 @@ def page() -> None:
     if st.query_params.get("show") == "dictionary":
         _dictionary()
         return
-    name, labs = st.query_params.get("lab"), dict(_by_name())
+    name, labs = st.query_params.get("lab"), {folder.name: (folder, lab) for folder, lab in catalogue.readable()}
     if name in labs:
         st.query_params["lab"] = name  # a link from this very page doesn't change the address in the browser
         _lab(*labs[name])
@@ -43,10 +43,6 @@ def page() -> None:
     for column, (folder, lab) in blocks.abreast(list(labs.values()), ABREAST):
         with column, st.container(border=True, key=f"lab-{folder.name}"):
             _card(folder, lab, progress_by_lab.get(folder.name))
-
-
-def _by_name() -> list[tuple[str, tuple[Path, LabDescription]]]:
-    return [(folder.name, (folder, lab)) for folder, lab in catalogue.readable()]
 
 
 def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -> None:

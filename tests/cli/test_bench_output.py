@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 from workshop import bench
 from workshop.cli import bench_output
@@ -70,3 +72,19 @@ def test_no_wait_refuses_at_once_and_begins_nothing(
     said = capsys.readouterr()
     assert code == 1 and said.out == ""
     assert "(workshop bench mnist) of user " in said.err and len(said.err.strip().splitlines()) == 1
+
+
+def speed(repeats: int, progress: bench.Progress) -> dict[str, Any]:
+    progress(repeats, repeats)
+    return bench.document("speed", {}, [bench.row("ours", [1.0] * repeats, "s")], {})
+
+
+def test_a_command_measures_as_often_as_somebody_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
+    app = typer.Typer()
+    app.command("speed")(bench_output.command(f"{__name__}:speed", "How fast it is.", repeats=5, least=3))
+    for words, repeats in (([], 5), (["--repeats", "4"], 4)):
+        answer = CliRunner().invoke(app, [*words, "--json"])
+        assert json.loads(answer.stdout)["rows"][0]["repeats"] == repeats
+    assert CliRunner().invoke(app, ["--repeats", "2"]).exit_code == 2
+    assert "How fast it is." in CliRunner().invoke(app, ["--help"]).stdout

@@ -37,17 +37,13 @@ def viewers(
     bench_output.show(bench.run(viewers=count, seconds=seconds), as_json)
 
 
-@app.command()
-def pages(
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved repeats of which medians are taken.")] = 5,
-    no_wait: common.NoWait = False,
-    as_json: common.JSON = False,
-) -> None:
-    """Seconds until each page of the dashboard has its content, for the instructor and for a learner."""
-    from workshop.bench import pages as bench
-
-    document = bench_output.alone(lambda progress, _: bench.run(repeats, progress), no_wait)
-    bench_output.show(document, as_json)
+pages = bench_output.command(
+    "workshop.bench.pages:run",
+    "Seconds until each page of the dashboard has its content, for the instructor and for a learner.",
+    repeats=5,
+    least=1,
+)
+app.command("pages")(pages)
 
 
 @app.command()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
+from workshop.extension import load
 
 
 def show(document: dict[str, Any], as_json: bool) -> None:
@@ -74,3 +75,19 @@ def with_bar(measure: Measure) -> dict[str, Any]:
         err.print(f"Interrupted after {far[0]} of {far[1]} turns: these are the results of the rounds that were whole.")
         return document | {"interrupted": {"done": far[0], "total": far[1]}}
     return document
+
+
+def command(run: str, text: str, repeats: int, least: int) -> Callable[..., None]:
+    """The command of a bench that measures in interleaved repeats, with the help `text`.
+
+    `run` is a reference to a function `(repeats, progress)` that returns the document; `repeats` are the usual number
+    of repeats, `least` the fewest.
+    """
+
+    def measure(repeats: int, no_wait: bool, as_json: bool) -> None:
+        show(alone(lambda progress, _: load(run)(repeats=repeats, progress=progress), no_wait), as_json)
+
+    measure.__doc__ = text
+    option = Annotated[int, typer.Option(min=least, help="Interleaved repeats of which medians are taken.")]
+    options = [("repeats", option, repeats), ("no_wait", common.NoWait, False), ("as_json", common.JSON, False)]
+    return params.with_options(measure, options)

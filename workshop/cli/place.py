@@ -38,30 +38,12 @@ Failing = Annotated[
     str | None, typer.Option("--failure", metavar="NAME", help="A placement that goes wrong; `list` names all.")
 ]
 
-if TYPE_CHECKING:
-    Where = dict[str, Any]
-else:
-    Where = common.PLACEMENT.only(
-        *(
-            "hosts",
-            "ranks",
-            "map_by",
-            "per_resource",
-            "cores_per_rank",
-            "bind_to",
-            "oversubscribe",
-            "threads",
-            "env",
-            "mpi",
-        )
-    )
-
 
 @params.grouped
 def place(
     machine: Machine = None,
     *,
-    where: Where,
+    where: common.Where,
     command: Command = None,
     failing: Failing = None,
     as_json: common.JSON = False,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,6 +13,14 @@ ADVANCED: dict[str, Any] = {"advanced": True}  # the form shows such a field onl
 def number(value: Any) -> Any:
     """A number from the command line's text; other text stays as it is. For fields with a few choices."""
     return int(value) if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 9 else value
+
+
+def setting(
+    default: Any, description: str, part: Mapping[str, Any] | None = None, when: Any = None, **limits: Any
+) -> Any:
+    """Return a field in a part of the form. It is shown only `when` other fields have these values."""
+    extra = {**(part or {}), **({"when": when} if when else {})}
+    return Field(default, description=description, json_schema_extra=extra or None, **limits)
 
 
 Data = Annotated[
@@ -39,7 +48,6 @@ Keep = Annotated[
     Field(
         gt=0,
         le=1,
-        allow_inf_nan=False,
         description="share of the gradients that topk sends, the largest ones",
         json_schema_extra={"when": {"compression": "topk"}, **ADVANCED},
     ),
@@ -49,7 +57,6 @@ Bucket = Annotated[
     Field(
         gt=0,
         le=1024,
-        allow_inf_nan=False,
         description="gradients that leave together while others are still computed",
         json_schema_extra={"when": {"exchange": "mpi-overlap"}, "unit": "MB", **ADVANCED},
     ),
@@ -81,9 +88,7 @@ def check_compression(exchange: str, compression: str) -> None:
         )
 
 
-Target = Annotated[
-    float, Field(gt=0, le=1, allow_inf_nan=False, description="held-out accuracy to which the time is taken")
-]
+Target = Annotated[float, Field(gt=0, le=1, description="held-out accuracy to which the time is taken")]
 Trace = Annotated[
     int, Field(ge=0, le=1000, description="steps of which the timeline is kept", json_schema_extra=ADVANCED)
 ]

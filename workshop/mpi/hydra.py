@@ -32,6 +32,16 @@ def folder(name: str, title: str) -> Path:
     return installed_folder
 
 
+def launcher(name: str, title: str) -> str:
+    """The mpiexec in an MPI's prefix. Raises BadInput where the MPI isn't installed."""
+    return prefix.launcher(folder(name, title))
+
+
+def version(name: str, title: str) -> str | None:
+    """The version in an MPI's prefix. Raises BadInput where the MPI isn't installed."""
+    return prefix.version(folder(name, title))
+
+
 def scarce(placement: Placement, cores: int) -> bool:
     """Whether ranks of this machine can't have the cores that they ask for; `auto` leaves them unbound then, if each
     asks for one."""

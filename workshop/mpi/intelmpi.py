@@ -3,54 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, early_exit, exports, refusal, refuses
-
-__all__ = [
-    "FORWARDS",
-    "NAME",
-    "REFUSED",
-    "SHARES",
-    "alone",
-    "arguments",
-    "assignments",
-    "check",
-    "death",
-    "early_exit",
-    "environment",
-    "exports",
-    "in_slurm",
-    "install",
-    "launcher",
-    "over_ssh",
-    "refusal",
-    "refuses",
-    "version",
-]  # fmt: skip
+from workshop.mpi.hydra import FORWARDS as FORWARDS
+from workshop.mpi.hydra import SHARES as SHARES
+from workshop.mpi.hydra import assignments as assignments
+from workshop.mpi.hydra import death as death
+from workshop.mpi.hydra import early_exit as early_exit
+from workshop.mpi.hydra import exports as exports
+from workshop.mpi.hydra import refusal as refusal
+from workshop.mpi.hydra import refuses as refuses
 
 NAME = "Intel MPI"
 REFUSED = f"{NAME} {REFUSES}"
 DOMAINS = {"hwthread": "1", "core": "core", "l3cache": "cache3", "numa": "numa", "package": "socket"}
-
-
-def launcher() -> str:
-    """The mpiexec of Intel MPI's prefix. Raises BadInput where it isn't installed."""
-    return prefix.launcher(hydra.folder("intelmpi", NAME))
-
-
-def version() -> str | None:
-    """The version in the prefix. Raises BadInput where Intel MPI isn't installed."""
-    return prefix.version(hydra.folder("intelmpi", NAME))
-
-
-def install() -> Path:
-    """Install it into its prefix, and return that. Raises WorkshopError."""
-    return prefix.install("intelmpi")
+launcher = partial(hydra.launcher, "intelmpi", NAME)
+version = partial(hydra.version, "intelmpi", NAME)
+install = partial(prefix.install, "intelmpi")
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:

@@ -5,55 +5,28 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES, hydra, prefix
-from workshop.mpi.hydra import FORWARDS, SHARES, assignments, death, early_exit, exports, refusal, refuses
-
-__all__ = [
-    "FORWARDS",
-    "NAME",
-    "REFUSED",
-    "SHARES",
-    "alone",
-    "arguments",
-    "assignments",
-    "check",
-    "death",
-    "early_exit",
-    "environment",
-    "exports",
-    "in_slurm",
-    "install",
-    "launcher",
-    "over_ssh",
-    "refusal",
-    "refuses",
-    "version",
-]  # fmt: skip
+from workshop.mpi.hydra import FORWARDS as FORWARDS
+from workshop.mpi.hydra import SHARES as SHARES
+from workshop.mpi.hydra import assignments as assignments
+from workshop.mpi.hydra import death as death
+from workshop.mpi.hydra import early_exit as early_exit
+from workshop.mpi.hydra import exports as exports
+from workshop.mpi.hydra import refusal as refusal
+from workshop.mpi.hydra import refuses as refuses
 
 NAME = "MPICH"
 REFUSED = f"{NAME} {REFUSES}"
 MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a twentieth of one
 WORDS = {"package": "socket"}  # the others have the same names
-
-
-def launcher() -> str:
-    """The mpiexec of MPICH's prefix. Raises BadInput where it isn't installed."""
-    return prefix.launcher(hydra.folder("mpich", NAME))
-
-
-def version() -> str | None:
-    """The version in the prefix. Raises BadInput where MPICH isn't installed."""
-    return prefix.version(hydra.folder("mpich", NAME))
-
-
-def install() -> Path:
-    """Install it into its prefix, and return that. Raises WorkshopError."""
-    return prefix.install("mpich")
+launcher = partial(hydra.launcher, "mpich", NAME)
+version = partial(hydra.version, "mpich", NAME)
+install = partial(prefix.install, "mpich")
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:

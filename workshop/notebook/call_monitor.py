@@ -158,7 +158,7 @@ class CallMonitor:
             if not why and (why := self._reason(now, stop())):
                 stop_sent_at, ended_before = now, frozenset(self._ended)
                 where = {rank: self._output.ranks[rank].where for rank in self._running}
-                self._interrupt()
+                self._ranks.interrupt([self._ranks.ids[rank] for rank in self._running])
             elif why in ("stopped", "late", "left") and now - stop_sent_at > DEAF:
                 break
             if now - checked > CHECK:
@@ -200,9 +200,6 @@ class CallMonitor:
             return "late"
         failed = any(result.error is not None for result in self._ended.values())
         return "left" if failed and now - self._last > WAITED else ""
-
-    def _interrupt(self) -> None:
-        self._ranks.interrupt([self._ranks.ids[rank] for rank in self._running])
 
     def _say(self, now: float) -> None:
         seconds = int(now - self._began)

@@ -1,9 +1,8 @@
-"""The page of a guided study, each step with predict, run, see, explain. `?study=3&step=d` is a link. A capability
-describes its page as a `GuidedPage` and calls `draw`."""
+"""The page of a guided study, each step with predict, run, see, explain. `?study=3&step=d` is a link. A capability's
+page is a `GuidedPage`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -13,11 +12,11 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.pages import cards, frame, links, predictions, studies
 from workshop.registry import workload
-from workshop.report.cards import Card
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining
 from workshop.study.guided import plan
+from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import Ask
 from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.guide import Guide
@@ -31,33 +30,31 @@ PROMISED = 15 * 60.0  # seconds that the quick setting may take on two cores
 
 @dataclass(frozen=True, eq=False)
 class GuidedPage:
-    """A guided study's page. `step_cards(report, key)` makes the cards of a step, `offered` are params of the workload,
-    each with a few choices, that the form offers, and `lab` is a sentence on where to read more."""
+    """A guided study's page. `offered` are params of the workload, each with a few choices, that the form offers, and
+    `lab` is a sentence on where to read more."""
 
     guide: Guide
     name: str  # of the page, in its address
     about: str
-    step_cards: Callable[[GuidedReport, str], Sequence[Card]]
     offered: tuple[str, ...] = ()
     lab: str = ""
 
-
-def draw(guided: GuidedPage) -> None:
-    """Draw the page."""
-    guide = guided.guide
-    identity = frame.heading(guide.page, guided.about)
-    session = frame.choose_session()
-    study = studies.chosen(frame.store().studies(kind=guide.kind, limit=RECENT), guide.kind, "these", "guided one")
-    if study is None or st.query_params.get("new"):
-        _form(guided, session, identity)
-        return
-    going = studies.live(study)
-    st.fragment(run_every=EVERY if going else None)(_head)(guided, study.id, session, identity, going)
-    step = _step(guided, study.id)
-    st.query_params["step"] = step
-    show(guided, study.id, step, session, identity)
-    if not studies.live(study):  # learners wait for a study that the instructor starts
-        studies.follow(study)
+    def __call__(self) -> None:
+        """Draw the page."""
+        guide = self.guide
+        identity = frame.heading(guide.page, self.about)
+        session = frame.choose_session()
+        study = studies.chosen(frame.store().studies(kind=guide.kind, limit=RECENT), guide.kind, "these", "guided one")
+        if study is None or st.query_params.get("new"):
+            _form(self, session, identity)
+            return
+        going = studies.live(study)
+        st.fragment(run_every=EVERY if going else None)(_head)(self, study.id, session, identity, going)
+        step = _step(self, study.id)
+        st.query_params["step"] = step
+        show(self, study.id, step, session, identity)
+        if not studies.live(study):  # learners wait for a study that the instructor starts
+            studies.follow(study)
 
 
 def _step(guided: GuidedPage, study_id: int) -> str:
@@ -287,6 +284,6 @@ def _see(guided: GuidedPage, study_id: int, key: str, identity: Identity) -> Non
     questions, answers = _questions(now, key), {key: step_report.answer}
     if step_report.state == "done":
         predictions.score(questions, predictions.guesses_of(study_id, questions, identity), answers, {})
-    cards.show_page(guided.step_cards(now.report, key), f"{guided.name}-{study_id}")
+    cards.show_page(step_cards(now.report, key, titled=False), f"{guided.name}-{study_id}")
     if identity.role == "instructor" and step_report.state == "done":
         predictions.everybody(study_id, questions, answers)

@@ -16,6 +16,7 @@ from workshop.core.documents import finite
 from workshop.core.forms import named
 from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
+from workshop.report.analysis import scores
 from workshop.report.figures.curves import number
 from workshop.store.records import Lease, RunRecord, SessionRecord
 
@@ -171,7 +172,7 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
     for name, value in values.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
         for part, single in inner:
-            timed = name == "seconds" and _is_number(single)
+            timed = name == "seconds" and scores.number(single)
             if timed and part and not single:
                 continue
             text = words.seconds(single) if timed else value_words(part or name, single)
@@ -180,7 +181,7 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
                 usual = _label((part or name) if timed else f"{name} {part}".strip())
                 label, _, unit = (called or {}).get(full_name, usual).partition(" [")
                 unit = unit.removesuffix("]")
-                if unit == "B/s" and _is_number(single):
+                if unit == "B/s" and scores.number(single):
                     text, unit = f"{words.size(single)}/s", ""
                 labelled.append({"label": label, "value": f"{text} {unit}".strip()})
     return labelled
@@ -212,10 +213,6 @@ def _number_words(name: str, value: float) -> str:
     if name.endswith(("accuracy", "share")) or name == "target":
         return f"{100 * value:.3g} %"
     return words.thousands(value) if isinstance(value, int) else number(value)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 _FILE = re.compile(r'(?m)^(\s*(?:\|\s*)*File ")([^"\n]+)(")')

@@ -24,7 +24,7 @@ TICKET_SECONDS = 30.0
 def new_secrets(store: Store) -> tuple[str, str]:
     """Make the instructor's token and the class code. Older ones become invalid, with all cookies that came from them.
     Players of a quiz stay, because they use the code of their round."""
-    token, code = secrets.token_urlsafe(24), _new_code()
+    token, code = secrets.token_urlsafe(24), "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
     store.set_setting(INSTRUCTOR, hashed(token))
     store.set_setting(CLASS_CODE, code)
     store.log_out_all(("instructor", "learner"))
@@ -37,10 +37,6 @@ def log_everybody_out(store: Store) -> tuple[str, str]:
     secrets_made = new_secrets(store)
     store.log_out_all()
     return secrets_made
-
-
-def _new_code() -> str:
-    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
 
 
 def new_ticket(store: Store) -> str:

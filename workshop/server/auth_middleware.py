@@ -189,7 +189,7 @@ def _with_security_headers(send: Send, frames: str) -> Send:
 
 def _may_see(identity: Identity | None, path: str) -> bool:
     if identity is None or (identity.role == "player" and not path.startswith(PLAYERS_FOLDER)):
-        return _is_open(path)
+        return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
     return True
 
 
@@ -201,7 +201,3 @@ def _way_in(scope: Scope) -> str:
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
     return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)

@@ -17,8 +17,7 @@ from workshop.report.figures.curves import number
 from workshop.report.figures.shares import shares
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
-from workshop.training.confusion import confusion_matrix
-from workshop.training.throughput import rank_throughput
+from workshop.training.figures import confusion_matrix, rank_throughput
 from workshop.training.time_use import evaluation_share
 from workshop.training.time_use import spent as time_spent
 from workshop.training.timeline import timeline as drawn

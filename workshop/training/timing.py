@@ -25,7 +25,7 @@ def straggling(facts: Facts) -> Finding | None:
 
 def _held_up(facts: Facts, waits: WaitingTime, times: Balance) -> Finding:
     """The same of a run that told of every step who came last."""
-    who = words.numbered("rank", waits.late)
+    who, count = words.numbered("rank", waits.late), len(waits.late)
     why = f"{sentence(waits)} Waiting is {words.percent(waits.share)} of the ranks' time."
     where = waits.places or "its core"
     following = {
@@ -37,20 +37,14 @@ def _held_up(facts: Facts, waits: WaitingTime, times: Balance) -> Finding:
         "server": "Let the ranks reduce the gradients among themselves (--exchange auto), and compare.",
         "input": "Look at where its images come from: the other ranks read theirs faster.",
         "checkpoint": "Write checkpoints less often: Young's interval says how often.",
-        "unknown": f"Run it again: if {who} {_verb_be(waits)} late again, something else works on {where}; "
+        "unknown": f"Run it again: if {who} {words.verb(count)} late again, something else works on {where}; "
         "if it is another rank, something else works now here, now there.",
     }[waits.kind]
     if max(times.compute) < timing.SHORT:
         following = f"Let it run for longer and look again: chance decides in a run this short. {following}"
-    return Finding(f"{words.capital(who)} {_verb_hold(waits)} up the others.", why, following, of_times=True)
-
-
-def _verb_be(waits: WaitingTime) -> str:
-    return "is" if len(waits.late) == 1 else "are"
-
-
-def _verb_hold(waits: WaitingTime) -> str:
-    return "holds" if len(waits.late) == 1 else "hold"
+    return Finding(
+        f"{words.capital(who)} {words.verb(count, 'holds', 'hold')} up the others.", why, following, of_times=True
+    )
 
 
 def talking(facts: Facts) -> Finding | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workshop.core.errors import BadInput
 from workshop.mpi.words.parsed_options import read_binding, read_mapping
@@ -12,38 +12,7 @@ from workshop.mpi.words.parsed_options import read_binding, read_mapping
 if TYPE_CHECKING:
     from workshop.mpi.words.options import OptionReader
 
-
-def _ranks(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.ranks = reader.number(word, value)
-
-
-def _per_host(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.per_host = reader.number(word, value)
-
-
-def _per_node(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.per_node = reader.number(word, value)
-
-
-def _one_each(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.per_host = 1
-
-
-def _nodes(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.nodes = reader.number(word, value)
-
-
-def _cores(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.cores_per_rank = reader.number(word, value)
-
-
-def _slurm_cores(reader: OptionReader, word: str, value: str | None) -> None:
-    count = reader.number(word, value)
-    reader.options.processors = count
-
-
-def _per_package(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.map_by, reader.options.per_resource = "package", reader.number(word, value)
+    Handler = Callable[[OptionReader, str, str | None], None]  # takes the option as it was written, and its value
 
 
 def _hosts(reader: OptionReader, word: str, value: str | None) -> None:
@@ -91,18 +60,6 @@ def _mca(reader: OptionReader, word: str, text: str | None) -> None:
         reader.options.environment[f"OMPI_MCA_{name}"] = value
 
 
-def _oversubscribe(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.oversubscribe = True
-
-
-def _exclusive(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.exclusive = True
-
-
-def _hardware_threads(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.hardware_threads = reader.options.thread_slots = True
-
-
 def _more(reader: OptionReader, word: str, value: str | None) -> None:
     """Options of mpirun inside an option of horovodrun."""
     try:
@@ -114,30 +71,44 @@ def _more(reader: OptionReader, word: str, value: str | None) -> None:
     reader.options.unknown += words[inner.place :]
 
 
-def _fixed(**values: str) -> Callable[[OptionReader, str, str | None], None]:
-    def settle(reader: OptionReader, word: str, value_of_option: str | None) -> None:
-        for name, value in values.items():
-            setattr(reader.options, name, value)
+def _fixed(**values: Any) -> Handler:
+    """An option without a value, which sets these fields."""
+
+    def settle(reader: OptionReader, word: str, value: str | None) -> None:
+        for name, fixed in values.items():
+            setattr(reader.options, name, fixed)
 
     return settle
 
 
-HANDLERS: dict[str, Callable[[OptionReader, str, str | None], None]] = {
-    **dict.fromkeys(("n", "np", "c", "num-proc"), _ranks),
-    **dict.fromkeys(("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _per_host),
-    **dict.fromkeys(("rr", "pernode"), _one_each),
+def _number(name: str, **values: Any) -> Handler:
+    """An option whose number is the field `name`; it also sets the other fields."""
+
+    def settle(reader: OptionReader, word: str, value: str | None) -> None:
+        setattr(reader.options, name, reader.number(word, value))
+        _fixed(**values)(reader, word, value)
+
+    return settle
+
+
+HANDLERS: dict[str, Handler] = {
+    **dict.fromkeys(("n", "np", "c", "num-proc"), _number("ranks")),
+    **dict.fromkeys(
+        ("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _number("per_host")
+    ),
+    **dict.fromkeys(("rr", "pernode"), _fixed(per_host=1)),
     **dict.fromkeys(("H", "host", "hosts"), _hosts),
-    **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), _cores),
-    "npersocket": _per_package,
+    **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), _number("cores_per_rank")),
+    "npersocket": _number("per_resource", map_by="package"),
     "map-by": _map_by,
     "bind-to": _bind_to,
     "x": _variable,
     **dict.fromkeys(("genv", "env"), _pair),
     **dict.fromkeys(("genvlist", "envlist"), _names),
     **dict.fromkeys(("mca", "omca", "gmca"), _mca),
-    "oversubscribe": _oversubscribe,
-    "nooversubscribe": _exclusive,
-    "use-hwthread-cpus": _hardware_threads,
+    "oversubscribe": _fixed(oversubscribe=True),
+    "nooversubscribe": _fixed(exclusive=True),
+    "use-hwthread-cpus": _fixed(hardware_threads=True, thread_slots=True),
     **dict.fromkeys(("binding-args", "mpi-args"), _more),
     "bynode": _fixed(map_by="node"),
     "byslot": _fixed(map_by="slot"),
@@ -147,10 +118,10 @@ HANDLERS: dict[str, Callable[[OptionReader, str, str | None], None]] = {
     "bind-to-socket": _fixed(bind_to="package"),
     "bind-to-none": _fixed(bind_to="none"),
 }
-SLURM: dict[str, Callable[[OptionReader, str, str | None], None]] = {
-    **dict.fromkeys(("n", "ntasks"), _ranks),
-    **dict.fromkeys(("N", "nodes"), _nodes),
-    "ntasks-per-node": _per_node,
-    **dict.fromkeys(("c", "cpus-per-task"), _slurm_cores),
+SLURM: dict[str, Handler] = {
+    **dict.fromkeys(("n", "ntasks"), _number("ranks")),
+    **dict.fromkeys(("N", "nodes"), _number("nodes")),
+    "ntasks-per-node": _number("per_node"),
+    **dict.fromkeys(("c", "cpus-per-task"), _number("processors")),
     **dict.fromkeys(("w", "nodelist"), _hosts),
 }

@@ -132,7 +132,7 @@ class _View:
             return Difference(rank, "host", f"rank {rank} {where}{self._together(predicted, ran)}")
         if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
             return None
-        on = self._on(host)
+        on = "" if self.one_host else f" of {host}"
         if self._everything(host, units):
             could = f"could run on {self._all(host)}"
             return Difference(
@@ -210,9 +210,6 @@ class _View:
 
     def _all(self, host: str) -> str:
         return f"all {words.count(len({row['core'] for row in self._rows(host).values()}), 'core')}"
-
-    def _on(self, host: str) -> str:
-        return "" if self.one_host else f" of {host}"
 
     def _rows(self, host: str) -> Mapping[int, Mapping[str, Any]]:
         if host in self.rows or len(self.rows) != 1:

@@ -34,7 +34,7 @@ def heatmap(
     """
     places = {where: place for place, where in enumerate(points)}
     cells = [(x, y, (a, d)) for y, d in enumerate(down) for x, a in enumerate(across) if (a, d) in points]
-    values = [[_value(points.get((a, d))) for a in across] for d in down]
+    values = [[point.value if (point := points.get((a, d))) else None for a in across] for d in down]
     written = len(across) <= WRITTEN
     measured = [value for row in values for value in row if value is not None]
     if not measured:
@@ -84,10 +84,6 @@ def legend(points: Mapping[tuple[Any, Any], Point]) -> str:
 
 def _is(point: Point, state: str) -> bool:
     return point.state == state and not point.values
-
-
-def _value(point: Point | None) -> float | None:
-    return point.value if point else None
 
 
 def _words(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 
 from workshop.core import words as say
+from workshop.extension import load
 from workshop.report.actions import without_options
 from workshop.report.cards import Card, Part, figure, line, words
 from workshop.report.figures.bars import settings
@@ -25,13 +25,13 @@ Parts = tuple[Part, ...]
 Figures = Mapping[str, Callable[[GuidedReport, StepReport, Sequence[CellResult]], Parts]]  # by the step's `figure`
 
 
-def cards(report: GuidedReport, figures: Figures = MappingProxyType({})) -> list[Card]:
-    """The cards of all begun steps, for the page of the study and for its export. `figures` are the capability's."""
+def cards(report: GuidedReport) -> list[Card]:
+    """The cards of all begun steps, for the page of the study and for its export."""
     visible_cards = [
         card
         for step_report in report.steps
         if step_report.state != "waiting"
-        for card in step_cards(report, step_report.step.key, figures)
+        for card in step_cards(report, step_report.step.key)
     ]
     return [verdict(report), *visible_cards, runs_card(report)]
 
@@ -45,9 +45,7 @@ def visible(store: Store, identity: int, report: GuidedReport, shown_cards: Sequ
     return [card for card in shown_cards if (key := card.name.partition("-")[2]) and key in steps]
 
 
-def step_cards(
-    report: GuidedReport, key: str, figures: Figures = MappingProxyType({}), titled: bool = True
-) -> list[Card]:
+def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:
     """The cards of one step: its figure, its results and the published ones; then its cells."""
     step_report, verdict_texts, guide = report.step(key), report.step(key).verdict, report.step_results.guide
     title = f"{key}. {step_report.step.title}" if titled else ""
@@ -67,7 +65,8 @@ def step_cards(
         for cell in step_report.cells
     ]
     axes = [axis for axis in _axes(cells) if axis != "gave"]
-    figure_parts = {**FIGURES, **figures}[step_report.step.figure](report, step_report, cells)
+    figures = {**FIGURES, **(load(guide.figures) if guide.figures else {})}
+    figure_parts = figures[step_report.step.figure](report, step_report, cells)
     return [
         Card(f"step-{key}", title, (*head, *figure_parts, beside)),
         Card(f"cells-{key}", "", tuple(cells_table(cells, report.unit, axes))),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
@@ -80,8 +80,9 @@ class Guide:
     `cells(findings, step)` returns the cells of a step. `later(findings, step)` returns the placements of further cells
     that depend on other steps. `events(store, findings)` reads the events of runs. `judge(findings, key, events)`
     returns the verdict of a step, or None where the step hasn't measured enough. `answers` maps the name of an answer
-    in `steps.yaml` to a function that computes it, or returns None while it is not known. `hosts` is how many hosts its
-    session needs, 0: any session; `start` is a command that starts such a session.
+    in `steps.yaml` to a function that computes it, or returns None while it is not known. `figures` is a reference to
+    the capability's own figures (`workshop.study.guided.cards:Figures`); empty: it has none. `hosts` is how many hosts
+    its session needs, 0: any session; `start` is a command that starts such a session.
     """
 
     kind: str
@@ -96,10 +97,11 @@ class Guide:
     time_params: Collection[str]
     steps: tuple[Step, ...]
     cells: Callable[[StepResults, Step], list[Cell]]
-    later: Callable[[StepResults, Step], list[Mapping[str, Any]]]
-    events: Callable[[Store, StepResults], Events]
     judge: Callable[[StepResults, str, Events], Verdict | None]
-    answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]]
+    later: Callable[[StepResults, Step], list[Mapping[str, Any]]] = lambda findings, step: []
+    events: Callable[[Store, StepResults], Events] = lambda store, findings: {}
+    answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = field(default_factory=dict)
+    figures: str = ""
     hosts: int = 0
     start: str = ""
 

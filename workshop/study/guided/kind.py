@@ -329,6 +329,7 @@ def kind(guide: Guide, **fields: Any) -> Kind:
         partial(total, guide),
         partial(hopeless, guide),
         partial(seconds, guide),
+        cards="workshop.study.guided.cards:cards",
         visible="workshop.study.guided.cards:visible",
         hidden=f"The page {guide.page} asks what you expect of each step; what came out is shown to those who have "
         "guessed.",

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
+from workshop.engine.fields import setting
 from workshop.extension import Command, Extension, Params, Preset, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
@@ -19,12 +20,8 @@ BYTES: dict[str, Any] = {"unit": "bytes"}
 class AllReduceParams(Params):
     """Which all-reduces to measure, and on what."""
 
-    smallest: int = Field(
-        NUMBER, ge=NUMBER, le=64 * MIB, description="bytes of the smallest message", json_schema_extra=BYTES
-    )
-    largest: int = Field(
-        64 * MIB, ge=NUMBER, le=64 * MIB, description="bytes of the largest message", json_schema_extra=BYTES
-    )
+    smallest: int = setting(NUMBER, "bytes of the smallest message", BYTES, ge=NUMBER, le=64 * MIB)
+    largest: int = setting(64 * MIB, "bytes of the largest message", BYTES, ge=NUMBER, le=64 * MIB)
     repeats: int = Field(
         7, ge=3, le=1000, description="least repeats of each size, of which the median counts; small ones get more"
     )

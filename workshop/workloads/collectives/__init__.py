@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
+from workshop.engine.fields import setting
 from workshop.extension import Command, Extension, Params, Preset, Workload
 from workshop.mpi.tool_interface import MONITORING
 
@@ -40,8 +41,8 @@ class CollectiveParams(Params):
     """
 
     operation: Operation = Field("all", description="what to measure, as OSU calls it")
-    smallest: int = Field(NUMBER, ge=NUMBER, le=1024 * MIB, description="smallest message", json_schema_extra=BYTES)
-    largest: int = Field(MIB, ge=NUMBER, le=1024 * MIB, description="largest message", json_schema_extra=BYTES)
+    smallest: int = setting(NUMBER, "smallest message", BYTES, ge=NUMBER, le=1024 * MIB)
+    largest: int = setting(MIB, "largest message", BYTES, ge=NUMBER, le=1024 * MIB)
     iterations: int = Field(
         1000, ge=FEWEST, le=100_000, description="most iterations of messages up to 8 KiB; larger ones get fewer"
     )

@@ -8,18 +8,19 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Command, Extension, Page, Preset, Scaling, Study, Workload
-from workshop.workloads.federated.params import METRICS, PRIVATE, FiniteParams, Learning, Together, setting
+from workshop.engine.fields import ADVANCED, Data, setting
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Workload
+from workshop.workloads.federated.params import METRICS, PRIVATE, Learning, Together
+from workshop.workloads.mnist.data import inputs
 
 
-class DataParams(FiniteParams):
+class DataParams(Params):
     """Where the images come from."""
 
     data: Data = "auto"
 
 
-class PartitionParams(FiniteParams):
+class PartitionParams(Params):
     """How images are dealt to institutions."""
 
     partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
@@ -50,12 +51,6 @@ class FederatedParams(Learning, PartitionParams, Together, DataParams):
     model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
 
 
-def _inputs(params: FederatedParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
-
-
 def _fits(params: FederatedParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Raise BadInput where there are too few images for all institutions. Any number of ranks will do."""
     from workshop.workloads.federated.mathematics.partition import partition
@@ -71,7 +66,7 @@ WORKLOAD = Workload(
     params=FederatedParams,
     function="workshop.workloads.federated.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=_fits,
     curves=("accuracy", "loss", "total images/s", "drift"),
     results=("held_out_accuracy", "own_accuracy", "rounds", "images_per_second"),

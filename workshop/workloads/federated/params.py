@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED
+from workshop.engine.fields import ADVANCED, setting
 from workshop.engine.training import METRICS as TRAINING
 from workshop.extension import Params
 
@@ -55,12 +54,6 @@ METRICS = {
 }
 
 
-def setting(default: Any, description: str, part: Mapping[str, Any], when: Any = None, **limits: Any) -> Any:
-    """Return a field in a part of the form. It is shown only `when` other fields have these values."""
-    extra = {**part, **({"when": when} if when else {})}
-    return Field(default, description=description, json_schema_extra=extra, **limits)
-
-
 def _annotated(kind: Any, description: str, part: Any, **limits: Any) -> Any:
     """Return the type of a field that several workloads have, each with its own default."""
     return Annotated[kind, Field(description=description, json_schema_extra=part, **limits)]
@@ -90,13 +83,7 @@ else:
     )
 
 
-class FiniteParams(Params):
-    """Params whose numbers are finite."""
-
-    model_config = ConfigDict(allow_inf_nan=False)
-
-
-class Together(FiniteParams):
+class Together(Params):
     """The way of learning, the number of institutions and the number of rounds."""
 
     way: Literal["federated", "centralised", "alone", "all"] = setting(
@@ -145,7 +132,7 @@ class TrainingParams(Together):
         return max(math.floor(self.participation * self.institutions + 0.5), 1)
 
 
-class TransmissionParams(FiniteParams):
+class TransmissionParams(Params):
     """How updates are masked or compressed, and how many institutions fall silent before they send one."""
 
     secure: Literal["off", "masks", "unequal"] = setting(
@@ -169,7 +156,7 @@ _POISONED = {"attack": ["flip", "scale", "nan"]}
 _NOISY = {"privacy": ["institutions", "images"]}
 
 
-class ProtectionParams(FiniteParams):
+class ProtectionParams(Params):
     """Attack, rule of aggregation, and differential privacy."""
 
     attack: Literal["none", "flip", "scale", "nan"] = setting(

@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
-from workshop.engine.fields import ADVANCED, Data
-from workshop.extension import Artifacts, Extension, Params, Preset, Workload
+from workshop.engine.fields import ADVANCED, Data, setting
+from workshop.extension import Extension, Params, Preset, Workload
+from workshop.workloads.mnist.data import inputs
 
 CLASSES = 10
 MOST = 64  # images behind what is attacked, at most
@@ -27,76 +28,50 @@ class InversionParams(Params):
     images: int = Field(1, ge=1, le=16, description="images behind an update")
     digit: int = Field(5, ge=0, le=9, description="what rank 0's first image shows; rank 1's shows the next digit")
     iterations: int = Field(400, ge=1, le=100_000, description="steps of the search, for cnn")
-    protect: Literal["none", "clip-noise", "topk", "8bit", "sum", "epochs"] = Field(
+    protect: Literal["none", "clip-noise", "topk", "8bit", "sum", "epochs"] = setting(
         "none",
-        description="send the update as it is, clipped and with noise, its largest values only, in eight bits, only as "
+        "send the update as it is, clipped and with noise, its largest values only, in eight bits, only as "
         "a sum over institutions, or after several steps on the same images",
-        json_schema_extra=PROTECTION,
+        PROTECTION,
     )
-    clip: float = Field(
+    clip: float = setting(
         1.0,
+        "for clip-noise: length beyond which an update is shortened",
+        PROTECTION,
+        {"protect": "clip-noise"},
         gt=0,
         le=1e6,
-        allow_inf_nan=False,
-        description="for clip-noise: length beyond which an update is shortened",
-        json_schema_extra={**PROTECTION, "when": {"protect": "clip-noise"}},
     )
-    noise: float = Field(
+    noise: float = setting(
         0.03,
+        "for clip-noise: standard deviation of the noise on each value, in units of clip",
+        PROTECTION,
+        {"protect": "clip-noise"},
         ge=0,
         le=1e6,
-        allow_inf_nan=False,
-        description="for clip-noise: standard deviation of the noise on each value, in units of clip",
-        json_schema_extra={**PROTECTION, "when": {"protect": "clip-noise"}},
     )
-    keep: float = Field(
-        0.01,
-        gt=0,
-        le=1,
-        allow_inf_nan=False,
-        description="for topk: share of the values that is sent",
-        json_schema_extra={**PROTECTION, "when": {"protect": "topk"}},
+    keep: float = setting(
+        0.01, "for topk: share of the values that is sent", PROTECTION, {"protect": "topk"}, gt=0, le=1
     )
-    institutions: int = Field(
+    institutions: int = setting(
         8,
+        "for sum: how many add up their updates, each with images of its own",
+        PROTECTION,
+        {"protect": "sum"},
         ge=2,
         le=64,
-        description="for sum: how many add up their updates, each with images of its own",
-        json_schema_extra={**PROTECTION, "when": {"protect": "sum"}},
     )
-    steps: int = Field(
-        5,
-        ge=2,
-        le=10_000,
-        description="for epochs: local steps before the update is sent",
-        json_schema_extra={**PROTECTION, "when": {"protect": "epochs"}},
+    steps: int = setting(
+        5, "for epochs: local steps before the update is sent", PROTECTION, {"protect": "epochs"}, ge=2, le=10_000
     )
-    rate: float = Field(
-        0.1,
-        gt=0,
-        le=100,
-        allow_inf_nan=False,
-        description="learning rate of the institution",
-        json_schema_extra=ADVANCED,
+    rate: float = setting(0.1, "learning rate of the institution", ADVANCED, gt=0, le=100)
+    starts: int = setting(4, "beginnings of the search, of which the best goes on", ADVANCED, ge=1, le=64)
+    smooth: Annotated[float, Field(ge=0, le=100)] | None = setting(
+        None, "weight by which the search prefers smooth pictures; empty: 0.0001, with clip-noise 0.01", ADVANCED
     )
-    starts: int = Field(
-        4, ge=1, le=64, description="beginnings of the search, of which the best goes on", json_schema_extra=ADVANCED
-    )
-    smooth: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] | None = Field(
-        None,
-        description="weight by which the search prefers smooth pictures; empty: 0.0001, with clip-noise 0.01",
-        json_schema_extra=ADVANCED,
-    )
-    seed: int = Field(
-        0, ge=0, le=2**31 - 1, description="seed of images, weights, noise and beginnings", json_schema_extra=ADVANCED
-    )
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds between two looks at the search, to watch it",
-        json_schema_extra={**ADVANCED, "unit": "s"},
+    seed: int = setting(0, "seed of images, weights, noise and beginnings", ADVANCED, ge=0, le=2**31 - 1)
+    pace: float = setting(
+        0, "least seconds between two looks at the search, to watch it", {**ADVANCED, "unit": "s"}, ge=0, le=10
     )
 
     @model_validator(mode="after")
@@ -112,13 +87,6 @@ class InversionParams(Params):
     def behind(self) -> int:
         """The images behind the update that the aggregator sees; for a sum, the images of all institutions."""
         return self.images * (self.institutions if self.protect == "sum" else 1)
-
-
-def _inputs(params: InversionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The images that params name. Raises BadInput."""
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
 
 
 def _fits(params: InversionParams, inputs: Mapping[str, bytes], ranks: int) -> None:
@@ -151,7 +119,7 @@ WORKLOAD = Workload(
     params=InversionParams,
     function="workshop.workloads.inversion.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=_fits,
     curves=("likeness", "distance", "correlation"),
     results=("images", "labels_right", "likeness", "correlation", "signal_to_noise"),

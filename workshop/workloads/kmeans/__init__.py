@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Software, Tuning, Workload
 
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
 BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
 ONLINE: dict[str, Any] = {"when": {"mode": "online"}}
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there.
-ADVANCED: dict[str, Any] = {"advanced": True}
 PICTURES = ["jpg", "jpeg", "png", "webp", "bmp", "tiff"]
 FILE: dict[str, Any] = {"file": {"choices": ["china", "flower"], "types": PICTURES}}
 
@@ -22,51 +22,39 @@ class KMeansParams(Params):
     """The params of k-means: the data and the algorithm."""
 
     data: Literal["photo", "blobs"] = Field("photo", description="the pixels of a photo, or made-up blobs of points")
-    image: str = Field(
-        "china", min_length=1, description="china, flower, or the path of a photo", json_schema_extra={**PHOTO, **FILE}
-    )
-    points: int = Field(1_000_000, ge=1, le=200_000_000, description="points over all ranks", json_schema_extra=BLOBS)
-    features: int = Field(10, ge=1, le=1024, description="features of each point", json_schema_extra=BLOBS)
+    image: str = setting("china", "china, flower, or the path of a photo", {**PHOTO, **FILE}, min_length=1)
+    points: int = setting(1_000_000, "points over all ranks", BLOBS, ge=1, le=200_000_000)
+    features: int = setting(10, "features of each point", BLOBS, ge=1, le=1024)
     clusters: int = Field(16, ge=1, le=4096, description="clusters; colours of the palette for a photo")
     mode: Literal["batch", "online"] = Field(
         "batch", description="all points in every iteration, or a stream that is seen once"
     )
-    batch: int = Field(
-        4096, ge=1, le=10_000_000, description="points of the stream per step, over all ranks", json_schema_extra=ONLINE
-    )
-    iterations: int = Field(
-        100, ge=1, le=10_000, description="at most so many iterations", json_schema_extra={"when": {"mode": "batch"}}
-    )
-    tolerance: float = Field(
+    batch: int = setting(4096, "points of the stream per step, over all ranks", ONLINE, ge=1, le=10_000_000)
+    iterations: int = setting(100, "at most so many iterations", when={"mode": "batch"}, ge=1, le=10_000)
+    tolerance: float = setting(
         1e-4,
+        "converged when the centroids' squared moves add up to less than this share of the variance",
+        ADVANCED,
+        {"mode": "batch"},
         ge=0,
         le=1,
-        allow_inf_nan=False,
-        description="converged when the centroids' squared moves add up to less than this share of the variance",
-        json_schema_extra={"when": {"mode": "batch"}, **ADVANCED},
     )
-    init: Literal["k-means++", "random"] = Field(
-        "k-means++", description="start from points far apart, or from any points", json_schema_extra=ADVANCED
+    init: Literal["k-means++", "random"] = setting(
+        "k-means++", "start from points far apart, or from any points", ADVANCED
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of the start and of blobs", json_schema_extra=ADVANCED)
-    dtype: Literal["float32", "float64"] = Field("float32", description="precision", json_schema_extra=ADVANCED)
-    backend: Literal["numba", "numpy", "daal4py"] = Field(
-        "numba",
-        description="the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)",
-        json_schema_extra=ADVANCED,
+    seed: int = setting(0, "seed of the start and of blobs", ADVANCED, ge=0, le=2**32 - 1)
+    dtype: Literal["float32", "float64"] = setting("float32", "precision", ADVANCED)
+    backend: Literal["numba", "numpy", "daal4py"] = setting(
+        "numba", "the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)", ADVANCED
     )
-    algorithm: Literal["hamerly", "lloyd"] = Field(
+    algorithm: Literal["hamerly", "lloyd"] = setting(
         "hamerly",
-        description="bounds leave out distances that can't change a label, or all are computed; the result is the same",
-        json_schema_extra={"when": {"backend": "numba"}, **ADVANCED},
+        "bounds leave out distances that can't change a label, or all are computed; the result is the same",
+        ADVANCED,
+        {"backend": "numba"},
     )
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per iteration, to watch it; not in timings",
-        json_schema_extra={"page": 0.3, "unit": "s"},
+    pace: float = setting(
+        0, "least seconds per iteration, to watch it; not in timings", {"page": 0.3, "unit": "s"}, ge=0, le=10
     )
 
     @model_validator(mode="after")

@@ -18,6 +18,7 @@ from workshop.engine.fields import (
     Target,
     Trace,
     check_compression,
+    setting,
 )
 from workshop.engine.training import CHECKPOINTS, METRICS
 from workshop.engine.training.knobs import KNOBS
@@ -35,76 +36,57 @@ class MnistParams(Params):
     exchange: Exchange = "auto"
     epochs: int = Field(8, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(64, ge=1, le=60_000, description="images of each rank in a step")
-    rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+    rate: Annotated[float, Field(gt=0, le=100)] | None = Field(
         None, description="learning rate of one rank; empty: 0.001 for adam, 0.02 for the others"
     )
-    broadcast: bool = Field(True, description="all ranks begin with rank 0's weights", json_schema_extra=RECIPE)
-    shard: bool = Field(True, description="every rank reads images of its own", json_schema_extra=RECIPE)
-    divide: bool = Field(True, description="the ranks divide the steps of an epoch", json_schema_extra=RECIPE)
-    average: bool = Field(True, description="loss and accuracy are averaged over all ranks", json_schema_extra=RECIPE)
-    scale: Literal["none", "linear", "sqrt"] = Field(
-        "linear", description="multiply the rate by the ranks, or by their square root", json_schema_extra=RECIPE
+    broadcast: bool = setting(True, "all ranks begin with rank 0's weights", RECIPE)
+    shard: bool = setting(True, "every rank reads images of its own", RECIPE)
+    divide: bool = setting(True, "the ranks divide the steps of an epoch", RECIPE)
+    average: bool = setting(True, "loss and accuracy are averaged over all ranks", RECIPE)
+    scale: Literal["none", "linear", "sqrt"] = setting(
+        "linear", "multiply the rate by the ranks, or by their square root", RECIPE
     )
-    warmup: float = Field(
-        1,
-        ge=0,
-        le=1000,
-        allow_inf_nan=False,
-        description="epochs over which the learning rate grows to its scaled value",
-        json_schema_extra=RECIPE,
+    warmup: float = setting(1, "epochs over which the learning rate grows to its scaled value", RECIPE, ge=0, le=1000)
+    checkpoint: Literal["rank0", "every-rank", "off"] = setting("rank0", "who writes the checkpoints", RECIPE)
+    checkpoint_every: Annotated[int, Field(ge=1, le=1_000_000)] | None = setting(
+        None, "steps from one checkpoint to the next; empty: one after each epoch", ADVANCED
     )
-    checkpoint: Literal["rank0", "every-rank", "off"] = Field(
-        "rank0", description="who writes the checkpoints", json_schema_extra=RECIPE
-    )
-    checkpoint_every: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        None,
-        description="steps from one checkpoint to the next; empty: one after each epoch",
-        json_schema_extra=ADVANCED,
-    )
-    mtbf: float = Field(
+    mtbf: float = setting(
         24,
+        "mean time between failures, which the advice on checkpoints assumes",
+        {"unit": "h", **ADVANCED},
         gt=0,
         le=1_000_000,
-        allow_inf_nan=False,
-        description="mean time between failures, which the advice on checkpoints assumes",
-        json_schema_extra={"unit": "h", **ADVANCED},
     )
     target: Target = 0.95
-    model: str = Field(
+    model: str = setting(
         "cnn",
+        "cnn, dense, or the path of a Keras model (.keras) for images of 28x28x1 and 10 classes",
+        {"file": {"choices": ["cnn", "dense"], "upload": False}, **ADVANCED},
         min_length=1,
         max_length=1000,
-        description="cnn, dense, or the path of a Keras model (.keras) for images of 28x28x1 and 10 classes",
-        json_schema_extra={"file": {"choices": ["cnn", "dense"], "upload": False}, **ADVANCED},
     )
-    optimizer: Literal["adam", "momentum", "sgd"] = Field(
-        "adam", description="what turns gradients into steps", json_schema_extra=ADVANCED
-    )
-    resume: str = Field(
+    optimizer: Literal["adam", "momentum", "sgd"] = setting("adam", "what turns gradients into steps", ADVANCED)
+    resume: str = setting(
         "",
+        "go on from the checkpoint of a run (its number) or of a file (its path)",
+        {"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
         max_length=1000,
-        description="go on from the checkpoint of a run (its number) or of a file (its path)",
-        json_schema_extra={"file": {"choices": [], "runs": True, "upload": False}, **ADVANCED},
     )
     compression: Compression = "none"
     keep: Keep = 0.01
     bucket: Bucket = 0.1
     accumulate: Accumulate = 1
-    images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
-        None, description="train on so many images only; empty: on all", json_schema_extra=ADVANCED
+    images: Annotated[int, Field(ge=1, le=60_000)] | None = setting(
+        None, "train on so many images only; empty: on all", ADVANCED
     )
-    steps: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        None, description="end after so many steps; empty: after all epochs", json_schema_extra=ADVANCED
+    steps: Annotated[int, Field(ge=1, le=1_000_000)] | None = setting(
+        None, "end after so many steps; empty: after all epochs", ADVANCED
     )
     trace: Trace = 30
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it; not in timings",
-        json_schema_extra={"page": 0.1, "unit": "s"},
+    seed: int = setting(0, "seed of weights and order", ADVANCED, ge=0, le=2**31 - 1)
+    pace: float = setting(
+        0, "least seconds per step, to watch it; not in timings", {"page": 0.1, "unit": "s"}, ge=0, le=10
     )
 
     @model_validator(mode="after")

@@ -211,9 +211,6 @@ class SessionContender:
         training = answer["seconds"]["train"] * self.work.placement.ranks
         return {**answer, **usage, "reporter_share": busy / training}
 
-    def _processes(self) -> list[psutil.Process]:
-        return processes.tagged(processes.TAG, processes.session_tag(self.session.id))
-
     def _ranks(self) -> dict[int, float]:
         """Processor seconds of the session's ranks so far, by process."""
         seconds = {}
@@ -226,7 +223,7 @@ class SessionContender:
     def _reporters(self) -> dict[int, float]:
         """Processor seconds of the threads that send events, by number."""
         seconds = {}
-        for process in self._processes():
+        for process in processes.tagged(processes.TAG, processes.session_tag(self.session.id)):
             for task in Path(f"/proc/{process.pid}/task").glob("*"):
                 if (task / "comm").read_text().strip() == REPORTER:
                     # In nanoseconds: a short run takes this thread less than one of the ticks in `stat`.

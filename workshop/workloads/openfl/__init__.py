@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED
+from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Command, Extension, Preset, Workload
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
 from workshop.workloads.federated.params import (
@@ -24,7 +24,6 @@ from workshop.workloads.federated.params import (
     EvaluateImages,
     Rate,
     Validation,
-    setting,
 )
 from workshop.workloads.segmentation import SegmentationParams
 

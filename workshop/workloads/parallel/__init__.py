@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
 
-ADVANCED: dict[str, Any] = {"advanced": True}
 TEXT: dict[str, Any] = {"when": {"network": "transformer"}}
 FAULTS = ("none", "no-halo", "untied", "no-gather")
 
@@ -30,11 +30,11 @@ class ParallelParams(Params):
     schedule: Literal["naive", "gpipe", "1f1b", "interleaved", "zero-bubble", "own"] = Field(
         "1f1b", description="the order of work in a pipeline; own: the one in instructions"
     )
-    instructions: str = Field(
+    instructions: str = setting(
         "",
+        "a schedule of one's own: for each stage its work, such as F0 F1 B0 B1, with / between stages",
+        when={"schedule": "own"},
         max_length=20_000,
-        description="a schedule of one's own: for each stage its work, such as F0 F1 B0 B1, with / between stages",
-        json_schema_extra={"when": {"schedule": "own"}},
     )
     micro_batches: int = Field(0, ge=0, le=256, description="parts of each batch; 0: 4 in a pipeline, 1 otherwise")
     zero: int = Field(
@@ -50,76 +50,54 @@ class ParallelParams(Params):
     exchange: Literal["per-tensor", "fused", "buckets"] = Field(
         "fused", description="gradients in one message for each array, in one for all, or in buckets"
     )
-    bucket: int = Field(
-        256 << 10,
-        ge=1,
-        le=1 << 30,
-        description="size of a bucket",
-        json_schema_extra={"when": {"exchange": "buckets"}, "unit": "bytes", **ADVANCED},
+    bucket: int = setting(
+        256 << 10, "size of a bucket", {"unit": "bytes", **ADVANCED}, {"exchange": "buckets"}, ge=1, le=1 << 30
     )
-    layers: str = Field(
-        "",
-        max_length=200,
-        description="layers of each part of the pipeline, such as 7,3; empty: about as many in each",
-        json_schema_extra=ADVANCED,
+    layers: str = setting(
+        "", "layers of each part of the pipeline, such as 7,3; empty: about as many in each", ADVANCED, max_length=200
     )
     steps: int = Field(60, ge=1, le=10_000, description="updates")
     batch: int = Field(32, ge=1, le=4096, description="examples of an update, over all ranks")
-    rate: float = Field(0.003, gt=0, le=1, allow_inf_nan=False, description="learning rate of Adam")
+    rate: float = Field(0.003, gt=0, le=1, description="learning rate of Adam")
     width: int = Field(96, ge=1, le=1024, description="width of the network; for images, channels and hidden layers")
     blocks: int = Field(4, ge=1, le=32, description="blocks of the transformer, or hidden layers")
-    heads: int = Field(4, ge=1, le=64, description="heads of attention", json_schema_extra=TEXT)
-    length: int = Field(64, ge=2, le=512, description="characters of an example", json_schema_extra=TEXT)
-    experts: int = Field(
-        0, ge=0, le=64, description="experts in each block; 0: none", json_schema_extra={**TEXT, **ADVANCED}
+    heads: int = setting(4, "heads of attention", TEXT, ge=1, le=64)
+    length: int = setting(64, "characters of an example", TEXT, ge=2, le=512)
+    experts: int = setting(0, "experts in each block; 0: none", {**TEXT, **ADVANCED}, ge=0, le=64)
+    capacity: float = setting(
+        1.0, "share of a rank's characters that an expert takes; others are dropped", {**TEXT, **ADVANCED}, gt=0, le=1
     )
-    capacity: float = Field(
-        1.0,
-        gt=0,
-        le=1,
-        description="share of a rank's characters that an expert takes; others are dropped",
-        json_schema_extra={**TEXT, **ADVANCED},
+    tied: bool = setting(False, "scores of characters by the table of the embedding", {**TEXT, **ADVANCED})
+    image: int = setting(
+        16, "rows and columns of an image", when={"network": "convolutional"}, ge=8, le=256, multiple_of=8
     )
-    tied: bool = Field(
-        False, description="scores of characters by the table of the embedding", json_schema_extra={**TEXT, **ADVANCED}
-    )
-    image: int = Field(
-        16,
-        ge=8,
-        le=256,
-        multiple_of=8,
-        description="rows and columns of an image",
-        json_schema_extra={"when": {"network": "convolutional"}},
-    )
-    pace: float = Field(
+    pace: float = setting(
         0,
+        "least time of a stage's forward computation, twice as long backward; for more stages than cores",
+        {"unit": "s", **ADVANCED},
         ge=0,
         le=2,
-        allow_inf_nan=False,
-        description="least time of a stage's forward computation, twice as long backward; for more stages than cores",
-        json_schema_extra={"unit": "s", **ADVANCED},
     )
     verify: bool = Field(True, description="train once more in one process, and compare the weights")
-    fault: Literal["none", "no-halo", "untied", "no-gather"] = Field(
+    fault: Literal["none", "no-halo", "untied", "no-gather"] = setting(
         "none",
-        description="a mistake to study: stripes without their halo, tied weights whose gradients aren't added up, or "
+        "a mistake to study: stripes without their halo, tied weights whose gradients aren't added up, or "
         "ZeRO that doesn't collect the weights",
-        json_schema_extra=ADVANCED,
+        ADVANCED,
     )
-    host_delay: float = Field(
+    host_delay: float = setting(
         0,
+        "two emulated hosts: each call between them takes longer by this time; 0: no hosts are emulated",
+        {"unit": "s", **ADVANCED},
         ge=0,
         le=0.5,
-        allow_inf_nan=False,
-        description="two emulated hosts: each call between them takes longer by this time; 0: no hosts are emulated",
-        json_schema_extra={"unit": "s", **ADVANCED},
     )
-    host_order: Literal["slot", "node"] = Field(
+    host_order: Literal["slot", "node"] = setting(
         "slot",
-        description="ranks of the emulated hosts: slot fills the first host first, node gives each host a rank in turn",
-        json_schema_extra=ADVANCED,
+        "ranks of the emulated hosts: slot fills the first host first, node gives each host a rank in turn",
+        ADVANCED,
     )
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of weights and examples", json_schema_extra=ADVANCED)
+    seed: int = setting(0, "seed of weights and examples", ADVANCED, ge=0, le=2**32 - 1)
 
     @field_validator("layers")
     @classmethod

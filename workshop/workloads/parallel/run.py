@@ -15,10 +15,9 @@ from threadpoolctl import threadpool_limits
 from workshop.engine.context import RankContext
 from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
-from workshop.workloads.parallel.exactness import worst_difference
 from workshop.workloads.parallel.examples import batch
 from workshop.workloads.parallel.schedules import StageSpan
-from workshop.workloads.parallel.training import CutTraining
+from workshop.workloads.parallel.training import CutTraining, worst_difference
 
 KIB = 1024
 

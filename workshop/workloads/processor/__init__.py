@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED
+from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
 
 Threads = Annotated[int, Field(ge=1, le=1024)] | None
@@ -24,25 +24,19 @@ class ProcessorParams(Params):
 
     mode: Literal["training", "inference"] = Field("training", description="whole training steps, or forward passes")
     batch: int = Field(8, ge=1, le=1024, description="images of each rank in a step; the published rates are for 16")
-    image_size: int = Field(
-        64, ge=32, le=512, description="side of the square images", json_schema_extra={"unit": "pixels"}
-    )
+    image_size: int = setting(64, "side of the square images", {"unit": "pixels"}, ge=32, le=512)
     onednn: bool = Field(True, description="oneDNN's kernels, or TensorFlow's own (TF_ENABLE_ONEDNN_OPTS)")
-    intra: Threads = Field(
-        None, description="threads that share an operation; empty: as the placement says", json_schema_extra=THREADS
-    )
-    inter: Threads = Field(
-        None, description="operations at the same time; empty: as the placement says", json_schema_extra=THREADS
-    )
+    intra: Threads = setting(None, "threads that share an operation; empty: as the placement says", THREADS)
+    inter: Threads = setting(None, "operations at the same time; empty: as the placement says", THREADS)
     layout: Literal["nhwc", "nchw"] = Field("nhwc", description="order of an image's axes; nchw needs oneDNN")
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="numbers to compute with; weights stay float32 (mixed precision)"
     )
     fusion: bool = Field(True, description="fuse operations, such as a layer and its bias (Grappler's remapper)")
-    log: bool = Field(True, description="have oneDNN log its kernels (ONEDNN_VERBOSE)", json_schema_extra=ADVANCED)
+    log: bool = setting(True, "have oneDNN log its kernels (ONEDNN_VERBOSE)", ADVANCED)
     warmup: int = Field(3, ge=2, le=1000, description="steps before the measured ones; the first two compile")
     steps: int = Field(8, ge=1, le=1000, description="measured steps")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and images", json_schema_extra=ADVANCED)
+    seed: int = setting(0, "seed of weights and images", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="after")
     def _has_kernels(self) -> ProcessorParams:

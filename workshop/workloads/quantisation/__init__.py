@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from workshop.core.errors import BadInput
-from workshop.engine.fields import ADVANCED, Data
+from workshop.engine.fields import ADVANCED, Data, setting
 from workshop.extension import Artifacts, Extension, Params, Preset, Workload
 
 ARTIFACT = "quantisation.json"  # what the figures are drawn of
@@ -39,12 +39,12 @@ class QuantisationParams(Params):
     )
     formats: Literal["all", "int8"] = Field("all", description="int8: only FP32 and INT8, per channel and per tensor")
     data: Data = "auto"
-    steps: int = Field(300, ge=1, le=10_000, description="steps of training, 64 images each", json_schema_extra=DIGITS)
+    steps: int = setting(300, "steps of training, 64 images each", DIGITS, ge=1, le=10_000)
     calibration: int = Field(100, ge=1, le=10_000, description="images that show the ranges of the activations")
     images: int = Field(500, ge=1, le=10_000, description=f"images to evaluate, at most; for resnet at most {MADE_UP}")
     batch: int = Field(16, ge=1, le=256, description="images that a rank computes at once")
     rounds: int = Field(7, ge=1, le=1000, description="rounds, in which the formats take turns")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and images", json_schema_extra=ADVANCED)
+    seed: int = setting(0, "seed of weights and images", ADVANCED, ge=0, le=2**31 - 1)
 
 
 def _inputs(params: QuantisationParams, artifacts: Artifacts) -> Mapping[str, bytes]:

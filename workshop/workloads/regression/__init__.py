@@ -4,13 +4,13 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
 
-ADVANCED: dict[str, Any] = {"advanced": True}
 INSTEAD = "own"  # the backend that every machine can run
 TOLERANCE = 1e-6  # as scikit-learn's `LinearRegression` has it
 
@@ -20,36 +20,34 @@ class RegressionParams(Params):
 
     rows: int = Field(500_000, ge=1, le=200_000_000, description="rows over all ranks")
     features: int = Field(20, ge=1, le=2000, description="features of each row")
-    penalty: float = Field(
-        0.0, ge=0, le=1e12, allow_inf_nan=False, description="ridge penalty; 0: linear regression without one"
-    )
+    penalty: float = Field(0.0, ge=0, le=1e12, description="ridge penalty; 0: linear regression without one")
     mode: Literal["batch", "streaming"] = Field("batch", description="all rows in memory, or blocks that are seen once")
-    block: int = Field(
-        8192, ge=1, le=10_000_000, description="rows of a block of the stream, over all ranks",
-        json_schema_extra={"when": {"mode": "streaming"}},
-    )  # fmt: skip
+    block: int = setting(
+        8192, "rows of a block of the stream, over all ranks", when={"mode": "streaming"}, ge=1, le=10_000_000
+    )
     backend: Literal["own", "daal4py", "sklearn"] = Field(
         "own", description="ours, Intel's library (on MPICH or Intel MPI), or scikit-learn on rank 0 with all rows"
     )
     condition: float = Field(
-        10.0, ge=1, le=1e20, allow_inf_nan=False, description="condition number of the features, which makes them alike"
+        10.0, ge=1, le=1e20, description="condition number of the features, which makes them alike"
     )
-    noise: float = Field(1.0, ge=0, le=1e6, allow_inf_nan=False, description="standard deviation of the targets' noise")
+    noise: float = Field(1.0, ge=0, le=1e6, description="standard deviation of the targets' noise")
     verify: bool = Field(False, description="compare with scikit-learn, which fits all rows on rank 0")
-    fits: int = Field(
-        5, ge=1, le=1000, description="fits of the same rows, of which the median counts",
-        json_schema_extra={"when": {"mode": "batch"}, **ADVANCED},
-    )  # fmt: skip
-    solver: Literal["auto", "normal", "qr"] = Field(
-        "auto", description="the normal equations, QR, or QR where the features are ill-conditioned",
-        json_schema_extra={"when": {"backend": "own"}, **ADVANCED},
-    )  # fmt: skip
-    tolerance: float = Field(
-        TOLERANCE, ge=0, le=0.1, allow_inf_nan=False, json_schema_extra=ADVANCED,
-        description="smallest singular value that counts, relative to the largest, without a penalty",
-    )  # fmt: skip
-    dtype: Literal["float32", "float64"] = Field("float64", description="precision of rows", json_schema_extra=ADVANCED)
-    seed: int = Field(0, ge=0, le=2**32 - 1, description="seed of the rows", json_schema_extra=ADVANCED)
+    fits: int = setting(
+        5, "fits of the same rows, of which the median counts", ADVANCED, {"mode": "batch"}, ge=1, le=1000
+    )
+    solver: Literal["auto", "normal", "qr"] = setting(
+        "auto", "the normal equations, QR, or QR where the features are ill-conditioned", ADVANCED, {"backend": "own"}
+    )
+    tolerance: float = setting(
+        TOLERANCE,
+        "smallest singular value that counts, relative to the largest, without a penalty",
+        ADVANCED,
+        ge=0,
+        le=0.1,
+    )
+    dtype: Literal["float32", "float64"] = setting("float64", "precision of rows", ADVANCED)
+    seed: int = setting(0, "seed of the rows", ADVANCED, ge=0, le=2**32 - 1)
 
     @model_validator(mode="after")
     def _solvable(self) -> RegressionParams:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, check_compression
+from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, check_compression, setting
 from workshop.engine.training import METRICS
 from workshop.extension import Extension, Params, Preset, Scaling, Workload
 
@@ -23,12 +23,13 @@ class ResnetParams(Params):
         "with vgg16 3.5 GB at 224 pixels, and more with large batches",
     )
     batch: int = Field(4, ge=1, le=1024, description="images of each rank in a step; published rates are for 32 to 64")
-    image_size: int = Field(
-        64, ge=32, le=512,
-        description="side of the square images, at least 75 for inception-v3; published rates are for 224 (299 for "
-        "inception-v3)",
-        json_schema_extra={"unit": "pixels"},
-    )  # fmt: skip
+    image_size: int = setting(
+        64,
+        "side of the square images, at least 75 for inception-v3; published rates are for 224 (299 for inception-v3)",
+        {"unit": "pixels"},
+        ge=32,
+        le=512,
+    )
     exchange: Exchange = "auto"
     warmup: int = Field(4, ge=2, le=1000, description="steps before the rounds; the first two compile")
     rounds: int = Field(5, ge=1, le=1000, description="rounds, each with a rate of its own")
@@ -36,7 +37,7 @@ class ResnetParams(Params):
     compression: Compression = "none"
     keep: Keep = 0.01
     bucket: Bucket = 25
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and images", json_schema_extra=ADVANCED)
+    seed: int = setting(0, "seed of weights and images", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="after")
     def _fits_network(self) -> ResnetParams:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import setting
 from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
 
 PACED: dict[str, Any] = {"when": {"work": "paced"}}
@@ -30,50 +31,30 @@ class StepParams(Params):
     )
     batch: int = Field(BATCH, ge=1, le=4096, description="examples of each rank in a step")
     steps: int = Field(40, ge=2, le=2000, description="steps")
-    compute: float = Field(
-        20.0, ge=0.1, le=1000, description=f"time of the forward and backward pass of {BATCH} examples",
-        json_schema_extra={**PACED, **MS},
-    )  # fmt: skip
-    spread: float = Field(
-        0.05, ge=0, le=1, description="standard deviation of this time, relative", json_schema_extra=PACED
+    compute: float = setting(
+        20.0, f"time of the forward and backward pass of {BATCH} examples", {**PACED, **MS}, ge=0.1, le=1000
     )
-    slow: float = Field(
-        1.0, ge=1, le=20, description="times as long on the last rank: a straggler", json_schema_extra=PACED
-    )
+    spread: float = setting(0.05, "standard deviation of this time, relative", PACED, ge=0, le=1)
+    slow: float = setting(1.0, "times as long on the last rank: a straggler", PACED, ge=1, le=20)
     parameters: int = Field(250_000, ge=100, le=20_000_000, description="weights of the network, 4 bytes each")
     tensors: int = Field(10, ge=1, le=200, description="arrays that have the gradients")
-    bucket: int = Field(
-        1 << 30, ge=0, le=1 << 30, description="size of a message; 0: a message for each tensor",
-        json_schema_extra={"unit": "bytes"},
-    )  # fmt: skip
+    bucket: int = setting(
+        1 << 30, "size of a message; 0: a message for each tensor", {"unit": "bytes"}, ge=0, le=1 << 30
+    )
     algorithm: Literal["ring", "recursive-doubling", "tree", "hierarchical", "servers"] = Field(
         "ring", description="the all-reduce of the gradients"
     )
-    servers: int = Field(
-        1, ge=1, le=64, description="ranks that are parameter servers, too",
-        json_schema_extra={"when": {"algorithm": "servers"}},
-    )  # fmt: skip
+    servers: int = setting(1, "ranks that are parameter servers, too", when={"algorithm": "servers"}, ge=1, le=64)
     half: bool = Field(False, description="send float16: half the bytes")
     overlap: bool = Field(False, description="exchange a bucket while the backward pass computes the next ones")
-    input: float = Field(
-        1.0, ge=0, le=1000, description="time to get the examples of a step", json_schema_extra={**PACED, **MS}
-    )
+    input: float = setting(1.0, "time to get the examples of a step", {**PACED, **MS}, ge=0, le=1000)
     evaluate_every: int = Field(0, ge=0, le=2000, description="steps between evaluations; 0: none")
-    evaluation: float = Field(
-        30.0, ge=0, le=5000, description="time of an evaluation", json_schema_extra={**PACED, **MS}
-    )
+    evaluation: float = setting(30.0, "time of an evaluation", {**PACED, **MS}, ge=0, le=5000)
     checkpoint_every: int = Field(0, ge=0, le=2000, description="steps between checkpoints of rank 0; 0: none")
-    checkpoint: float = Field(
-        30.0, ge=0, le=5000, description="time of a checkpoint", json_schema_extra={**PACED, **MS}
-    )
+    checkpoint: float = setting(30.0, "time of a checkpoint", {**PACED, **MS}, ge=0, le=5000)
     per_host: int = Field(0, ge=0, le=64, description="ranks of an emulated host; 0: no hosts are emulated")
-    latency: float = Field(
-        500.0, ge=0, le=100_000, description="latency of the link between emulated hosts",
-        json_schema_extra={"unit": "µs"},
-    )  # fmt: skip
-    bandwidth: float = Field(
-        50.0, ge=0.1, le=100_000, description="bandwidth of this link", json_schema_extra={"unit": "MB/s"}
-    )
+    latency: float = setting(500.0, "latency of the link between emulated hosts", {"unit": "µs"}, ge=0, le=100_000)
+    bandwidth: float = setting(50.0, "bandwidth of this link", {"unit": "MB/s"}, ge=0.1, le=100_000)
     calibrate: bool = Field(True, description="measure the parts by themselves before the steps")
     seed: int = Field(0, ge=0, le=2**31, description="seed of the drawn times")
 

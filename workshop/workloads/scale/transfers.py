@@ -80,7 +80,7 @@ def _up(members: Sequence[int], chunks: int) -> Rounds:
             Transfer(members[place], members[place - distance], 0, chunks, True)
             for place in range(distance, len(members), 2 * distance)
         ]
-        for distance in _distances(len(members))
+        for distance in (1 << number for number in range((len(members) - 1).bit_length()))
     ]
 
 
@@ -90,10 +90,6 @@ def _down(members: Sequence[int], chunks: int) -> Rounds:
         [Transfer(step.destination, step.source, 0, chunks, False) for step in steps]
         for steps in reversed(_up(members, chunks))
     ]
-
-
-def _distances(count: int) -> list[int]:
-    return [1 << number for number in range((count - 1).bit_length())]
 
 
 def _merge(parts: Sequence[Rounds]) -> Rounds:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.engine.fields import ADVANCED, number
+from workshop.engine.fields import ADVANCED, number, setting
 from workshop.extension import Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.federated.params import (
     LEARNING,
@@ -33,66 +33,44 @@ class Scans(Params):
     modality: Literal["both", "ct", "pet"] = Field(
         "both", description="what the network sees: CT shows edges, PET shows what is active"
     )
-    size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = Field(
-        64, description="pixels of an image's side", json_schema_extra={**ADVANCED, "unit": "pixels"}
+    size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = setting(
+        64, "pixels of an image's side", {**ADVANCED, "unit": "pixels"}
     )
 
 
 class PatientParams(Params):
     """The params of the partition of patients."""
 
-    partition: Literal["iid", "shift", "unequal"] = Field(
+    partition: Literal["iid", "shift", "unequal"] = setting(
         "shift",
-        description="how patients are dealt: alike, each institution with scanners and sizes of lesions of its own, or "
+        "how patients are dealt: alike, each institution with scanners and sizes of lesions of its own, or "
         "many to some and few to others",
-        json_schema_extra=PRIVATE,
+        PRIVATE,
     )
-    patients: int = Field(
-        120,
-        ge=2,
-        le=5000,
-        description="patients of all institutions together, an image of each",
-        json_schema_extra=PRIVATE,
-    )
+    patients: int = setting(120, "patients of all institutions together, an image of each", PRIVATE, ge=2, le=5000)
 
 
 class Net(Params):
     """The network that outlines lesions, and its training."""
 
-    loss: Literal["dice", "jaccard", "tversky", "cross-entropy"] = Field(
-        "dice",
-        description="what training makes small: 1 minus one of these overlaps, or the mean cross-entropy of pixels",
-        json_schema_extra=LOSS,
+    loss: Literal["dice", "jaccard", "tversky", "cross-entropy"] = setting(
+        "dice", "what training makes small: 1 minus one of these overlaps, or the mean cross-entropy of pixels", LOSS
     )
-    alpha: float = Field(
-        0.3,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="for tversky: what a pixel too many costs",
-        json_schema_extra=TVERSKY,
-    )
-    beta: float = Field(
-        0.7,
-        gt=0,
-        le=10,
-        allow_inf_nan=False,
-        description="for tversky: what a pixel too few costs",
-        json_schema_extra=TVERSKY,
-    )
-    depth: int = Field(3, ge=1, le=4, description="times that the U-Net halves the image", json_schema_extra=ADVANCED)
-    filters: int = Field(
+    alpha: float = setting(0.3, "for tversky: what a pixel too many costs", TVERSKY, ge=0, le=10)
+    beta: float = setting(0.7, "for tversky: what a pixel too few costs", TVERSKY, gt=0, le=10)
+    depth: int = setting(3, "times that the U-Net halves the image", ADVANCED, ge=1, le=4)
+    filters: int = setting(
         8,
+        "channels of the U-Net's first level; each further one has twice as many",
+        ADVANCED,
         ge=4,
         le=64,
         multiple_of=4,
-        description="channels of the U-Net's first level; each further one has twice as many",
-        json_schema_extra=ADVANCED,
     )
-    norm: Literal["none", "group", "batch"] = Field(
+    norm: Literal["none", "group", "batch"] = setting(
         "group",
-        description="what is normalised within the network; batch: by means that institutions would have to average",
-        json_schema_extra=ADVANCED,
+        "what is normalised within the network; batch: by means that institutions would have to average",
+        ADVANCED,
     )
 
 
@@ -102,14 +80,10 @@ class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
 
     rounds: Rounds = 16
     epochs: Epochs = 3
-    batch: int = Field(
-        4, ge=1, le=5000, description="images in a step; at most as many as there are", json_schema_extra=LEARNING
-    )
+    batch: int = setting(4, "images in a step; at most as many as there are", LEARNING, ge=1, le=5000)
     rate: Rate = 0.002
     optimizer: Optimizer = "adam"
-    evaluate_images: int = Field(
-        120, ge=1, le=5000, description="held-out patients that models are tested on", json_schema_extra=ADVANCED
-    )
+    evaluate_images: int = setting(120, "held-out patients that models are tested on", ADVANCED, ge=1, le=5000)
 
 
 def _fits(params: SegmentationParams, inputs: Mapping[str, bytes], ranks: int) -> None:

@@ -7,10 +7,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number
+from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number, setting
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
+from workshop.workloads.mnist.data import inputs
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -25,65 +26,44 @@ class SganParams(Params):
     method: Literal["sgan", "supervised"] = Field(
         "sgan", description="sgan, or the same classifier trained on the labelled images alone"
     )
-    size: Annotated[Literal[28, 56, 112], BeforeValidator(number)] = Field(
-        28, description="pixels of an image's side; the nets grow with it", json_schema_extra={"unit": "pixels"}
+    size: Annotated[Literal[28, 56, 112], BeforeValidator(number)] = setting(
+        28, "pixels of an image's side; the nets grow with it", {"unit": "pixels"}
     )
     labels: int = Field(10, ge=1, le=6000, description="labelled images of each digit; the others are unlabelled")
     batch: int = Field(64, ge=1, le=60_000, description="unlabelled images of each rank in a step")
     iterations: int = Field(800, ge=1, le=1_000_000, description="steps of training")
-    rate: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] | None = Field(
+    rate: Annotated[float, Field(gt=0, le=100)] | None = Field(
         None, description="learning rate of both nets; empty: 0.003"
     )
-    evaluate_every: int = Field(
-        15, ge=1, le=1_000_000, description="iterations between two evaluations", json_schema_extra=EVALUATION
-    )
-    evaluate_unit: Literal["iterations", "images"] = Field(
+    evaluate_every: int = setting(15, "iterations between two evaluations", EVALUATION, ge=1, le=1_000_000)
+    evaluate_unit: Literal["iterations", "images"] = setting(
         "iterations",
-        description="images: after as many images as one rank reads in that many iterations, so that more ranks "
+        "images: after as many images as one rank reads in that many iterations, so that more ranks "
         "evaluate more often",
-        json_schema_extra=EVALUATION,
+        EVALUATION,
     )
-    evaluate_by: Literal["all", "rank0"] = Field(
-        "all",
-        description="all ranks share the held-out images, or rank 0 evaluates them while the others wait",
-        json_schema_extra=EVALUATION,
+    evaluate_by: Literal["all", "rank0"] = setting(
+        "all", "all ranks share the held-out images, or rank 0 evaluates them while the others wait", EVALUATION
     )
-    evaluate_images: Annotated[int, Field(ge=1, le=60_000)] | None = Field(
-        None, description="held-out images to evaluate; empty: all", json_schema_extra=EVALUATION
+    evaluate_images: Annotated[int, Field(ge=1, le=60_000)] | None = setting(
+        None, "held-out images to evaluate; empty: all", EVALUATION
     )
-    inference: Literal["compiled", "predict", "predict_on_batch"] = Field(
-        "compiled",
-        description="a compiled function, or Keras's predict or predict_on_batch",
-        json_schema_extra=EVALUATION,
+    inference: Literal["compiled", "predict", "predict_on_batch"] = setting(
+        "compiled", "a compiled function, or Keras's predict or predict_on_batch", EVALUATION
     )
     target: Target = 0.92
     trace: Trace = 30
-    seed: int = Field(
-        0, ge=0, le=2**31 - 1, description="seed of weights, labels, order and noise", json_schema_extra=ADVANCED
+    seed: int = setting(0, "seed of weights, labels, order and noise", ADVANCED, ge=0, le=2**31 - 1)
+    pace: float = setting(
+        0, "least seconds per step, to watch it; not in timings", {**ADVANCED, "unit": "s"}, ge=0, le=10
     )
-    pace: float = Field(
+    compute: float = setting(
         0,
+        "least seconds of compute per step, in timings: ranks that share cores then take equally long",
+        {**ADVANCED, "unit": "s"},
         ge=0,
         le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it; not in timings",
-        json_schema_extra={**ADVANCED, "unit": "s"},
     )
-    compute: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds of compute per step, in timings: ranks that share cores then take equally long",
-        json_schema_extra={**ADVANCED, "unit": "s"},
-    )
-
-
-def _inputs(params: SganParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The images that params name. Raises BadInput."""
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
 
 
 def _fits(params: SganParams, inputs: Mapping[str, bytes], ranks: int) -> None:
@@ -101,7 +81,7 @@ WORKLOAD = Workload(
     params=SganParams,
     function="workshop.workloads.sgan.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=_fits,
     curves=("accuracy", "loss", "generator loss", "total images/s"),
     results=("held_out_accuracy", "images_per_second", "time_to_target", "iterations_to_target", "spread"),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, Trace, check_compression
+from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, Trace, check_compression, setting
 from workshop.engine.training import METRICS
 from workshop.extension import Extension, Preset, Scaling, Workload
 from workshop.workloads.segmentation import Net
@@ -24,39 +24,28 @@ class UnetParams(Net):
         "wide, each with a lesion",
     )
     patients: int = Field(192, ge=2, le=5000, description="images to train on, one of each made-up patient")
-    size: int = Field(64, ge=32, le=128, description="side of the square images", json_schema_extra={"unit": "pixels"})
+    size: int = setting(64, "side of the square images", {"unit": "pixels"}, ge=32, le=128)
     exchange: Exchange = "auto"
     epochs: int = Field(10, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(4, ge=1, le=1024, description="images of each rank in a step")
-    rate: float = Field(0.002, gt=0, le=1, allow_inf_nan=False, description="learning rate of Adam")
-    attention: bool = Field(
-        False, description="gates that choose which details are handed across", json_schema_extra=SWITCHES
-    )
-    dropout: str = Field(
+    rate: float = Field(0.002, gt=0, le=1, description="learning rate of Adam")
+    attention: bool = setting(False, "gates that choose which details are handed across", SWITCHES)
+    dropout: str = setting(
         "0",
-        max_length=100,
-        description="share of values that training leaves out at random: one rate for all levels, or one for each from "
+        "share of values that training leaves out at random: one rate for all levels, or one for each from "
         "the first to the bottom, such as 0,0,0.1,0.2",
-        json_schema_extra=SWITCHES,
+        SWITCHES,
+        max_length=100,
     )
-    target: float = Field(
-        0.75, gt=0, le=1, allow_inf_nan=False, description="held-out Dice score to which the time is taken"
-    )
-    evaluate_images: int = Field(
-        48, ge=1, le=5000, description="held-out patients that the network is tested on", json_schema_extra=ADVANCED
-    )
+    target: float = Field(0.75, gt=0, le=1, description="held-out Dice score to which the time is taken")
+    evaluate_images: int = setting(48, "held-out patients that the network is tested on", ADVANCED, ge=1, le=5000)
     compression: Compression = "none"
     keep: Keep = 0.01
     bucket: Bucket = 0.1
     trace: Trace = 30
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of patients and weights", json_schema_extra=ADVANCED)
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it; not in timings",
-        json_schema_extra={**ADVANCED, "unit": "s"},
+    seed: int = setting(0, "seed of patients and weights", ADVANCED, ge=0, le=2**31 - 1)
+    pace: float = setting(
+        0, "least seconds per step, to watch it; not in timings", {**ADVANCED, "unit": "s"}, ge=0, le=10
     )
 
     @property

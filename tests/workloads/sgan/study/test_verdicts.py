@@ -19,12 +19,12 @@ from workshop.report import html
 from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards
+from workshop.study.guided.cards import step_cards
 from workshop.study.guided.guesses import Answer, answer, ask, right
 from workshop.study.guided.guide import Events
 from workshop.study.guided.kind import GuidedReport
 from workshop.study.guided.step_results import StepResults, step_results
 from workshop.study.terminal import show_study
-from workshop.workloads.sgan.study.cards import step_cards
 from workshop.workloads.sgan.study.guide import GUIDE
 from workshop.workloads.sgan.study.verdicts import Growth, growth, judge
 

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workshop.core import words
-from workshop.report.cards import Card, table
+from workshop.report.cards import table
 from workshop.study.cards import about
-from workshop.study.guided import cards as guided
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
 from workshop.study.results import CellResult
 from workshop.workloads.processor.report import times
-
-
-def cards(report: GuidedReport) -> list[Card]:
-    """The cards of all begun steps, for the page of the study and for its export."""
-    return guided.cards(report, FIGURES)
 
 
 def _kernels(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:

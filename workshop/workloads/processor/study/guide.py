@@ -87,13 +87,10 @@ GUIDE = Guide.read(
     __package__,
     source=SOURCE,
     cells=cells,
-    later=lambda findings, step: [],
-    events=lambda store, findings: {},
     judge=judge,
-    answers={},
+    figures="workshop.workloads.processor.study.cards:FIGURES",
 )
 KIND = kind(
     GUIDE,
-    cards="workshop.workloads.processor.study.cards:cards",
     elsewhere=f"`workshop study run processor`, or the dashboard's page {GUIDE.page}",
 )

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from workshop.pages import frame, guided_study
-from workshop.study.guided.cards import step_cards
-from workshop.workloads.processor.study.cards import FIGURES
+from workshop.pages import frame
+from workshop.pages.guided_study import GuidedPage
 from workshop.workloads.processor.study.guide import GUIDE
 
-PAGE = guided_study.GuidedPage(
+page = GuidedPage(
     GUIDE,
     "processor",
     "One rank and every switch that TensorFlow has for a processor: predict what comes out, run it, see, explain. "
     f"After *{frame.plain(GUIDE.source)}*, on this machine.",
-    lambda report, key: step_cards(report, key, FIGURES, titled=False),
 )
-
-
-def page() -> None:
-    """Draw the page Processor."""
-    guided_study.draw(PAGE)

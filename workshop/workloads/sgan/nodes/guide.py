@@ -122,13 +122,10 @@ GUIDE = Guide.read(
     __package__,
     source=next(published.source for published in PUBLISHED if published.what == "S-GAN"),
     cells=cells,
-    later=lambda findings, step: [],
-    events=lambda store, findings: {},
     judge=judge,
     answers={"speedup": _speedup, "memory": _memory, "ranks": _ranks},
 )
 KIND = kind(
     GUIDE,
-    cards="workshop.study.guided.cards:cards",
     elsewhere=f"`workshop study run nodes`, or the dashboard's page {GUIDE.page}",
 )

@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from workshop.pages import guided_study
-from workshop.study.guided.cards import step_cards
+from workshop.pages.guided_study import GuidedPage
 from workshop.workloads.sgan.nodes.guide import GUIDE
 
-PAGE = guided_study.GuidedPage(
+page = GuidedPage(
     GUIDE,
     "nodes",
     "From one host to four over a slow link, and as many ranks as the memory of a host holds: predict what comes out, "
     "run it, see, explain. This machine emulates the hosts.",
-    partial(step_cards, titled=False),
 )
-
-
-def page() -> None:
-    """Draw the page Nodes."""
-    guided_study.draw(PAGE)

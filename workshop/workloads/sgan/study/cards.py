@@ -7,14 +7,13 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.report.analysis.threads import KINDS
-from workshop.report.cards import Card, Part, figure, table
+from workshop.report.cards import Part, figure, table
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.memory import memory
 from workshop.report.figures.points import Point
 from workshop.report.figures.shares import compared
 from workshop.store.records import RunRecord
 from workshop.study.cards import about
-from workshop.study.guided import cards as guided
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
@@ -26,16 +25,6 @@ ZERO = (
     "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
     "verdict counts what comes after the first third, in which pools fill up."
 )
-
-
-def cards(report: GuidedReport) -> list[Card]:
-    """The cards of all begun steps, for the page of the study and for its export."""
-    return guided.cards(report, FIGURES)
-
-
-def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:
-    """The cards of one step: its figure, its results and the article's; then its cells."""
-    return guided.step_cards(report, key, FIGURES, titled)
 
 
 def _profile(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:

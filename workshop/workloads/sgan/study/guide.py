@@ -31,9 +31,9 @@ GUIDE = Guide.read(
     events=_events,
     judge=judge,
     answers=ANSWERS,
+    figures="workshop.workloads.sgan.study.cards:FIGURES",
 )
 KIND = kind(
     GUIDE,
-    cards="workshop.workloads.sgan.study.cards:cards",
     elsewhere="`workshop study run path`, or the dashboard's page Tuning",
 )

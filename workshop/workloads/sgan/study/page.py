@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-from workshop.pages import frame, guided_study
-from workshop.workloads.sgan.study.cards import step_cards
+from workshop.pages import frame
+from workshop.pages.guided_study import GuidedPage
 from workshop.workloads.sgan.study.guide import GUIDE
 
-PAGE = guided_study.GuidedPage(
+page = GuidedPage(
     GUIDE,
     "tuning",
     "From a naive start to the machine's limit, one step after the other: predict what comes out, run it, see, "
     f"explain. After *{frame.plain(GUIDE.source)}*, on this machine.",
-    partial(step_cards, titled=False),
     offered=("data", "size"),
     lab="The lab text and a script that does without this platform are in the folder `labs/sgan`.",
 )
-
-
-def page() -> None:
-    """Draw the page Tuning."""
-    guided_study.draw(PAGE)

@@ -1,9 +1,9 @@
-"""Images per second of each rank and of all ranks together."""
+"""Figures of a training run: the images per second of each rank, and the confusion matrix of its classifier."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -13,6 +13,7 @@ from workshop.report.figures.curves import deviation as plain
 from workshop.report.figures.curves import number
 
 TOTAL = "all ranks"
+CELL = 32  # pixels of a row of the confusion matrix
 
 
 def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
@@ -53,4 +54,34 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
         showlegend=False,
         xaxis={"title": {"text": "images/s"}, "nticks": 6, "rangemode": "tozero", "tickformat": "~s"},
         yaxis=marks.CATEGORIES,
+    )
+
+
+def confusion_matrix(counts: Sequence[Sequence[int]]) -> go.Figure:
+    """How often each class was read as which, from counts [classes][classes]: the true class down, the answer across.
+    Only mistakes are coloured: the right answers are many times as frequent, and would hide them."""
+    classes = [str(number) for number in range(len(counts))]
+    mistakes = [[0 if row == column else count for column, count in enumerate(line)] for row, line in enumerate(counts)]
+    most = max(max(row) for row in mistakes) or 1
+    heatmap = go.Heatmap(
+        z=mistakes,
+        x=classes,
+        y=classes,
+        text=[[str(count) if count else "" for count in line] for line in counts],
+        texttemplate="%{text}",
+        colorscale=[[0, theme.PANEL], [1, theme.RANKS[1]]],
+        zmin=0,
+        zmax=most,
+        xgap=2,
+        ygap=2,
+        showscale=False,
+        hovertemplate="%{y}, read as %{x}: %{text}<extra></extra>",
+    )
+    return theme.figure(
+        [heatmap],
+        height=100 + CELL * len(classes),
+        showlegend=False,
+        hovermode="closest",
+        xaxis={"title": {"text": "read as"}, "type": "category", "showgrid": False},
+        yaxis={"title": {"text": "digit"}, "type": "category", "autorange": "reversed", "showgrid": False},
     )
