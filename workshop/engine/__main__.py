@@ -96,6 +96,7 @@ def main() -> int:
         return code
     tell_result(ctx, chosen.name, world.size, metrics)
     if ctx.comm is not world:
+        ctx.comm.Free()
         signal.alarm(round(patient(FINALIZE)))  # MPI_Finalize may wait for ever for a rank that was lost
     return 0
 

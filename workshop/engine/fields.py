@@ -23,6 +23,16 @@ Data = Annotated[
         json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
     ),
 ]
+Pace = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="least seconds per step, to watch it",
+        json_schema_extra={"page": 0.1, "unit": "s"},
+    ),
+]
 Exchange = Annotated[
     Literal["auto", "horovod", "mpi", "mpi-overlap", "mpi-per-tensor", "hierarchical", "parameter-server", "none"],
     Field(description="how ranks exchange gradients; auto: mpi, the fastest that averages over all ranks"),

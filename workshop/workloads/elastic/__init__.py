@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from workshop.core.errors import BadInput
-from workshop.engine.fields import ADVANCED, Data
+from workshop.engine.fields import ADVANCED, Data, Pace
 from workshop.engine.training import METRICS
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.elastic.kills import check_kills, parse_kills, random_mean
@@ -47,14 +47,7 @@ class ElasticParams(Params):
     )
     checkpoint_every: int = Field(20, ge=0, le=1_000_000, description="steps between two checkpoints; 0: none")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it",
-        json_schema_extra={"page": 0.1, "unit": "s"},
-    )
+    pace: Pace = 0
 
     @field_validator("kill")
     @classmethod

@@ -56,11 +56,16 @@ class Membership:
         self.joiners: Any = None  # the intercommunicator to new ranks that prepare themselves
         self._orders: list[Any] = []  # messages under way
         self._ready: set[int] = set()  # new ranks that are prepared
-        self._use(comm)
+        self.comm = comm
+        comm.Set_errhandler(MPI.ERRORS_RETURN)
 
     def _use(self, comm: Any) -> None:
+        """Go on over another communicator. MPI_Finalize would wait for all ranks of the former one, if a new rank was
+        among them."""
+        former, self.comm = self.comm, comm
         comm.Set_errhandler(MPI.ERRORS_RETURN)
-        self.comm = comm
+        if former != MPI.COMM_WORLD:
+            former.Free()
 
     def agree(self, bits: int = HEALTHY) -> int:
         """The bits that all members have in common. Collective. Raises RankLost, on all alike, where a member is lost

@@ -57,7 +57,9 @@ def main() -> int:
         # Perhaps the members count on this rank. They notice that it is lost only if it doesn't end in good order.
         os.kill(os.getpid(), signal.SIGKILL)
     members.Free()
-    _train(training, comm, order)
+    membership = Membership(comm, order["number"], tolerant=True)
+    _train(training, membership, order)
+    membership.comm.Free()
     return 0
 
 
@@ -77,21 +79,20 @@ def _end_alone() -> NoReturn:
     os._exit(0)  # also while a thread still imports libraries
 
 
-def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:
+def _train(training: Any, membership: Membership, order: dict[str, Any]) -> None:
     """Train as a member, and tell events under the number of the lost rank."""
     from workshop.engine import failure, host
     from workshop.engine.__main__ import tell_result
     from workshop.engine.context import RankContext
     from workshop.engine.reporter import Reporter
 
-    membership = Membership(comm, order["number"], tolerant=True)
     if order["run"] is None:
-        ctx = RankContext(comm, inputs=order["inputs"])
+        ctx = RankContext(membership.comm, inputs=order["inputs"])
         tell_result(ctx, "elastic", order["ranks"], training.join(ctx, membership))
         return
     reporter = Reporter(json.loads(Path(os.environ[host.CHANNEL]).read_text()), order["number"])
     reporter.begin(order["run"], order["lives"].count(order["number"]))
-    ctx = RankContext(comm, reporter, order["inputs"])
+    ctx = RankContext(membership.comm, reporter, order["inputs"])
     word: dict[str, Any]
     try:
         metrics = training.join(ctx, membership)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
-from workshop.engine.fields import ADVANCED, Data
+from workshop.engine.fields import ADVANCED, Data, Pace
 from workshop.extension import Artifacts, Extension, Params, Preset, Workload
 
 CLASSES = 10
@@ -90,11 +90,8 @@ class InversionParams(Params):
     seed: int = Field(
         0, ge=0, le=2**31 - 1, description="seed of images, weights, noise and beginnings", json_schema_extra=ADVANCED
     )
-    pace: float = Field(
+    pace: Pace = Field(
         0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
         description="least seconds between two looks at the search, to watch it",
         json_schema_extra={**ADVANCED, "unit": "s"},
     )

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from workshop.engine.fields import Pace
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Software, Tuning, Workload
 
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
@@ -60,11 +61,8 @@ class KMeansParams(Params):
         description="bounds leave out distances that can't change a label, or all are computed; the result is the same",
         json_schema_extra={"when": {"backend": "numba"}, **ADVANCED},
     )
-    pace: float = Field(
+    pace: Pace = Field(
         0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
         description="least seconds per iteration, to watch it; not in timings",
         json_schema_extra={"page": 0.3, "unit": "s"},
     )

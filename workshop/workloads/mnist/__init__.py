@@ -15,6 +15,7 @@ from workshop.engine.fields import (
     Data,
     Exchange,
     Keep,
+    Pace,
     Target,
     Trace,
     check_compression,
@@ -98,14 +99,7 @@ class MnistParams(Params):
     )
     trace: Trace = 30
     seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it; not in timings",
-        json_schema_extra={"page": 0.1, "unit": "s"},
-    )
+    pace: Pace = Field(0, description="least seconds per step, to watch it; not in timings")
 
     @model_validator(mode="after")
     def _can_compress(self) -> MnistParams:
