@@ -37,10 +37,11 @@ def launch(arguments: list[str], *options: str) -> subprocess.CompletedProcess[s
     )  # fmt: skip
 
 
-def trained(output: Path, **params: Any) -> dict[str, Any]:
+def trained(output: Path, *doomed: str, **params: Any) -> dict[str, Any]:
     """What the first rank that was left wrote."""
-    program = "tests.workloads.elastic.ranks_program"
-    done = launch([program, str(output), json.dumps(params)], "--with-ft", "ulfm")
+    options, variables = openmpi.tolerance({})
+    program = ["tests.workloads.elastic.ranks_program", str(output), json.dumps(params), *doomed]
+    done = launch(program, *options, *openmpi.assignments(variables))
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(output.read_text())
     return result
@@ -98,6 +99,15 @@ def test_a_new_rank_joins_with_the_state_of_the_others(tmp_path: Path) -> None:
     assert join["rank"] == 1 and sorted(grown["ranks"]) == [0, 1, 2] and grown["ranks"][-1] == 1
     assert len(grown["weights"]) == 3 and grown["same_weights"] and grown["exactly_once"]
     assert grown["held_out_accuracy"] > 0.9
+
+
+def test_a_rank_that_is_lost_while_a_new_one_is_started_is_replaced_too(tmp_path: Path) -> None:
+    grown = trained(tmp_path / "grow", "doomed", batch=16, epochs=24, pace=0.1, kill="1@step:5", on_failure="grow")[
+        "metrics"
+    ]
+    assert [loss["rank"] for loss in grown["losses"]] == [1, 2] and grown["losses"][1]["ranks"] == [0]
+    assert [join["rank"] for join in grown["joins"]] == [1, 2] and grown["ranks"] == [0, 1, 2]
+    assert len(grown["weights"]) == 3 and grown["same_weights"] and grown["exactly_once"]
 
 
 def test_a_run_that_a_loss_would_end_is_refused() -> None:

@@ -13,13 +13,14 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import Any, NoReturn
-
-from mpi4py import MPI
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from workshop.core.parent_death import end_with_parent
 from workshop.core.patience import patient
-from workshop.workloads.elastic.communicator import ORDER, PAUSE, REPORT, WORD, Membership, is_wanted, receive
+from workshop.mpi import openmpi
+
+if TYPE_CHECKING:
+    from workshop.workloads.elastic.communicator import Membership
 
 PATIENCE = 60.0  # seconds for the first message, and for the last one
 EPOCH = 3600.0  # seconds that an epoch of the others may take
@@ -28,8 +29,24 @@ END = 20.0  # seconds for an end in good order
 
 def main() -> int:
     end_with_parent(os.getppid())
-    members = MPI.Comm.Get_parent()
-    members.Set_errhandler(MPI.ERRORS_RETURN)
+    openmpi.prepare()
+    signal.alarm(round(patient(PATIENCE)))  # MPI_Init would wait for ever if the first member is lost meanwhile
+    from mpi4py import MPI
+
+    from workshop.workloads.elastic.communicator import (
+        ORDER,
+        PAUSE,
+        REPORT,
+        WORD,
+        Membership,
+        connect,
+        is_wanted,
+        merge,
+        receive,
+    )
+
+    members = merge(MPI.Comm.Get_parent(), high=True)
+    signal.alarm(0)
     order = receive(members, ORDER, PATIENCE)
     if order is None:
         _end_alone()
@@ -50,7 +67,7 @@ def main() -> int:
         if not joins:
             members.Disconnect()
             return 0
-        comm = members.Merge(high=True)
+        comm = merge(connect(MPI.COMM_WORLD, members, 0), high=True)
     except MPI.Exception:
         _end_alone()
     if receive(members, WORD, PATIENCE) is None:
@@ -74,6 +91,8 @@ def _prepare(order: Mapping[str, Any]) -> Any:
 def _end_alone() -> NoReturn:
     """End in good order where the members have gone on without this rank: mpirun fails if one of its processes ends
     otherwise."""
+    from mpi4py import MPI
+
     signal.alarm(round(patient(END)))  # MPI_Finalize may wait for a rank that is lost
     MPI.Finalize()
     os._exit(0)  # also while a thread still imports libraries
