@@ -48,14 +48,14 @@ def test_what_somebody_said_of_transports_counts_for_more(monkeypatch: pytest.Mo
     assert openmpi.alone()["OMPI_MCA_btl"] == "self,sm"
     monkeypatch.setenv("OMPI_MCA_btl", "self,sm")
     assert "OMPI_MCA_btl" not in openmpi.environment() | openmpi.alone()
-    openmpi.without_mpirun()
+    openmpi.prepare()
     assert os.environ.items() >= {("OMPI_MCA_btl", "self,sm")}
 
 
 @pytest.mark.real
 def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
     alone = (
-        "from workshop.mpi import openmpi; openmpi.without_mpirun()\n"
+        "from workshop.mpi import openmpi; openmpi.prepare()\n"
         "from mpi4py import MPI; MPI.Get_version()\n"
         "assert '/dev/shm' not in open('/proc/self/maps').read()"
     )

@@ -28,6 +28,8 @@ def test_a_rank_that_is_killed_from_outside_is_not_waited_for(session):
     assert ended.status == "completed", ended.error
     (loss,) = ended.metrics["losses"]
     assert loss["rank"] == 0 and loss["ranks"] == [1, 2]
+    updates = ended.metrics["updates"]
+    assert ended.progress == (updates, updates), "another rank tells the progress"
     assert ended.metrics["exactly_once"] and ended.metrics["same_weights"]
     assert session.store.missing_batches(run.id, 1_000_000) == {}
     assert "Rank 0 was lost" in ended.verdict["verdict"]

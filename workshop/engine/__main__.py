@@ -52,7 +52,7 @@ def _write(folder: Path, rank: int, sink: Memory) -> None:
 
 def main() -> int:
     """Run on this rank; returns the exit code. A rank that fails takes the whole world with it."""
-    openmpi.without_mpirun()
+    openmpi.prepare()
     os.environ.setdefault("NUMBA_CACHE_DIR", str(config.cache_folder("numba")))
     from mpi4py import MPI
 

@@ -85,8 +85,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
         if counts is not None:
             counts.end(ctx)
-        if ctx.comm is comm:  # else ranks were lost, and with them the communicator
-            comm.Free()
+        ctx.comm.Free()
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
         kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())

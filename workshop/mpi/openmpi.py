@@ -38,6 +38,10 @@ PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
 WITHOUT = {"OMPI_MCA_btl": "^ofi"}
+# Of ranks that can be lost. Where new ones have joined, ranks disagree on who is on their host, and so on whether to
+# use the hierarchical collectives: they would wait for ever. So would some in MPI_Finalize, at a fence with lost ranks.
+TOLERANT = "OMPI_MCA_mpi_ft_enable"  # what mpirun --with-ft ulfm sets for its ranks
+SURVIVAL = {"OMPI_MCA_coll": "^han", "OMPI_MCA_async_mpi_finalize": "1"}
 # Within one machine: shared memory alone, so that ranks listen on no port.
 ALONE = {"OMPI_MCA_btl": "self,sm"}
 
@@ -187,12 +191,20 @@ def tolerance(variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     change in mpirun's variables: new ranks can't reach the old ones over shared memory."""
     reached = variables.get("OMPI_MCA_btl") == ALONE["OMPI_MCA_btl"]
     loopback = {"OMPI_MCA_btl": "self,sm,tcp", "OMPI_MCA_btl_tcp_if_include": "127.0.0.0/8"}
-    return ["--with-ft", "ulfm"], loopback if reached else {}
+    return ["--with-ft", "ulfm"], SURVIVAL | (loopback if reached else {})
 
 
-def without_mpirun() -> None:
-    """Prepare a process that no mpirun started: Open MPI would leave a segment in /dev/shm behind for it, which a
-    world of one doesn't need. To be called before mpi4py initialises MPI."""
+def tolerates() -> bool:
+    """Whether mpirun has started this process so that it can go on after others have died."""
+    return os.environ.get(TOLERANT, "").lower() in ("1", "true")
+
+
+def prepare() -> None:
+    """Prepare this process, before mpi4py initialises MPI. One that can go on after others have died gets `SURVIVAL`,
+    whoever has called mpirun. For one that no mpirun started, Open MPI would leave a segment in /dev/shm behind, which
+    a world of one doesn't need."""
+    if tolerates():
+        os.environ.update(SURVIVAL)
     if not {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & os.environ.keys():
         os.environ.update({name: "self" for name, value in WITHOUT.items() if os.environ.get(name, value) == value})
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from mpi4py import MPI
 
@@ -16,13 +19,23 @@ from workshop.workloads.elastic.communicator import Membership
 from workshop.workloads.elastic.run import ElasticTraining
 
 
+class DoomedMembership(Membership):
+    """Rank 2 is killed while the first member starts a new rank, which then prepares itself."""
+
+    def spawn(self, numbers: Sequence[int], order: Mapping[str, Any]) -> None:
+        super().spawn(numbers, order)
+        if self.number == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 def main() -> None:
     os.environ["TF_NUM_INTRAOP_THREADS"] = os.environ["TF_NUM_INTEROP_THREADS"] = "1"
     world, sink = MPI.COMM_WORLD, Memory()
     params = WORKLOAD.check({"data": "digits", "images": 480, "model": "dense"} | json.loads(sys.argv[2]))
     ctx = RankContext(world, sink)
     training = ElasticTraining(params, {}, world.size)
-    metrics = training.run(ctx, Membership(world, world.rank, True, range(world.size)))
+    kind = DoomedMembership if sys.argv[3:] else Membership
+    metrics = training.run(ctx, kind(world, world.rank, True, range(world.size)))
     if ctx.rank == 0:
         weights = [value.numpy().tolist() for value in training.network.model.trainable_variables]
         names = {name for _, name, _, _ in sink.events}

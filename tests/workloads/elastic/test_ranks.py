@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 
 from tests.ranks import ROOT
-from tests.support import limit, starts_processes
+from tests.support import limit, starts_processes, until
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.workloads.elastic.communicator import JOINER
 
 pytestmark = pytest.mark.real
 
@@ -25,22 +28,33 @@ KILLS = {"undisturbed": "", "middle": "1@step:17", "first": "0@step:10", "both":
 ROUNDED = 1e-3  # largest difference of a weight: other numbers of ranks add gradients up in another order
 
 
-def launch(arguments: list[str], *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
+def start(arguments: list[str], *options: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         [openmpi.launcher(), *options, "-n", str(RANKS), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA,
          sys.executable, "-m", *arguments],
         cwd=ROOT,
         env=os.environ | openmpi.environment() | Placement().rank_environment(),
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        timeout=limit(90),
     )  # fmt: skip
 
 
-def trained(output: Path, **params: Any) -> dict[str, Any]:
+def launch(arguments: list[str], *options: str) -> subprocess.CompletedProcess[str]:
+    with start(arguments, *options) as process:
+        try:
+            output, errors = process.communicate(timeout=limit(90))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def trained(output: Path, *doomed: str, **params: Any) -> dict[str, Any]:
     """What the first rank that was left wrote."""
-    program = "tests.workloads.elastic.ranks_program"
-    done = launch([program, str(output), json.dumps(params)], "--with-ft", "ulfm")
+    options, variables = openmpi.tolerance({})
+    program = ["tests.workloads.elastic.ranks_program", str(output), json.dumps(params), *doomed]
+    done = launch(program, *options, *openmpi.assignments(variables))
     assert done.returncode == 0, done.stderr
     result: dict[str, Any] = json.loads(output.read_text())
     return result
@@ -100,10 +114,40 @@ def test_a_new_rank_joins_with_the_state_of_the_others(tmp_path: Path) -> None:
     assert grown["held_out_accuracy"] > 0.9
 
 
+def test_a_rank_that_is_lost_while_a_new_one_is_started_is_replaced_too(tmp_path: Path) -> None:
+    grown = trained(tmp_path / "grow", "doomed", batch=16, epochs=24, pace=0.1, kill="1@step:5", on_failure="grow")[
+        "metrics"
+    ]
+    assert [loss["rank"] for loss in grown["losses"]] == [1, 2] and grown["losses"][1]["ranks"] == [0]
+    assert [join["rank"] for join in grown["joins"]] == [1, 2] and grown["ranks"] == [0, 1, 2]
+    assert len(grown["weights"]) == 3 and grown["same_weights"] and grown["exactly_once"]
+
+
 def test_a_run_that_a_loss_would_end_is_refused() -> None:
     done = launch(["workshop.engine", "elastic", "--data", "digits"])
     assert done.returncode == 2 and "mpirun --with-ft ulfm, or choose on_failure stop" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_run_that_stops_at_a_loss_says_who_was_killed() -> None:
+    params = ["--data", "digits", "--images", "480", "--model", "dense", "--on-failure", "stop", "--kill", "1@step:3"]
+    done = launch(["workshop.engine", "elastic", *params])
+    assert done.returncode == 128 + signal.SIGKILL and "process rank 1" in done.stderr and not done.stdout
+    assert "Traceback" not in done.stderr
+
+
+def test_nothing_is_left_of_a_new_rank_whose_mpirun_is_killed() -> None:
+    params = ["--data", "digits", "--images", "480", "--model", "dense", "--epochs", "900", "--pace", "0.1"]
+    command = ["workshop.engine", "elastic", *params, "--on-failure", "grow", "--kill", "1@step:3"]
+    with start(command, "--with-ft", "ulfm") as process:
+
+        def children() -> list[psutil.Process]:
+            ranks_now = psutil.Process(process.pid).children(recursive=True)
+            return ranks_now if any(JOINER in child.cmdline() for child in ranks_now) else []
+
+        ranks = until(children, 60, "a new rank")
+        process.kill()
+        until(lambda: not any(rank.is_running() for rank in ranks), 30, "the end of all ranks")
 
 
 def test_a_restart_needs_a_session() -> None:

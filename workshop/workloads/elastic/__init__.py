@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from workshop.core.errors import BadInput
-from workshop.engine.fields import ADVANCED, Data
+from workshop.engine.fields import ADVANCED, Data, setting
 from workshop.engine.training import METRICS
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.elastic.kills import check_kills, parse_kills, random_mean
@@ -42,19 +42,10 @@ class ElasticParams(Params):
     model: Literal["cnn", "dense"] = Field("cnn", description="the network: convolutions, or one dense inner layer")
     epochs: int = Field(6, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(32, ge=1, le=60_000, description="images of each rank in a step, with all ranks of the start")
-    rate: float = Field(
-        0.01, gt=0, le=100, allow_inf_nan=False, description="learning rate of a rank; all ranks' is the sum"
-    )
+    rate: float = setting(0.01, "learning rate of a rank; all ranks' is the sum", gt=0, le=100)
     checkpoint_every: int = Field(20, ge=0, le=1_000_000, description="steps between two checkpoints; 0: none")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="seed of weights and order", json_schema_extra=ADVANCED)
-    pace: float = Field(
-        0,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="least seconds per step, to watch it",
-        json_schema_extra={"page": 0.1, "unit": "s"},
-    )
+    seed: int = setting(0, "seed of weights and order", ADVANCED, ge=0, le=2**31 - 1)
+    pace: float = setting(0, "least seconds per step, to watch it", {"page": 0.1, "unit": "s"}, ge=0, le=10)
 
     @field_validator("kill")
     @classmethod

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
-
-from mpi4py import MPI
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from workshop.core.parent_death import end_with_parent
 from workshop.core.patience import patient
-from workshop.workloads.elastic.communicator import ORDER, PAUSE, REPORT, WORD, Membership, is_wanted, receive
+from workshop.mpi import openmpi
+
+if TYPE_CHECKING:
+    from workshop.workloads.elastic.communicator import Membership
 
 PATIENCE = 60.0  # seconds for the first message, and for the last one
 EPOCH = 3600.0  # seconds that an epoch of the others may take
@@ -29,8 +30,24 @@ END = 20.0  # seconds for an end in good order
 
 def main() -> int:
     end_with_parent(os.getppid())
-    members = MPI.Comm.Get_parent()
-    members.Set_errhandler(MPI.ERRORS_RETURN)
+    openmpi.prepare()
+    signal.alarm(round(patient(PATIENCE)))  # MPI_Init would wait for ever if the first member is lost meanwhile
+    from mpi4py import MPI
+
+    from workshop.workloads.elastic.communicator import (
+        ORDER,
+        PAUSE,
+        REPORT,
+        WORD,
+        Membership,
+        connect,
+        is_wanted,
+        merge,
+        receive,
+    )
+
+    members = merge(MPI.Comm.Get_parent(), high=True)
+    signal.alarm(0)
     order = receive(members, ORDER, PATIENCE)
     if order is None:
         _end_alone()
@@ -51,14 +68,16 @@ def main() -> int:
         if not joins:
             members.Disconnect()
             return 0
-        comm = members.Merge(high=True)
+        comm = merge(connect(MPI.COMM_WORLD, members, 0), high=True)
     except MPI.Exception:
         _end_alone()
     if receive(members, WORD, PATIENCE) is None:
         # Perhaps the members count on this rank. They notice that it is lost only if it doesn't end in good order.
         os.kill(os.getpid(), signal.SIGKILL)
     members.Free()
-    _train(training, comm, order)
+    membership = Membership(comm, order["number"], tolerant=True)
+    _train(training, membership, order)
+    membership.comm.Free()
     return 0
 
 
@@ -73,28 +92,31 @@ def _prepare(order: Mapping[str, Any]) -> Any:
 def _end_alone() -> NoReturn:
     """End in good order where the members have gone on without this rank: mpirun fails if one of its processes ends
     otherwise."""
+    from mpi4py import MPI
+
     signal.alarm(round(patient(END)))  # MPI_Finalize may wait for a rank that is lost
     MPI.Finalize()
     os._exit(0)  # also while a thread still imports libraries
 
 
-def _train(training: Any, comm: Any, order: dict[str, Any]) -> None:
+def _train(training: Any, membership: Membership, order: dict[str, Any]) -> None:
     """Train as a member, and tell events under the number of the lost rank."""
+    from mpi4py import MPI
+
     from workshop.engine import failure, host
     from workshop.engine.__main__ import tell_result
     from workshop.engine.context import RankContext
     from workshop.engine.reporter import Reporter
 
-    membership = Membership(comm, order["number"], tolerant=True)
     if order["run"] is None:
-        ctx = RankContext(comm, inputs=order["inputs"])
+        ctx = RankContext(membership.comm, inputs=order["inputs"])
         tell_result(ctx, "elastic", order["ranks"], training.join(ctx, membership))
         with suppress(MPI.Exception):
             ctx.comm.Agree(1)  # as the others do before they `leave`
         return
     reporter = Reporter(json.loads(Path(os.environ[host.CHANNEL]).read_text()), order["number"])
     reporter.begin(order["run"], order["lives"].count(order["number"]))
-    ctx = RankContext(comm, reporter, order["inputs"])
+    ctx = RankContext(membership.comm, reporter, order["inputs"])
     word: dict[str, Any]
     try:
         metrics = training.join(ctx, membership)

@@ -91,7 +91,6 @@ class ElasticTraining:
         self._under_way = self._repeats = False
         self._whole_at = self._lost_at = time.perf_counter()
         self._resumed_at = 0  # update behind which members were last lost
-        self._starting: list[int] = []  # numbers of new ranks that prepare themselves
         self._vain = 0  # recoveries in a row that have found nobody lost
         self._spawned: tuple[float, float] | None = None  # when new ranks were started, and how long all waited then
         self._restart()
@@ -176,7 +175,7 @@ class ElasticTraining:
                 order = self._permutation()
                 progress.reads.append(division.count_reads(progress.epoch, order, progress.spans))
                 progress.epoch, progress.cursor, progress.spans = progress.epoch + 1, 0, []
-            elif progress.cursor == 0 and self.membership.joiners is not None and self._grow():
+            elif progress.cursor == 0 and self.membership.preparing and self._grow():
                 continue
             elif self._wants_ranks():
                 self._spawn()
@@ -253,7 +252,7 @@ class ElasticTraining:
         if self._vain > VAIN:
             raise WorkshopError(f"Step {progress.update + 1} failed {self._vain} times, though no rank was lost.")
         self._resumed_at, self._under_way = progress.update, False
-        if self.membership.joiners is None and lost:
+        if lost:
             self._spawned = None
         progress.repeated_steps += self._repeats
         progress.losses += [
@@ -309,7 +308,6 @@ class ElasticTraining:
             "run": self.ctx.run,
             "lives": [*range(self.ranks_at_start), *(join["rank"] for join in self.progress.joins)],
         }
-        self._starting = missing
         self.ctx.activity(f"starting a process for {words.numbered('rank', missing)}")
         self._spawned = began, 0.0  # also where it fails: then it isn't tried again
         self.membership.spawn(missing, order)
@@ -318,7 +316,7 @@ class ElasticTraining:
 
     def _grow(self) -> bool:
         """Take the new ranks in if they are ready. Returns whether they are here."""
-        missing, began = self._starting, time.perf_counter()
+        missing, began = self.membership.preparing, time.perf_counter()
         if not self.membership.grow(self._catch_up):
             return False
         self.ctx.adopt(self.membership.comm, self.membership.numbers)
