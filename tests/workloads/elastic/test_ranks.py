@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -141,13 +142,19 @@ def test_nothing_is_left_of_a_new_rank_whose_mpirun_is_killed() -> None:
     command = ["workshop.engine", "elastic", *params, "--on-failure", "grow", "--kill", "1@step:3"]
     with start(command, "--with-ft", "ulfm") as process:
 
-        def children() -> list[psutil.Process]:
-            ranks_now = psutil.Process(process.pid).children(recursive=True)
-            return ranks_now if any(JOINER in child.cmdline() for child in ranks_now) else []
+        def with_joiner() -> list[psutil.Process]:
+            """All ranks, once a new one is among them."""
+            ranks = psutil.Process(process.pid).children(recursive=True)
+            with contextlib.suppress(psutil.Error):  # the killed one ends meanwhile
+                if any(JOINER in rank.cmdline() for rank in ranks):
+                    return ranks
+            return []
 
-        ranks = until(children, 60, "a new rank")
-        process.kill()
-        until(lambda: not any(rank.is_running() for rank in ranks), 30, "the end of all ranks")
+        try:
+            ranks = until(with_joiner, 60, "a new rank")
+        finally:
+            process.kill()
+    until(lambda: not any(rank.is_running() for rank in ranks), 30, "the end of all ranks")
 
 
 def test_a_restart_needs_a_session() -> None:
