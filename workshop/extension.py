@@ -381,7 +381,7 @@ class Page:
     """A page of the dashboard.
 
     `function` is a reference to one without parameters that draws it with Streamlit and with the blocks of
-    `workshop.pages`. Pages stand in the order of their `order`, lowest first: the workshop's own have 100 to 450 and
+    `workshop.pages`. Pages stand in the order of their `order`, lowest first: the workshop's own have 100 to 470 and
     600 to 800. `roles` are those who see it. Raises ValueError where the name can't be an address.
     """
 

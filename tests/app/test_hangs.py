@@ -18,7 +18,9 @@ def test_a_hang_is_predicted_then_run(open_page: Open, store: Store, session: Se
     page = open_page("hangs")
     assert len(page.selectbox[-1].options) == len(failures_of("hang"))
     page.segmented_control[0].set_value("4").run()
-    assert page.selectbox[-1].options == [FAILURE.title]
+    assert FAILURE.title in page.selectbox[-1].options
+    assert all("(4 ranks)" in title for title in page.selectbox[-1].options)
+    page.selectbox[-1].set_value(FAILURE.title).run()
     prediction = FAILURE.prediction
     assert prediction and prediction.program.strip() in [code.value for code in page.code]
     assert list(page.radio[0].options) == list(prediction.options) and prediction.explanation not in plain(page)
@@ -32,13 +34,16 @@ def test_a_hang_is_predicted_then_run(open_page: Open, store: Store, session: Se
     store.take_next(session.id)
     store.finish(run.id, "completed", metrics={"kind": "other-communicator", "ranks": [0, 1, 2, 3]})
     page.run()
-    assert prediction.explanation in plain(page) and f"Right is: {prediction.answer}" in plain(page).replace("*", "")
+    words = plain(page).replace("*", "")
+    assert prediction.explanation in words and f"The right answer is: {prediction.answer}" in words
 
 
 def test_programs_are_searched_by_their_words(open_page: Open, session: SessionRecord) -> None:
     page = open_page("hangs")
     page.text_input[0].set_value("scatter").run()
-    sought = [each.title for each in failures_of("hang") if each.prediction and "scatter" in each.prediction.program]
-    assert page.selectbox[-1].options == sought and 0 < len(sought) < 10
+    sought = [
+        each.title for each in failures_of("hang") if each.prediction and "scatter" in each.prediction.program.lower()
+    ]
+    assert page.selectbox[-1].options == sought and 0 < len(sought) < len(failures_of("hang"))
     page.text_input[0].set_value("no such words").run()
     assert "No program has these words" in " ".join(info.value for info in page.info)

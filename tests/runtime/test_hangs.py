@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 
 from tests.support import until
 from workshop.cli.main import app
+from workshop.core import processes
 from workshop.core.errors import BadInput
 from workshop.runtime import client
 from workshop.store.store import Store
+from workshop.workloads.hangs import examples
 from workshop.workloads.hangs.sessions import watch_session
 
 pytestmark = pytest.mark.real
@@ -35,21 +37,17 @@ def test_a_cancelled_run_ends_its_program(session) -> None:
     run = session.submit("hang", example="ring-of-sends", after=10)
 
     def programs() -> list[psutil.Process]:
-        started = psutil.Process(session.now.conductor_pid).children(recursive=True)
-        with suppress(psutil.Error):
-            return [process for process in started if "ring-of-sends.py" in " ".join(process.cmdline())]
-        return []
+        """The processes that name the program: `workshop watch`, mpirun and all ranks; empty before all are there."""
+        started = []
+        for process in psutil.Process(session.now.conductor_pid).children(recursive=True):
+            with suppress(psutil.Error):
+                started += [process] if process.cmdline()[-1:] and "ring-of-sends.py" in process.cmdline()[-1] else []
+        return started if len(started) >= examples.example("ring-of-sends").size + 2 else []
 
-    until(lambda: len(programs()) > 3, 60, "the ranks of the program")
-    started = programs()
+    started = until(programs, 60, "the ranks of the program")
     client.cancel(session.store, run.id)
     assert session.wait(run).status == "cancelled"
-    until(lambda: all(_over(process) for process in started), 20, "the end of all processes")
-
-
-def _over(process: psutil.Process) -> bool:
-    """Whether it has ended; the process that inherits it may not have noticed yet."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    until(lambda: not any(map(processes.alive, started)), 20, "the end of all processes")
 
 
 def test_a_session_that_is_not_up_is_refused(workshop_home, store: Store) -> None:

@@ -200,9 +200,9 @@ def tolerates() -> bool:
 
 
 def prepare() -> None:
-    """Prepare this process, before mpi4py initialises MPI. One that can go on after others have died gets `SURVIVAL`,
-    whoever has called mpirun. For one that no mpirun started, Open MPI would leave a segment in /dev/shm behind, which
-    a world of one doesn't need."""
+    """Prepare this process, before mpi4py initialises MPI. A process that can go on after others have died gets
+    `SURVIVAL`, whoever has called mpirun, also in place of the user's own choice of collectives. For a process that no
+    mpirun started, Open MPI would leave a segment in /dev/shm behind, which a world of one doesn't need."""
     if tolerates():
         os.environ.update(SURVIVAL)
     if not {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"} & os.environ.keys():

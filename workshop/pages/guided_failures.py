@@ -96,10 +96,10 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
     if failure.needs_hosts and not several:
         st.caption("This one needs a session over several hosts, which the instructor launches.")
     runs = [run for run in newest.values() if run is not None and run.ended]
-    if len(runs) < len(failure.sides):
+    if len(runs) < len(failure.sides) or (prediction and runs[0].status != "completed"):
         return
     if prediction:
-        st.markdown(f"**Right is:** {frame.plain(prediction.answer)}. {frame.plain(prediction.explanation)}")
+        st.markdown(f"**The right answer is:** {frame.plain(prediction.answer)}. {frame.plain(prediction.explanation)}")
     st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
     if len(runs) > 1:
         links.compare_link(run.id for run in runs)

@@ -316,9 +316,10 @@ class Conductor:
 
     def _run(self, run: RunRecord) -> RunOutcome:
         outcome, fresh = self._attempt(run)
-        chosen = workload(run.workload)
-        if outcome.lost_rank and chosen.restarts and (restarts := chosen.restarts(chosen.check(run.params))):
-            return self._begin_again(run, outcome, restarts)
+        if outcome.lost_rank:
+            chosen = workload(run.workload)
+            if chosen.restarts and (restarts := chosen.restarts(chosen.check(run.params))):
+                return self._begin_again(run, outcome, restarts)
         if self._ends(run) or fresh or not outcome.unexplained or self.store.last_event_id(run.id):
             return outcome
         # The launcher of ranks that were there before was ending already, for instance since somebody had asked it to.

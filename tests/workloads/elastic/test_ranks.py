@@ -17,6 +17,7 @@ import pytest
 
 from tests.ranks import ROOT
 from tests.support import limit, starts_processes, until
+from workshop.core import processes
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.workloads.elastic.communicator import JOINER
@@ -116,9 +117,9 @@ def test_a_new_rank_joins_with_the_state_of_the_others(tmp_path: Path) -> None:
 
 
 def test_a_rank_that_is_lost_while_a_new_one_is_started_is_replaced_too(tmp_path: Path) -> None:
-    grown = trained(tmp_path / "grow", "doomed", batch=16, epochs=24, pace=0.1, kill="1@step:5", on_failure="grow")[
-        "metrics"
-    ]
+    grown = trained(
+        tmp_path / "grow", "doomed", batch=16, epochs=round(limit(24)), pace=0.1, kill="1@step:5", on_failure="grow"
+    )["metrics"]
     assert [loss["rank"] for loss in grown["losses"]] == [1, 2] and grown["losses"][1]["ranks"] == [0]
     assert [join["rank"] for join in grown["joins"]] == [1, 2] and grown["ranks"] == [0, 1, 2]
     assert len(grown["weights"]) == 3 and grown["same_weights"] and grown["exactly_once"]
@@ -154,7 +155,7 @@ def test_nothing_is_left_of_a_new_rank_whose_mpirun_is_killed() -> None:
             ranks = until(with_joiner, 60, "a new rank")
         finally:
             process.kill()
-    until(lambda: not any(rank.is_running() for rank in ranks), 30, "the end of all ranks")
+    until(lambda: not any(map(processes.alive, ranks)), 30, "the end of all ranks")
 
 
 def test_a_restart_needs_a_session() -> None:

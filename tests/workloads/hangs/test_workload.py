@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections import Counter
+from contextlib import suppress
 from itertools import chain
 
 import psutil
@@ -17,6 +17,7 @@ from tests.ranks import ROOT
 from tests.report.test_panels import part, shown
 from tests.server import seed
 from tests.support import limit, starts_processes, until
+from workshop.core import processes
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
@@ -167,30 +168,35 @@ def test_a_program_that_ends_is_no_hang(store: Store) -> None:
     assert part(shown(store, run)["hang"], "code")["text"].startswith("   1  ")
 
 
+def programs(process: psutil.Process, name: str) -> list[psutil.Process]:
+    """The processes below this one that name a program: `workshop watch`, mpirun and all ranks; empty before all are
+    there."""
+    started = []
+    for child in process.children(recursive=True):
+        with suppress(psutil.Error):
+            started += [child] if "".join(child.cmdline()[-1:]).endswith(f"{name}.py") else []
+    return started if len(started) >= example(name).size + 2 else []
+
+
 @pytest.mark.real
 def test_a_stop_ends_the_program() -> None:
-    before = set(psutil.Process().children())
-    assert watch(example("raised"), 10, lambda: True).last == ("nothing", ())
-    until(lambda: not set(psutil.Process().children(recursive=True)) - before, 20, "the end of all processes")
+    started: list[psutil.Process] = []
+
+    def stopped() -> bool:
+        started[:] = started or programs(psutil.Process(), "ring-of-sends")
+        return bool(started)
+
+    assert watch(example("ring-of-sends"), 10, stopped).last == ("nothing", ())
+    assert started
+    until(lambda: not any(map(processes.alive, started)), 20, "the end of all processes")
 
 
 @pytest.mark.real
 def test_a_killed_rank_leaves_no_process() -> None:
     words = ["--example", "ring-of-receives", "--after", "10"]
-    rank = subprocess.Popen([sys.executable, "-m", "workshop.engine", "hang", *words], cwd=ROOT, env=variables())
-    started: list[psutil.Process] = []
-
-    def running() -> bool:
-        started[:] = psutil.Process(rank.pid).children(recursive=True)
-        programs = [process for process in started if "ring-of-receives.py" in process.cmdline()[-1]]
-        return len(programs) > example("ring-of-receives").size  # mpirun is the other one
-
-    try:
-        until(running, 60, "the ranks of the program")
-        os.kill(rank.pid, signal.SIGKILL)
-        rank.wait()
-        _, alive = psutil.wait_procs(started, timeout=limit(20))
-        assert not alive
-    finally:
-        rank.kill()
-        rank.wait()
+    with subprocess.Popen([sys.executable, "-m", "workshop.engine", "hang", *words], cwd=ROOT, env=variables()) as rank:
+        try:
+            started = until(lambda: programs(psutil.Process(rank.pid), "ring-of-receives"), 60, "the ranks")
+        finally:
+            rank.kill()
+    until(lambda: not any(map(processes.alive, started)), 20, "the end of all processes")

@@ -126,7 +126,7 @@ class Membership:
         if self.comm.rank == 0:
             self.joiners = merge(MPI.COMM_SELF.Spawn(sys.executable, ["-m", JOINER], maxprocs=len(numbers)), high=False)
             self._ready.clear()
-            self._orders = [
+            self._orders += [
                 self.joiners.isend({**order, "number": number}, dest=rank, tag=ORDER)
                 for rank, number in enumerate(numbers, 1)
             ]
@@ -169,11 +169,10 @@ class Membership:
             raise
 
     def dismiss(self) -> None:
-        """Send new ranks away that weren't needed any more. Collective."""
+        """Send new ranks away that weren't needed any more, which the first member does."""
         if self.joiners is not None:
-            with contextlib.suppress(MPI.Exception):
-                _send_all(self.joiners, False)
-                self.joiners.Disconnect()
+            _send_all(self.joiners, False)
+            self.joiners.Free()
         self.joiners, self.preparing = None, ()
 
     def _all_ready(self) -> bool:

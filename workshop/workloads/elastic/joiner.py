@@ -66,10 +66,11 @@ def main() -> int:
         if joins is None:
             _end_alone()
         if not joins:
-            members.Disconnect()
+            members.Free()
             return 0
         comm = merge(connect(MPI.COMM_WORLD, members, 0), high=True)
     except MPI.Exception:
+        MPI.COMM_WORLD.Revoke()  # other new ranks may wait for this one
         _end_alone()
     if receive(members, WORD, PATIENCE) is None:
         # Perhaps the members count on this rank. They notice that it is lost only if it doesn't end in good order.
@@ -77,7 +78,9 @@ def main() -> int:
     members.Free()
     membership = Membership(comm, order["number"], tolerant=True)
     _train(training, membership, order)
-    membership.comm.Free()
+    signal.alarm(round(patient(END)))  # MPI_Finalize may wait for a rank that is lost
+    with suppress(MPI.Exception):
+        membership.comm.Free()
     return 0
 
 

@@ -1,8 +1,8 @@
-"""Hangs: `workshop watch` says which rank keeps the others waiting, at which line, and why.
+"""Hangs: `workshop watch` says for which rank the others wait, at which line, and why.
 
 `recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `waits` finds
 which ranks wait for which, `diagnosis` says why, and `command` is the command. `examples` is the catalogue of hangs;
-`outcome` runs one of them below the command, for the workload and the bench. `failures` has the catalogue as guided
+`outcome` runs a hang below the command, for the workload and the bench. `failures` has the catalogue as guided
 failures, which `page` shows. This file only describes the capability.
 """
 
@@ -18,7 +18,7 @@ class HangParams(Params):
 
     example: str = Field("receives-in-circle", description="program that hangs; workshop watch --examples lists them")
     after: float = Field(
-        2.0, ge=0.5, le=10, description="how long nothing moves before the reason is looked for",
+        2.0, ge=0.5, le=10, description="time without any progress before the doctor looks",
         json_schema_extra={"unit": "s"},
     )  # fmt: skip
 
@@ -39,7 +39,7 @@ def _processes(params: HangParams) -> int:
 WORKLOAD = Workload(
     name="hang",
     title="A program that hangs",
-    summary="Runs a program whose ranks wait for each other, and says which rank keeps the others, where, and why.",
+    summary="Runs a program whose ranks wait for each other, and says for which rank the others wait, where, and why.",
     params=HangParams,
     function="workshop.workloads.hangs.run:run",
     processes=_processes,
@@ -48,7 +48,7 @@ WORKLOAD = Workload(
     metrics={
         "hang": "can't end by itself",
         "kind": "kind of the hang",
-        "ranks": "ranks that keep the others",
+        "ranks": "ranks for which the others wait",
         "seconds.still": "time without a move",
         "seconds.run": "time of the program",
     },

@@ -1,7 +1,7 @@
 """Why do ranks wait: the cause of waits that can't end by themselves (`waits`).
 
-What keeps stuck ranks is a call that doesn't fit (looked for first, in what each rank called before), a rank that
-stands still outside of MPI, or a circle of waits.
+The cause is a call that doesn't fit, a rank that stands still outside of MPI, or a circle of waits. Calls are compared
+first, also the calls that each rank has made before.
 """
 
 from __future__ import annotations

@@ -22,7 +22,9 @@ from workshop.workloads.hangs.recorder import RANK_VARIABLES
 FOLDER = "failures"  # of the labs
 _COMMENT = re.compile(r"^# (Kind|Ranks|Ranks to start): *(.*)$", re.MULTILINE)
 # Of a rank's job, under any MPI. Settings of transports stay: they hold for all jobs of the machine.
-_JOB = re.compile(r"OMPI_(?!ALLOW_|MCA_btl)|OPAL_|PMIX_|PMI_|PRTE_|HYDRA_|MPI_LOCAL|MPI4PY_LIBMPI$")
+_JOB = re.compile(
+    r"OMPI_(?!ALLOW_|MCA_btl)|OPAL_|PMIX_|PMI_|PRTE_|HYDRA_|I_MPI_|MPICH_|MPIR_|PALS_|MPI_LOCAL|MPI4PY_LIBMPI$"
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class WatchExample:
         """The program without its answers: on the same lines, the docstring and the comments ask."""
         text = _COMMENT.sub(lambda comment: comment[0] if "start" in comment[1] else f"# {comment[1]}: ?",
                             self.path.read_text())  # fmt: skip
-        return text.replace(self.title, "What keeps the ranks?", 1)
+        return text.replace(self.title, "Why do the ranks wait?", 1)
 
     @property
     def command(self) -> list[str]:

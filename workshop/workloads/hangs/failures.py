@@ -1,4 +1,4 @@
-"""Guided failures: the hangs of the catalogue. Learners read a program and predict what keeps its ranks."""
+"""Guided failures: the hangs of the catalogue. Learners read a program and predict why its ranks wait."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from itertools import combinations
 from pathlib import Path
 
 from workshop.core import config
-from workshop.core.placement import Host
+from workshop.core.placement import Host, Placement
 from workshop.extension import Failure, ProgramPrediction
 from workshop.workloads.hangs.examples import WatchExample, examples
 from workshop.workloads.hangs.report import CAUSES, cause
 from workshop.workloads.hangs.waits import MOVING
 
-QUESTION = "What keeps the ranks?"
+QUESTION = "For which ranks do the others wait, and why?"
+ALONE = Placement(ranks=1)  # the program has ranks of its own
 # Wrong causes for an option, by the right one: none that could be called right as well. A rank that has ended, for
 # example, misses a collective call, too.
 _MESSAGE = ("raised", "other-collective", "stopped", "lock")
@@ -53,8 +54,8 @@ def _failure(number: int, hang: WatchExample) -> Failure:
         shows=f"{hang.size} ranks run this program, and it doesn't end.",
         workload="hang",
         params={"example": hang.name},
-        broken=None,
-        fixed=None,
+        broken=ALONE,
+        fixed=ALONE,
         look_for="In which line does each rank wait? Which change of the program would let all of them go on?",
         verdict=CAUSES[hang.kind],
         prediction=ProgramPrediction(QUESTION, options(hang), cause(hang.kind, hang.ranks), hang.question, hang.title),

@@ -21,8 +21,8 @@ from workshop.workloads.hangs.examples import WatchExample, environment
 
 AFTER = 2.0  # seconds without a move before it looks
 PATIENCE = 15.0  # seconds beyond `after` that a program has; one that waits for what may come is not ended before
-SECONDS = 60.0  # in which a good program ends, and in which an interrupted one does
-STOPPED = 3.0  # in which an interrupted one does after a stop; a session gives a run 5 in all
+SECONDS = 60.0  # that a good program has to end, and that an interrupted program has
+STOPPED = 3.0  # seconds that the program has to end after a stop; less than `runtime.run_monitor.CANCEL`
 EVERY = 0.1  # seconds between looks whether a stop is asked for
 Answer = dict[str, Any]
 

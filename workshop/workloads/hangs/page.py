@@ -10,8 +10,8 @@ from workshop.report.failures import failures_of
 from workshop.workloads.hangs import WORKLOAD
 
 WORDS = (
-    "Each of these programs stops at a place from which it never goes on. Read the program, predict which ranks keep "
-    "the others and how, then run it."
+    "Each of these programs stops at a place from which it never goes on. Read the program, predict for which ranks "
+    "the others wait and why, then run it."
 )
 ABOUT = "The run starts the program on ranks of its own, waits until nothing moves, says why, and ends the program."
 ANY = "all"

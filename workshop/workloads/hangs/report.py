@@ -47,15 +47,15 @@ def cause(kind: str, ranks: Sequence[int]) -> str:
 
 
 def outcome(facts: Facts) -> Finding | None:
-    """What keeps the ranks; None without a result."""
+    """Why the ranks wait; None without a result."""
     metrics = facts.metrics
     seconds = (metrics.get("seconds") or {}).get("still")
     if "kind" not in metrics:
         return None
     if not metrics["kind"] or seconds is None:
         why = "The program ended, or was ended, before its ranks had stood still for long enough."
-        return Finding("No hang was seen.", why, "Run it again, with a shorter time without a move (--after 1).")
-    still = "" if metrics["hang"] else " They may still go on, so the program was interrupted from outside."
+        return Finding("No hang was seen.", why, "Run it again, and let the doctor look sooner (--after 1).")
+    still = "" if metrics["hang"] else " The ranks may still go on, so the program was interrupted."
     return Finding(
         f"{cause(metrics['kind'], metrics['ranks'])}.",
         f"{metrics['sentence']} Nothing had moved for {say.seconds(seconds)}.{still}",

@@ -22,7 +22,7 @@ LOOK = 1.0  # seconds between two looks
 
 
 def watch_session(session: SessionRecord, after: float) -> tuple[Diagnosis | None, list[RankState]]:
-    """Look at the ranks of a session for some seconds. Returns what keeps them, None where they move or wait for work,
+    """Look at the ranks of a session for some seconds. Returns why they wait, None where they move or wait for work,
     and what each rank does. Raises BadInput where the session has no ranks on this machine."""
     reports = (session.rank_map or {}).get("ranks", [])
     here = [report for report in reports if report["host"] == socket.gethostname()]

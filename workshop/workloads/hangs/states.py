@@ -1,4 +1,4 @@
-"""What a rank of a watched program does: the MPI call in which it is, or what else it waits for."""
+"""The state of a rank in a watched program: the MPI call in which it is, or what else it waits for."""
 
 from __future__ import annotations
 
