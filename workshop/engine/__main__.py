@@ -99,7 +99,7 @@ def main() -> int:
 
 def leave(comm: Any) -> NoReturn:
     """End this rank with exit code 0 without MPI_Finalize, which may wait for ever for ranks that were lost. Collective
-    over those that are left: who has ended without it can't be received from. mpirun must run with `--with-ft ulfm`."""
+    over the ranks that are left: a rank that has ended delivers no message. mpirun must run with `--with-ft ulfm`."""
     from mpi4py import MPI
 
     with contextlib.suppress(MPI.Exception):

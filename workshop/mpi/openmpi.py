@@ -38,9 +38,10 @@ PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
 WITHOUT = {"OMPI_MCA_btl": "^ofi"}
-# Of ranks that can be lost. Where new ones have joined, ranks disagree on who is on their host, and so on whether to
-# use the hierarchical collectives: they would wait for ever. So would some in MPI_Finalize, at a fence with lost ranks.
 TOLERANT = "OMPI_MCA_mpi_ft_enable"  # what mpirun --with-ft ulfm sets for its ranks
+# Settings of ranks that can be lost. Where new ones have joined, ranks disagree on who is on their host, and so on
+# whether to use the hierarchical collectives: they would wait for ever. Some ranks would also wait for ever in
+# MPI_Finalize, at a fence with lost ranks.
 SURVIVAL = {"OMPI_MCA_coll": "^han", "OMPI_MCA_async_mpi_finalize": "1"}
 # Within one machine: shared memory alone, so that ranks listen on no port.
 ALONE = {"OMPI_MCA_btl": "self,sm"}
