@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -62,6 +62,25 @@ def test_gradients_are_differences_of_the_loss(name: str) -> None:
         assert of_inputs[place] == pytest.approx(
             (up - loss_of(network, moved, targets)) / (2 * STEP), rel=1e-5, abs=1e-8
         )
+
+
+def test_the_bias_of_keys_has_no_gradient() -> None:
+    """Also with several micro-batches, and when the work for gradients is done later."""
+    network = Sequential(networks.transformer(SHAPE, DRAW))
+    inputs, targets = NETWORKS["transformer"][1:]
+    for later in (False, True):
+        work: list[Callable[[], None]] = []
+        for parameter in network.parameters:
+            parameter.pending = work if later else None
+        scores, saved = network.forward(inputs)
+        network.backward(cross_entropy(scores, targets, targets.size)[1], saved)
+        for addition in work:
+            addition()
+        biases = [parameter for parameter in network.parameters if parameter.name.endswith("attention.inner.bias")]
+        for bias in biases:
+            queries, keys, values = bias.gradient.reshape(SHAPE.heads, 3, -1).transpose(1, 0, 2)
+            assert not keys.any() and queries.all() and values.all()
+        assert len(biases) == SHAPE.blocks
 
 
 def test_a_parameter_has_the_same_weights_whatever_was_drawn_before() -> None:

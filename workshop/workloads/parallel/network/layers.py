@@ -321,7 +321,22 @@ class Attention(Layer):
         of_scores *= weights
         of_scores /= of_scores.dtype.type(math.sqrt(width))
         parts = np.stack([of_scores @ keys, of_scores.swapaxes(-1, -2) @ queries, of_values])
-        return self.inner.backward(parts.transpose(1, 3, 2, 0, 4).reshape(batch, length, -1), inner_saved)
+        of_inputs = self.inner.backward(parts.transpose(1, 3, 2, 0, 4).reshape(batch, length, -1), inner_saved)
+        self._clear_bias_of_keys()
+        return of_inputs
+
+    def _clear_bias_of_keys(self) -> None:
+        """The gradient of the keys' bias is zero, since softmax doesn't change when all scores of a position shift by
+        the same number. Computed, it is a rounding error, which Adam would magnify to a step."""
+        bias = self.inner.parameters[-1]
+
+        def negative() -> Array:
+            change = np.zeros(bias.shape, bias.dtype)
+            keys = np.s_[:, 1]
+            change.reshape(self.heads, 3, -1)[keys] = -bias.gradient.reshape(self.heads, 3, -1)[keys]
+            return change
+
+        bias.add(negative)
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         inner = self.inner.cost(inputs, itemsize)
