@@ -487,12 +487,12 @@ class Launcher:
 class MPI:
     """An MPI.
 
-    `module` has what `workshop.mpi.of` describes. `command` is the program that starts ranks in commands to copy.
-    `mapper` is a reference to a function such as `workshop.mpi.mapper:ask_openmpi`, which asks the MPI where ranks
-    would run; empty: nobody can ask it. Then `rules` is a reference to a function `(placement, machine) -> str`, which
-    says why, and what is documented; empty: nothing is. `words` names the built-in MPI whose command lines it shares,
-    so that people can type them; empty: it shares none. `waiting` says what ranks do that wait for a message: they
-    poll, they do what Open MPI's variable for that says, or (empty) nobody knows. `aliases` are other names for it. The
+    `module` has what `workshop.mpi.module_of` describes. `command` is the program that starts ranks in commands to
+    copy. `mapper` refers to a function such as `workshop.mpi.mapper:ask_openmpi`, which asks the MPI where ranks would
+    run; empty: the MPI can't be asked. Then `rules` refers to a function `(placement, machine) -> str`, which says why,
+    and what is documented; empty: nothing is. `words` names the built-in MPI whose command lines it shares, so that
+    people can type them; empty: it shares none. `waiting` says what ranks do while they wait for a message: they poll,
+    they do what Open MPI's variable for that says, or (empty) it is not known. `aliases` are other names for it. The
     MPI whose `order` is lowest comes first.
 
     `Software` of the same name is what `workshop mpi install` installs.

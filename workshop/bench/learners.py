@@ -1,7 +1,8 @@
 """Learners of a quiz in a process of their own: they join by code, listen as browsers do, and answer after a while.
 
-`python -m workshop.bench.learners '{"port": …, "code": …, "numbers": [first, last], "seconds": …}'` prints a line of
-JSON when all are there, one for each question when all its answers are confirmed, and ends when the round does.
+`python -m workshop.bench.learners '{"port": …, "code": …, "numbers": [first, end], "seconds": …, "questions": […]}'`
+starts a learner for each number from `first` to `end` - 1. `questions` are ids. It prints a line of JSON when all
+learners are in the round, and one for each question when all its answers are confirmed; it ends with the round.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ class LearnerClient:
         line.close()
 
     async def play(self, arrivals: asyncio.Semaphore, confirmed: dict[str, asyncio.Semaphore]) -> None:
-        """Until the round has ended; releases `there` on the first state, and a question's semaphore when its answer
-        is confirmed."""
+        """Play until the round has ended. Releases `arrivals` when this learner is let in, and the question's semaphore
+        in `confirmed` when an answer is confirmed."""
         async with websockets.connect(
             f"ws://{HOST}:{self.port}{self._round}/socket?view=player",
             additional_headers={"Cookie": self._cookie},

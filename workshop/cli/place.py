@@ -95,7 +95,7 @@ def _machine(text: str) -> str:
     file = Path(text)
     try:
         if file.suffix == ".xml" or file.is_file():
-            from workshop.core.machines import LARGEST_FILE
+            from workshop.core.lstopo import LARGEST_FILE
 
             with file.open("rb") as opened:
                 return opened.read(LARGEST_FILE + 1).decode()

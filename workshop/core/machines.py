@@ -1,7 +1,7 @@
 """Where the description of a machine comes from: this one, a few numbers (`2x4x2`), or a file that lstopo wrote.
 
 A description is what `core.topology` makes of this machine, with an empty host name: logical numbers, unique on
-the host. Beside it stands what hwloc needs to believe in the machine, so that an MPI's mapper can be asked about it.
+the host. It comes with the text from which hwloc can simulate the machine, so that an MPI's mapper can answer for it.
 """
 
 from __future__ import annotations
@@ -13,15 +13,13 @@ from typing import Any
 
 from workshop.core import lstopo, topology
 from workshop.core.errors import BadInput
-from workshop.core.lstopo import LARGEST_FILE, MOST_UNITS
-from workshop.core.words import quoted
-
-__all__ = ["LARGEST_FILE", "MOST_UNITS", "MachineDescription", "from_lstopo", "read", "synthetic", "this"]
+from workshop.core.lstopo import MOST_UNITS
+from workshop.core.words import count, quoted
 
 _SHAPE = re.compile(r"(\d{1,4})\s*[x×]\s*(\d{1,4})(?:\s*[x×]\s*(\d{1,4}))?", re.I)
 _EXPECTED = (
     "it should be the word this (for this machine); numbers of packages, cores of each and hardware threads of each "
-    "core, like 2x4 or 2x4x2; or an XML file of lstopo's"
+    "core, like 2x4 or 2x4x2, with ,numa=N and ,l3=N where a package has several; or an XML file that lstopo wrote"
 )
 
 
@@ -131,7 +129,6 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
 def from_lstopo(text: str) -> MachineDescription:
     """A machine from the text of a file that lstopo wrote (`lstopo machine.xml`). Raises BadInput."""
     machine, xml = lstopo.read(text)
-    count = len(machine["units"])
-    units = f"{count} unit{'' if count == 1 else 's'}"
+    units = count(len(machine["units"]), "unit")
     name = f"a machine of {units}" if machine["model"] == lstopo.UNNAMED else f"{machine['model']}, {units}"
     return MachineDescription(name, machine, xml=xml)

@@ -169,8 +169,8 @@ def _place(target: Folder, name: str) -> Iterator[tuple[Folder, str]]:
 
 
 def _what(digest: str, before: str | None, now: str | None, occupied: bool) -> What:
-    """The result, from the hashes of the original, of the version handed out and of the file there. `taken`: another
-    file has the name."""
+    """The result, from the hashes of the original, of the version handed out and of the file there. `occupied`:
+    a link or a folder has the name."""
     if now is None:
         return "beside" if occupied else "given"  # taken by a link or a folder
     if now == digest:

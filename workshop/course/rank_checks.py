@@ -17,7 +17,7 @@ def check(names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float
     ranks. Collective.
 
     `text` is the lab's checks.py, because this host may not have the lab's folder. This rank's fault is written into
-    the folder `told` before the other ranks are asked, which may never answer.
+    `folder` before the other ranks are asked, which may never answer.
     """
     exercise = exercise_checks.load(Path(lab), text)[id]
     comm = names["comm"]

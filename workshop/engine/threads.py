@@ -109,8 +109,8 @@ class Census:
         self._began = time.monotonic()
 
     def look(self, interval: float = 0.0) -> None:
-        """Count the threads, unless that was done less than `apart` seconds ago. A census that was never begun counts
-        from the start of each thread."""
+        """Count the threads, unless the last count is younger than `interval` seconds. A census that was never begun
+        counts from the start of each thread."""
         if self.looked and time.monotonic() - self._at < interval:
             return
         counts: Counter[str] = Counter()

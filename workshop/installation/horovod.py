@@ -122,7 +122,7 @@ def _put(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: 
 
 
 def _compile(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: Path) -> None:
-    """Make the wheel and put it into the folder `kept`; goes on with what an earlier call has compiled."""
+    """Make the wheel and put it into `wheel_folder`; goes on with what an earlier call has compiled."""
     lacking = [program for program in COMPILERS if shutil.which(program) is None]
     if lacking:
         raise WorkshopError(

@@ -28,8 +28,8 @@ READY = 60.0  # seconds
 
 
 def free_port(reserved: int | None = None) -> int:
-    """The first free port from Jupyter's usual one on but `taken`, so that a browser mostly finds it where it was.
-    Raises BadInput."""
+    """The first free port from Jupyter's usual one on, except `reserved`: a browser mostly finds JupyterLab where it
+    was. Raises BadInput."""
     for port in range(PORT, PORT + PORTS):
         if port == reserved:
             continue

@@ -235,7 +235,7 @@ def asked_twice(
     command: Sequence[str], variables: Mapping[str, str], seconds_left: Callable[[], float]
 ) -> subprocess.CompletedProcess[str]:
     """Run an mpirun that launches nothing; once more where it did not come up, or has not answered in half of
-    the `left()` seconds. Raises TimeoutExpired where it doesn't answer then, either."""
+    `seconds_left()`. Raises subprocess.TimeoutExpired where it doesn't answer then, either."""
 
     def ask(seconds: float) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

@@ -90,8 +90,8 @@ class RankResult:
 @dataclass(frozen=True)
 class CallResult:
     """The `results` of ranks that have ended, in rank order. `why` says why the cell was ended ("" for a normal end),
-    `own` are the ranks that had ended before, `deaf` the ranks that could not be interrupted, and `where` each rank
-    was."""
+    `own_ends` are the ranks that had ended before, `deaf` the ranks that could not be interrupted, and `where` is the
+    place of each rank."""
 
     results: list[RankResult]
     why: Why = ""

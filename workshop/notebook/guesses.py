@@ -34,7 +34,7 @@ def read(id: str, value: Any) -> Any:
 
 
 def predicted(id: str, guess: Any, entry: Mapping[str, Any]) -> Message:
-    """The words for a guess, or for somebody who asks for it. `kept` is the store's present entry."""
+    """The words for a guess, or for somebody who asks for it. `entry` is what the store has now."""
     if "measured" in entry:
         sentence = f"Measured: {in_words(entry['measured'])}."
         if "guess" not in entry:

@@ -57,8 +57,8 @@ def submit(
 
 
 def follow(store: Store, run: RunRecord, status: StatusLine) -> RunRecord:
-    """Wait for a run's end and show how far it is. Raises Stopped where somebody presses the stop button, which cancels
-    the run, and WorkshopError where its session is gone."""
+    """Wait for a run's end and show how far it is. Raises CellStopped where somebody presses the stop button, which
+    cancels the run, and WorkshopError where its session is gone."""
     latest = Latest(store, run)
 
     def look(now: RunRecord) -> None:

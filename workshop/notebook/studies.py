@@ -50,8 +50,8 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     "scaling" takes `workload`, `ranks` (a list), `weak`, `repeats`; "grid" `workload`, `vary` (name -> values),
     `repeats`, `best` (cells to repeat), `best_repeats`, `sampler`, `trials`, `limit`, `seed`, `weak`, `compare`,
     `seeds` and `title`; "ways" `seeds`. Each takes `minutes`, the longest time of a run, and beyond that the settings
-    of the workload and the fields of a placement, as `session.run` does. Raises BadInput, Stopped after the stop
-    button, WorkshopError where the session is gone.
+    of the workload and the fields of a placement, as `session.run` does. Raises BadInput, CellStopped after the
+    stop button, WorkshopError where the session is gone.
     """
     wanted_kind = studies().get(kind)
     if wanted_kind is None or not wanted_kind.plan:

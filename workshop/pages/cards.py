@@ -21,7 +21,7 @@ NATIVE = ("figure", "code")  # kinds of parts that Streamlit draws: code gets a 
 
 
 def show(card: Card, key: str, full_width: bool = False) -> None:
-    """Draw a card beside others, or on the `whole` width; `key` is its own on the page."""
+    """Draw a card beside others, or with `full_width` over the whole page. `key` is unique on the page."""
     if card.title:
         _html(html.title(card))
     for number, piece in enumerate(html.pieces(card.parts, NATIVE)):

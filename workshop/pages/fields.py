@@ -29,7 +29,7 @@ def model_form(
     most: Mapping[str, int] | None = None,
     uploading: bool = True,
 ) -> tuple[dict[str, Any], Uploads]:
-    """Widgets for the fields of a model, beginning with the `given` values. Returns values and uploaded files.
+    """Widgets for the fields of a model, beginning with `start_values`. Returns values and uploaded files.
 
     `advanced` names fields for behind the fold beside those that say so themselves; `hidden` ones keep what is given.
     `choices` are the values of fields of text that only take some, each with its title; `most` has the largest value of

@@ -42,8 +42,8 @@ def predict(composed: Composition, identity: Identity) -> Prediction:
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
 def _predict(placement: str, machine: str, _who: Who) -> Prediction:
-    """The same for all who ask the same, also where the mapper had no answer: it may have taken long not to. Raises
-    TooMany."""
+    """Ask the mapper once for everybody with the same question. Its failure is kept, too, because it may have taken
+    long. Raises TooManyRequests."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
         return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)

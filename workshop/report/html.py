@@ -38,7 +38,7 @@ Source = Callable[[str], str | None]  # the address that shows a picture; empty:
 def pieces(
     parts: Iterable[Part], unrendered: Collection[str] = ("figure",), linked: bool = True, source: Source = str
 ) -> Iterator[str | Part]:
-    """Parts as HTML; those of the kinds `apart` as they are, for the caller to draw.
+    """Parts as HTML; parts of the kinds `unrendered` as they are, for the caller to draw.
 
     Without `linked` there is no dashboard that links could lead to: only the words of links in tables are kept.
     """

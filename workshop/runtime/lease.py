@@ -27,7 +27,7 @@ TIMEOUT = 120.0  # seconds that somebody waits for ranks
 UP = 90.0  # seconds within which new ranks must be up
 NOTICED = 5.0  # seconds within which a conductor has noticed that ranks are gone, and said why
 HEARTBEAT = 2.0  # seconds
-GIVEN_BACK = 3600.0  # seconds for which ranks are tried to be given back
+GIVEN_BACK = 3600.0  # seconds for which giving the ranks back is tried while the store doesn't answer
 LOOK = 0.1  # seconds between looks at the store
 
 
@@ -73,7 +73,8 @@ def take(
 
 
 class HeldRanks:
-    """Ranks that this process holds, from `take` until `release`; also as a `with` block. Its process's end ends it."""
+    """Ranks that this process holds, from `take` until `release`; also as a `with` block. They are also
+    given back when this process ends."""
 
     def __init__(self, store: Store, session: SessionRecord, lease: Lease) -> None:
         self.store = store
@@ -188,7 +189,7 @@ class HeldRanks:
                     f"The ranks of session {self._name} were not lent: it is {session.state}; {_way_on(session)}."
                 )
             if give_up():
-                raise WorkshopError(f"Nobody waits for the ranks of session {self._name} any longer.")
+                raise WorkshopError(f"Waiting for the ranks of session {self._name} was given up.")
             if time.monotonic() > deadline:
                 raise WorkshopError(
                     f"The ranks of session {self._name} were not free within {timeout:g} s "
@@ -200,7 +201,7 @@ class HeldRanks:
         """The present use of the ranks."""
         before = [lease for lease in self.store.leases(self.session_id) if lease.id < self.lease_id]
         if before:
-            return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'is before us'}"
+            return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'comes first'}"
         running = self.store.runs(session_id=self.session_id, status="running", limit=1)
         if running:
             return f"run {running[0].id}, {workload_title(running[0].workload)}, goes on"
@@ -214,7 +215,7 @@ class HeldRanks:
             if session.state == "leased" and not session.reset_requested and who(session.rank_map) != gone:
                 return session
             if give_up():
-                raise WorkshopError(f"Nobody waits for new ranks of session {self._name} any longer.")
+                raise WorkshopError(f"Waiting for new ranks of session {self._name} was given up.")
             if time.monotonic() > deadline:
                 raise WorkshopError(
                     f"Session {self._name} had no ranks within {UP:g} s ({session.message or session.state}); "

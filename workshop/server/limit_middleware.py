@@ -108,7 +108,7 @@ class Uploads:
     _all: dict[int, Upload] = field(default_factory=dict)
 
     def begin(self, who: Who, session: str, file: str, size: int) -> Upload:
-        """Raises TooMany where somebody has too much here with this file."""
+        """Raises TooManyRequests where somebody has too much here with this file."""
         self._forget()
         upload = Upload(who, session, file, max(size, SMALLEST))
         self.counts.take(who, upload.size)

@@ -82,8 +82,8 @@ class Counts:
         self._lock = threading.Lock()
 
     def take(self, who: Who, amount: int = 1, besides: int = 0) -> None:
-        """Raises TooMany where the limit would be exceeded; nothing is taken then. `besides` is the amount that is
-        counted elsewhere."""
+        """Take so much. Raises TooManyRequests where the limit would be exceeded, and takes nothing then. `besides` is
+        the amount that is counted elsewhere."""
         with self._lock:
             of_identity = self._taken.get(("identity", who.identity), 0) + amount
             few = who.identity is not None and of_identity <= self.limit.few
@@ -105,7 +105,7 @@ class Counts:
 
     @contextmanager
     def reserve(self, who: Who, amount: int = 1, besides: int = 0) -> Iterator[None]:
-        """Take something for as long as a block lasts. Raises TooMany as `take` does."""
+        """Take something for as long as a block lasts. Raises TooManyRequests as `take` does."""
         self.take(who, amount, besides)
         try:
             yield

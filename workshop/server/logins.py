@@ -81,7 +81,7 @@ class Visitors:
             if changes == self._changes and now - self._found_at < LOOKUP:
                 return
             keys = {*self._known, *self._lines.values()}
-            valid = await run_in_threadpool(self.store.those_in, keys)
+            valid = await run_in_threadpool(self.store.valid_tokens, keys)
             self._changes, self._found_at = changes, now
             for key in keys - valid:
                 self._known.pop(key, None)

@@ -23,7 +23,7 @@ from workshop.store.read_only import RecordingOrigin
 
 
 def rewrite(send: Send, is_wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:
-    """A `send` that applies `change` to HTML pages with `wanted` headers."""
+    """A `send` that applies `change` to HTML pages whose headers satisfy `is_wanted`."""
     start: Message | None = None
     parts: list[bytes] = []
 

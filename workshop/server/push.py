@@ -53,12 +53,12 @@ class Topic:
         self._changed = asyncio.Event()
 
     async def wait(self, version: int) -> None:
-        """Until there is something newer than version `seen`."""
+        """Wait until there is something newer than `version`."""
         while self.version <= version:
             await self._changed.wait()
 
     def message(self, version: int) -> str:
-        """The changes since version `seen` as one JSON object, made once for all viewers with that version."""
+        """The changes since `version` as one JSON object, made once for all viewers with that version."""
         if version not in self._messages:
             news = [f"{dumps(name)}:{text}" for name, (at, text) in self._sections.items() if at > version]
             self._messages[version] = f'{{"version":{self.version},"sections":{{{",".join(news)}}}}}'

@@ -57,8 +57,8 @@ class Gate:
         return await asyncio.wrap_future(self.begin(who, work, reserved=reserved))
 
     def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
-        """Have something done and wait for it in this thread. Raises what the work raises, and TooMany also where it
-        isn't done within so many seconds."""
+        """Have something done and wait for it in this thread. Raises what the work raises, and TooManyRequests
+        also where it isn't done within so many seconds."""
         future = self.begin(who, work)
         try:
             return future.result(seconds)

@@ -36,7 +36,7 @@ class Guesses:
         return Guess(**row._mapping) if row is not None else None
 
     def guesses(self, about: str) -> list[Guess]:
-        """Everybody's, the first one first."""
+        """Everybody's guesses about a subject, in the order in which they came."""
         query = _select().where(guesses.c.about == about).order_by(guesses.c.id)
         with self.database.reading() as connection:
             return [Guess(**row._mapping) for row in connection.execute(query)]

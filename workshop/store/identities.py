@@ -18,7 +18,7 @@ from workshop.store.tables import identities, settings
 
 LONGEST_NICKNAME = 30
 COUNTED = 99  # people of one nickname who get the next number behind it; later ones get a number that is drawn
-STAY = 30 * 86400.0  # seconds for which a cookie is worth something
+STAY = 30 * 86400.0  # seconds for which a cookie is valid
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
 _SOME = 500  # values in a query: databases take so many
 _CANDIDATES = 50  # numbers that are drawn and looked up at once
@@ -43,14 +43,14 @@ class Identities:
         with self.database.reading() as connection:
             return _find(connection, token_hash, identities.c.let_in_at > time.time() - STAY)
 
-    def those_in(self, token_hashes: Iterable[str]) -> set[str]:
+    def valid_tokens(self, token_hashes: Iterable[str]) -> set[str]:
         """The hashes among these whose tokens let somebody in."""
         hashes, valid = list(token_hashes), set[str]()
-        still = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
+        logged_in = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
         with self.database.reading() as connection:
             for begin in range(0, len(hashes), _SOME):
                 some = hashes[begin : begin + _SOME]
-                valid.update(connection.scalars(still.where(identities.c.token_hash.in_(some))))
+                valid.update(connection.scalars(logged_in.where(identities.c.token_hash.in_(some))))
         return valid
 
     def former_identity(self, token_hash: str) -> Identity | None:
@@ -87,14 +87,14 @@ class Identities:
             tell_changed(connection)
 
     def log_out_all(self, roles: Collection[Role] = _ANYBODY) -> None:
-        """End what the tokens of everybody in these roles are worth, until they are let in again, and all tickets."""
+        """Make the tokens of everybody in these roles invalid until they log in again, and delete all tickets."""
         with self.database.writing() as connection:
             connection.execute(settings.delete().where(settings.c.key.startswith(_TICKET, autoescape=True)))
             connection.execute(identities.update().where(identities.c.role.in_(roles)).values(let_in_at=None))
             tell_changed(connection)
 
     def changes(self) -> str:
-        """A text that is another one whenever somebody was logged out."""
+        """A text that changes whenever tokens have become valid or invalid."""
         return self.setting(_CHANGES) or ""
 
     def learner(self, name: str) -> Identity:
@@ -125,9 +125,9 @@ class Identities:
 
     def take_ticket(self, ticket_hash: str) -> bool:
         """Use up a ticket. Returns whether it was valid: a ticket is valid once."""
-        now = settings.c.value >= _moment(time.time())
+        still_valid = settings.c.value >= _moment(time.time())
         with self.database.writing() as connection:
-            deletion = connection.execute(settings.delete().where(settings.c.key == _TICKET + ticket_hash, now))
+            deletion = connection.execute(settings.delete().where(settings.c.key == _TICKET + ticket_hash, still_valid))
         return deletion.rowcount == 1
 
     def setting(self, key: str) -> str | None:
@@ -210,5 +210,5 @@ def _added(
 
 
 def _moment(seconds: float) -> str:
-    """A time of day as text that sorts like it."""
+    """A moment (seconds since the epoch) as text; texts sort like their moments."""
     return f"{seconds:017.3f}"

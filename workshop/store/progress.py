@@ -25,7 +25,7 @@ class Progresses:
     database: Database
 
     def keep_check(self, learner: str, lab: str, item: str, state: str, hint: str) -> LabProgress:
-        """Count a check of an exercise: `state` is its result, `said` the hint ("" where the answer is right).
+        """Count a check of an exercise: `state` is its result, `hint` the hint ("" where the answer is right).
 
         A solved exercise stays solved (`right_at`), also after a wrong check. An empty answer isn't wrong, because
         somebody may run a whole notebook before reaching its exercises. Raises BadInput for names that can't be stored;

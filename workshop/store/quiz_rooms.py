@@ -21,7 +21,7 @@ class QuizRooms:
     def take_room(self, round_id: int, host: str, place: str) -> QuizRoom | None:
         """Host a round from now on, as `host`, which is at this place; `keep_room` has to follow every second.
 
-        Returns None, or, while somebody else hosts it, that one's hold. Raises BadInput where there is no such round.
+        Returns None, or the record of another host that has the round. Raises BadInput where there is no such round.
         """
         values = {"host": host, "place": place, "heartbeat_at": time.time()}
         this = quiz_rooms.c.round_id == round_id
@@ -38,12 +38,12 @@ class QuizRooms:
         return None
 
     def keep_room(self, round_id: int, host: str) -> bool:
-        """Still hosting it. False where somebody else has taken it over."""
+        """Say that `host` still hosts a round. False where somebody else has taken it over."""
         update = quiz_rooms.update().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host)
         with self.database.writing() as connection:
             return connection.execute(update.values(heartbeat_at=time.time())).rowcount == 1
 
     def leave_room(self, round_id: int, host: str) -> None:
-        """No longer hosting it."""
+        """Say that `host` hosts a round no longer."""
         with self.database.writing() as connection:
             connection.execute(quiz_rooms.delete().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host))

@@ -98,15 +98,15 @@ class Studies:
         return last_heartbeat
 
     def keep_study(self, study_id: int, runner: str) -> bool:
-        """Still working on it. False where somebody else has taken it over."""
+        """Say that `runner` still works on a study. False where another process has taken it over."""
         return self._as_runner(study_id, runner, heartbeat_at=time.time())
 
     def leave_study(self, study_id: int, runner: str) -> None:
-        """No longer working on it."""
+        """Say that `runner` works on a study no longer."""
         self._as_runner(study_id, runner, runner=None, heartbeat_at=None)
 
     def finish_study(self, study_id: int, runner: str, state: Literal["completed", "failed"]) -> None:
-        """All its trials have ended."""
+        """Say that all trials of a study have ended."""
         self._as_runner(study_id, runner, state=state, finished_at=time.time())
 
     def add_trials(self, study_id: int, runner: str, new_trials: Sequence[Trial]) -> bool:

@@ -98,7 +98,7 @@ class Loop:
         return length
 
     def _block(self, steps_done: int, remaining: int, give: Give, before: Callable[[int], None]) -> int:
-        """Take some of the `left` steps after `taken` ones. Returns how many."""
+        """Take some of the `remaining` steps, after `steps_done` ones. Returns how many were taken."""
         steps = self._length(remaining)
         recorded = self.trace > 0 and WARM <= self.done < WARM + self.trace
         if recorded and self.done == WARM:

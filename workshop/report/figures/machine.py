@@ -39,8 +39,8 @@ def machine_picture(
     """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
 
     A unit has the colour of the rank that may run there, or stripes for several ranks. Units that ranks have to share
-    have a thick red outline. Without a rank map the empty machine is drawn. `meant` is the predicted rank map, with the
-    same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place.
+    have a thick red outline. Without a rank map the empty machine is drawn. `predicted` is the predicted rank map, with
+    the same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place.
     """
     hosts = _hosts(machine, rank_map)
     if not hosts:

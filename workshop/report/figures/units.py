@@ -22,7 +22,7 @@ class Scale(NamedTuple):
     down: float
 
     def font(self, largest: float, height: float, characters: int = 0, width: float = 0.0) -> int:
-        """The largest size up to `wanted` that fits into a height and, for so many characters, a width."""
+        """The largest size up to `largest` that fits into a height and, for so many characters, a width."""
         size = min(largest, 0.8 * height * self.down)
         return max(int(min(size, width * self.across / (0.56 * characters)) if characters else size), 1)
 

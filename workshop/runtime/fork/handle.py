@@ -76,8 +76,8 @@ class RankServer:
         threading.Thread(target=self._hear, args=(self._process,), name="rank-server", daemon=True).start()
 
     def train(self, retry: bool = True) -> None:
-        """Have it import what training needs, unless it does or has; waits for nothing. Where that has failed before,
-        it is tried `again`."""
+        """Have the server import what training needs, unless it does or has; don't wait for that. With `retry` also
+        where an earlier try has failed."""
         with self._told:
             if self._process is None or not self.alive or self._asked or (self._tried and not retry):
                 return

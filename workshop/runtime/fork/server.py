@@ -51,8 +51,8 @@ class ForkServer:
         request_socket: int | None = None,
         tell: Callable[[int], None] = lambda pid: None,
     ) -> None:
-        """`listening` are the sockets for ranks, the last one for those that train. On `asked`, a descriptor, somebody
-        asks for what those need; its end is the server's end."""
+        """`listening` are the sockets for ranks, the last one for those that train. A byte
+        on the descriptor `request_socket` asks for the imports of training; the server ends when it is closed."""
         self._listening = list(listening)
         self._token = token
         self._asked = request_socket

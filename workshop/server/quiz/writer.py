@@ -18,7 +18,7 @@ OnStored = Callable[[bool | None], None]  # True: this one is kept; False: there
 
 
 class AnswerWriter:
-    """One for all rounds. Belongs to the event loop; `kept` is called there, in the order in which answers came."""
+    """Writes the answers of all rounds. Belongs to the event loop, which calls `on_stored` in the answers' order."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -27,7 +27,7 @@ class AnswerWriter:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="quiz answers")
 
     def put(self, answer: QuizAnswer, on_stored: OnStored) -> None:
-        """Write an answer, then call `kept`."""
+        """Write an answer, then call `on_stored`."""
         self._waiting.append((answer, on_stored))
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="quiz answers")

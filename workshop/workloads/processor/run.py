@@ -52,7 +52,7 @@ def run(ctx: RankContext, params: ProcessorParams) -> Mapping[str, Any]:
     rates = ctx.comm.allgather(params.batch * params.steps / sum(measured["step_seconds"]))
     summary = kernels.summary(log.splitlines(), params.steps)
     step_seconds = median(measured["step_seconds"])
-    share = sum(of_kind["seconds"] for of_kind in summary["kernels"].values()) * params.steps
+    kernel_seconds = sum(of_kind["seconds"] for of_kind in summary["kernels"].values()) * params.steps
     return {
         "images_per_second": sum(rates),
         "images_per_second_ranks": rates,
@@ -63,7 +63,7 @@ def run(ctx: RankContext, params: ProcessorParams) -> Mapping[str, Any]:
         "native": kernels.native(params.precision, cpu_flags),
         "fast": params.precision == "float32" or bool(kernels.FAST[params.precision] & cpu_flags),
         **summary,
-        "kernels_share": share / sum(measured["step_seconds"]) if params.log else None,
+        "kernels_share": kernel_seconds / sum(measured["step_seconds"]) if params.log else None,
     }
 
 
@@ -106,8 +106,8 @@ def _output(ctx: RankContext, params: ProcessorParams) -> str:
             while process.poll() is None:
                 if ctx.stop_heard():
                     raise BadInput("The run was stopped before its steps were measured; give it more time.")
-                if time.monotonic() - began > patient(LIMIT):
-                    raise BadInput(f"The steps took longer than {LIMIT:.0f} s; take fewer of them or smaller images.")
+                if time.monotonic() - began > (limit := patient(LIMIT)):
+                    raise BadInput(f"The steps took longer than {limit:.0f} s; take fewer of them or smaller images.")
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(0.1)
         finally:

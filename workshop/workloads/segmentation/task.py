@@ -29,7 +29,7 @@ AT_ONCE = 64  # images that are tested together: the activations of more take mu
 
 
 def segmentation(ctx: RankContext, params: SegmentationParams, institutions: Sequence[int]) -> LearningTask:
-    """The task of a run, with the images of the institutions `kept`."""
+    """The task of a run, with the images of these institutions."""
     channels, dealt = CHANNELS[params.modality], patients.dealt(params)
     tested = patients.held_out(params)
     net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
@@ -98,9 +98,9 @@ def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Ins
 def _at_the_end(
     params: SegmentationParams, logits_by_way: Mapping[str, NDArray[np.float32]], masks: NDArray[np.float32]
 ) -> dict[str, Any]:
-    """Metrics of all held-out patients from the logits that each way has `found`: how well outlines overlap by Dice,
-    Jaccard and Tversky, the standard deviation of the Dice coefficients, in the way in which it is the largest, and
-    their means by how much of an image is lesions."""
+    """Metrics of all held-out patients from each way's logits: how well outlines overlap by Dice, Jaccard and
+    Tversky; the largest standard deviation that the Dice coefficients have in a way; and their means by how much of an
+    image is lesions."""
     dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in logits_by_way.items()}
     shares = masks.mean(axis=(1, 2, 3))
     groups = [("no lesion", shares == 0)]

@@ -149,7 +149,7 @@ def cancel(number: str) -> None:
 
 
 def hostnames(nodes: str) -> list[str]:
-    """The names behind Slurm's short form, n[1-3]. Raises Unanswered."""
+    """The names behind Slurm's short form, n[1-3]. Raises SlurmUnavailable."""
     completed = _ask(["scontrol", "show", "hostnames", nodes])
     if completed.returncode != 0 or not completed.stdout.split():
         raise SlurmUnavailable(f"Slurm does not tell the names of {nodes}: {refusal(completed.stderr)}")
@@ -157,7 +157,7 @@ def hostnames(nodes: str) -> list[str]:
 
 
 def address(node: str) -> str:
-    """The address or name at which Slurm itself finds a node. Raises Unanswered."""
+    """The address or name at which Slurm itself finds a node. Raises SlurmUnavailable."""
     completed = _ask(["scontrol", "show", "node", node])
     match = re.search(r"\bNodeAddr=(\S+)", completed.stdout)
     if completed.returncode != 0 or match is None:

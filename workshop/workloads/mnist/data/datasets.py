@@ -56,7 +56,8 @@ def _checked(
     image_words: str = "",
     label_words: str = "",
 ) -> Labelled:
-    """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `these` and `those` name the arrays."""
+    """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `image_words` and
+    `label_words` name the arrays in messages."""
 
     def wrong(file: File, what: str, right: str) -> DamagedFile:
         return DamagedFile(file.name, file.data, f"holds {what}", right)

@@ -39,7 +39,8 @@ class DownloadFailed(Exception):
 
 
 def fetch(remote: Remote) -> bytes:
-    """The file's bytes, with the right checksum; through a proxy where the environment names one. Raises Failed."""
+    """The file's bytes, with the right checksum; through a proxy where the environment names one. Raises
+    DownloadFailed."""
     attempt = _Attempt(remote)
     # In a thread, because nothing limits how long the look-up of a name takes. One that is given up ends by itself.
     threading.Thread(target=attempt.run, daemon=True).start()

@@ -77,7 +77,7 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
 
 
 def from_earlier_run(read_artifact: Callable[[str], bytes | None]) -> dict[str, bytes]:
-    """The inputs that an earlier run has `kept` under a name; empty where there are none."""
+    """The inputs of an earlier run, whose artifacts `read_artifact` reads; empty where it had none."""
     names = [WORDS, *(PREFIX + name for name in files.names())]
     return {name: data for name in names if (data := read_artifact(name)) is not None}
 

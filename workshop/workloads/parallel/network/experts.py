@@ -28,8 +28,8 @@ from workshop.workloads.parallel.network.layers import (
 
 
 class Experts(Layer):
-    """Routes tokens [batch, length, width] to `experts` on all ranks; `own` are those of this rank, all where a network
-    is built. `capacity`: the share of a rank's tokens that one expert takes, from 0 to 1."""
+    """Routes tokens [batch, length, width] to `experts` on all ranks; `local` are this rank's experts, or all of them
+    when a network is built. `capacity`: the share of a rank's tokens that one expert takes, from 0 to 1."""
 
     def __init__(
         self, router: Linear, local: Sequence[Layer], experts: int, capacity: float, comm: CountingCommunicator
