@@ -110,14 +110,23 @@ def listed(words: Iterable[object], last: str = "and") -> str:
 
 def numbered(word: str, numbers: Sequence[int]) -> str:
     """Things by number, long runs of neighbours drawn together: rank 3; ranks 0 and 2; ranks 0 to 7."""
-    ordered = sorted(set(numbers))
-    spans: list[list[int]] = []
-    for number in ordered:
-        if spans and number == spans[-1][1] + 1:
-            spans[-1][1] = number
-        else:
-            spans.append([number, number])
     parts: list[str] = []
-    for first, last in spans:
+    for first, last in _spans(numbers):
         parts += [f"{first} to {last}"] if last - first >= 2 else [str(number) for number in range(first, last + 1)]
-    return f"{word}{'' if len(ordered) == 1 else 's'} {listed(parts)}"
+    return f"{word}{'' if len(set(numbers)) == 1 else 's'} {listed(parts)}"
+
+
+def ranges(numbers: Iterable[int]) -> str:
+    """Numbers as people write lists of processors: 0-1,3."""
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in _spans(numbers))
+
+
+def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """The first and the last number of each run of neighbours, in order."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if spans and number == spans[-1][1] + 1:
+            spans[-1] = spans[-1][0], number
+        else:
+            spans.append((number, number))
+    return spans

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from workshop import registry
 from workshop.core import topology
 from workshop.core.placement import Placement
+from workshop.core.words import ranges
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import masks
-from workshop.mpi.reports.bindings import ranges
 from workshop.report.cards import Card, Part, code, line, table, words
 
 MOST = 64  # ranks in a table

@@ -3,7 +3,6 @@ can have."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -109,14 +108,3 @@ def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> t
 def row(unit: int, core: int, package: int) -> dict[str, int]:
     """A unit of a machine about which nothing else is known."""
     return {"unit": unit, "core": core, "package": package, "numa": package, "l3": package}
-
-
-def ranges(ordered: Sequence[int]) -> str:
-    """Numbers in order as people write lists of processors: 0-1,3."""
-    spans: list[list[int]] = []
-    for value in ordered:
-        if spans and value == spans[-1][1] + 1:
-            spans[-1][1] = value
-        else:
-            spans.append([value, value])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
