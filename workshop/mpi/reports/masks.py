@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from workshop.core import topology
-from workshop.mpi.reports.bindings import MOST_NUMBERS, Rows, excerpt, numbers, ranges, row, wrong
+from workshop.core import topology, words
+from workshop.mpi.reports.bindings import MOST_NUMBERS, Rows, excerpt, numbers, row, wrong
 
 MASK = re.compile(r"(?:\[[B.~/]*\])+")
 _WORDS = re.compile(r"socket ([0-9]{1,6})\[core ([0-9]{1,6})\[hwt ([0-9,-]{1,200})\]\]")
@@ -45,7 +45,7 @@ def _line(report: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
         threads = list(of_core)
         numbers_allowed = [number for number, row in enumerate(threads) if row["unit"] in allowed]
         if numbers_allowed:
-            cores.append(f"socket {threads[0]['package']}[core {core}[hwt {ranges(numbers_allowed)}]]")
+            cores.append(f"socket {threads[0]['package']}[core {core}[hwt {words.ranges(numbers_allowed)}]]")
     return f"{start}bound to {', '.join(cores)}: {mask(report, machine)}"
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from workshop.core import topology, words
-from workshop.mpi.reports.bindings import MOST_PLACES, MappingReport, RankBinding, Rows, ranges, wrong
+from workshop.mpi.reports.bindings import MOST_PLACES, MappingReport, RankBinding, Rows, wrong
 
 
 def place_ranks(
@@ -175,7 +175,7 @@ def _named(binding: RankBinding, what: str, numbers: Sequence[int], rows_by_numb
     named_rows = []
     for number, package in zip_longest(numbers, binding.packages):
         if number not in rows_by_number:
-            raise wrong(binding.line, f"{what} {number}, but the machine has {what}s {ranges(sorted(rows_by_number))}.")
+            raise wrong(binding.line, f"{what} {number}, but the machine has {what}s {words.ranges(rows_by_number)}.")
         real = rows_by_number[number][0]["package"]
         if package not in (None, real):
             raise wrong(
