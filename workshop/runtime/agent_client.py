@@ -28,7 +28,7 @@ CLOSED = 3.0  # seconds that an agent gets to clean up
 
 
 def ssh_options() -> list[str]:
-    """Ask for no password, don't wait for ever, and notice a host that is gone."""
+    """Options of ssh: it asks for no password, waits only so long, and notices a host that is gone."""
     every, times = ASK
     settings = {
         "BatchMode": "yes",
@@ -70,7 +70,7 @@ class AgentClient:
         threading.Thread(target=self._hear, args=(self._process.stdout,), name=f"post-{host}", daemon=True).start()
 
     def ping(self) -> None:
-        """Ask for a sign of life, and wait for nothing."""
+        """Ask for a sign of life, without waiting for it."""
         self._tell(ALIVE)
 
     def _tell(self, about: str, **more: Any) -> None:
@@ -83,7 +83,7 @@ class AgentClient:
                 self._asked.pop()  # the line is broken, which `ended` knows
 
     def ask(self, about: str, seconds: float, **more: Any) -> Mapping[str, Any] | None:
-        """Ask something; None when no answer came within `seconds`, or the line broke."""
+        """Ask the agent something. None when no answer came within `seconds`, or the line broke."""
         deadline = time.monotonic() + seconds
         self._tell(about, **more)
         while True:
@@ -99,12 +99,12 @@ class AgentClient:
 
     @property
     def offset(self) -> clocks.Offset:
-        """The clock over there. Raises ValueError before the first answer."""
+        """The difference between the other host's clock and ours. Raises ValueError before the first answer."""
         return clocks.offset(list(self._samples))
 
     @property
     def ended(self) -> int | None:
-        """The exit code of the ssh program, whose last words have been read then; None while it runs."""
+        """The exit code of the ssh program, whose output has been read to its end then; None while it runs."""
         if self._over.is_set():
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(LAST_WORDS)
@@ -118,14 +118,14 @@ class AgentClient:
         return list(self._complaints or (() if self.answered else self._chatter))
 
     def hang_up(self) -> None:
-        """The host agent ends the remaining ranks there, and itself."""
+        """Close the line. The host agent then ends the remaining ranks there, and itself."""
         assert self._process.stdin is not None, "it is a pipe"
         with contextlib.suppress(OSError):
             self._process.stdin.close()
 
     def close(self, deadline: float) -> None:
-        """Hang up, and wait until the line has ended; end it where that lasts beyond `deadline`, on the monotonic
-        clock, and at once where there is no agent that would have to clean up."""
+        """Hang up, and wait until the line has ended. End it by force after `deadline` (monotonic clock), and at once
+        where no agent has answered that would have to clean up."""
         self.hang_up()
         try:
             self._process.wait(max(deadline - time.monotonic(), 0) if self.answered else 0)
@@ -161,7 +161,7 @@ class AgentClient:
 
 
 def close_all(agents: Sequence[AgentClient]) -> None:
-    """Hang up on all, and wait until their lines have ended: together, however many are silent."""
+    """Hang up on all agents at the same time, and wait until their lines have ended, however many are silent."""
     for agent in agents:
         agent.hang_up()
     deadline = time.monotonic() + CLOSED

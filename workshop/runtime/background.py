@@ -20,12 +20,10 @@ CANCELLED = 20.0  # seconds within which a run has ended when it is asked to
 def begin(
     store: Store, purpose: str, name: str, values: Mapping[str, Any], placement: Placement, minutes: float
 ) -> tuple[RunRecord, subprocess.Popen[bytes]]:
-    """Submit a run of workload `name` and bring up the session that it is for; returns when ranks are about to take it.
-
-    `purpose` begins the session's name, `minutes` is the longest that the run may take. Also returns the session's
-    conductor, for whoever wants to wait for it. Raises BadInput before anything is started for what can be known to be
-    wrong, WorkshopError with the reason where the session doesn't come up; then the run is cancelled and nothing left.
-    """
+    """Submit a run of workload `name` and bring up a session for it; returns when ranks are about to take the run, also
+    the session's conductor, for callers that wait for it. `purpose` begins the session's name, `minutes` is the longest
+    time of the run. Raises BadInput before anything is started for what can be checked then, and WorkshopError with the
+    reason where the session doesn't come up; then the run is cancelled and nothing is left."""
     chosen = workload(name)
     where = client.placement_in(None, placement.as_json())
     client.inputs_of(store, chosen, chosen.check(values), where)
@@ -53,10 +51,8 @@ def begin(
 
 
 def end(store: Store, run: RunRecord) -> RunRecord:
-    """End a run, and where it has a session of its own that session with all its processes; returns when they have.
-
-    Raises BadInput for a run that has ended already.
-    """
+    """End a run. Where the run has a session of its own, end that session with all its processes, too, and wait until
+    they have ended. Raises BadInput for a run that has ended already."""
     session = store.session(run.session_id)
     if not its_own(session):
         client.cancel(store, run.id)

@@ -107,7 +107,7 @@ class Channel:
             thread.start()
 
     def private_bytes(self) -> dict[int, int]:
-        """The bytes that each rank has for itself, as they were told last."""
+        """The bytes that each rank has for itself, from its last message."""
         return {rank: count for host in list(self.hosts.values()) for rank, count in host.private_bytes.items()}
 
     def stop(self, run: int) -> None:
@@ -121,7 +121,7 @@ class Channel:
         os.eventfd_write(self._wake, 1)
 
     def forget_ranks(self) -> None:
-        """The engines are gone; new ones will introduce themselves."""
+        """Forget all ranks, because the engines are gone; new engines will introduce themselves."""
         self._ranks = {}
         self.full = ""
         self.hosts.clear()
@@ -202,7 +202,7 @@ class Channel:
             self._line.send_multipart([identity, json.dumps(message).encode()])
 
     def _handle(self, messages: list[_Message]) -> None:
-        """Store a message first and acknowledge it then. So acknowledged messages are never lost, and all others come
+        """Store a message first and acknowledge it then. So no acknowledged message is lost, and all others are sent
         again."""
         batches, words = [], []
         progress: dict[int, tuple[float, float]] = {}
@@ -252,7 +252,8 @@ class Channel:
             self.store.set_run(run, notices=[*self.store.run(run).notices, str(refused)])
 
     def _read(self, head: bytes) -> dict[str, Any] | None:
-        """A message that carries the session's token; others on this machine can reach the port, too."""
+        """A message that carries the session's token. Messages without it are ignored, because other users of this
+        machine can reach the port, too."""
         try:
             message = json.loads(head)
             token = message.pop("token")

@@ -105,11 +105,11 @@ def submit(
     public_params: Mapping[str, str] | None = None,
     trial: tuple[int, int] | None = None,
 ) -> RunRecord:
-    """Put a run into a session's queue, after checking all that can be checked beforehand. Raises BadInput.
+    """Put a run into a session's queue, after all checks that are possible beforehand. Raises BadInput.
 
-    `identity` is who came in through the dashboard, None for the command line; a learner's run has to stay within the
-    session's limits. Files that params name are read here, with the rights of whoever calls. `shown` are params as
-    the run keeps them where the given ones mean nothing to others, like the path of an uploaded file. `trial` is
+    `identity` is the person in the dashboard, None for the command line; a learner's run has to stay within the
+    session's limits. Files that params name are read here, with the caller's rights. `shown` are params in the form in
+    which the run keeps them, for values that mean nothing to others, such as the path of an uploaded file. `trial` is
     the study and the number of the trial whose run this is.
     """
     refuse_in(store.database)
@@ -164,8 +164,8 @@ def artifacts_of(store: Store) -> Artifacts:
 
 
 def gone_on_from(store: Store, chosen: Workload, values: Mapping[str, Any]) -> RunRecord | None:
-    """The earlier run that these values go on from; its params and placement are the defaults. None for a new
-    beginning, or from a file. Raises BadInput where this workload has no such run."""
+    """The earlier run that these values continue; its params and placement are the defaults. None for a new beginning,
+    or from a file. Raises BadInput where this workload has no such run."""
     param = param_of_runs(chosen.params)
     number = values.get(param) if param else None
     if not is_run_number(number):
@@ -208,7 +208,8 @@ def reclaim(store: Store, session: SessionRecord) -> list[str]:
 
 
 def read(store: Store, run_id: int) -> RunRecord:
-    """A run with its verdict, also where no conductor was left to say it. Raises BadInput if there is no such run."""
+    """A run with its verdict, also where its conductor has died before it could write one. Raises BadInput if there is
+    no such run."""
     run = store.run(run_id)
     if run.ended and run.verdict is None:
         return replace(run, verdict=verdict(run, store.totals(run_id)))

@@ -132,18 +132,18 @@ class Cluster:
         self._cluster.controller.on_stop(lambda _: self._controller_died.set())
 
     def suits(self, trains: bool) -> bool:
-        """Whether ranks that are up suit a run that trains, or doesn't: others, forked after what training needs was
-        imported once, would begin sooner than these would have imported it."""
+        """Whether the ranks that are up suit a run that `trains`, or one that doesn't. Ranks that are forked from a
+        process with the imports of training begin such a run sooner than ranks that have yet to import."""
         forked = self.server is not None and self.engines is not None and self.server.forks(self.engines.placement)
         return not (trains and forked) or (self.engines is not None and self.engines.trained)
 
     def train_ahead(self) -> None:
-        """Have what training needs imported, for ranks that start later."""
+        """Start the imports of training, for ranks that start later."""
         if self.server is not None:
             self.server.train(retry=False)
 
     def settle(self) -> None:
-        """Wait until nothing is imported any more that a measured run would share the machine with."""
+        """Wait until no imports go on with which a measured run would share the machine."""
         if self.server is not None:
             self.server.settle(self._ending.is_set)
 
@@ -276,7 +276,7 @@ class Cluster:
             temporary_folders.remove(self._folder)
 
     def stop(self) -> None:
-        """End everything."""
+        """End the ranks and the controller."""
         self.stop_engines()
         if self._cluster is not None:
             controllers = [*self._controllers, *processes.family(getattr(self._cluster.controller, "pid", None))]
@@ -291,8 +291,9 @@ class Cluster:
 
 
 def _unregister(client: Any, ids: Iterable[int]) -> None:
-    """Tell an ipyparallel controller that engines have ended, which it would notice after seconds without heartbeats.
-    Waits for nothing; may be called by any thread. An engine that the controller doesn't count is left out by it."""
+    """Tell an ipyparallel controller that engines have ended, which it would notice only after seconds without
+    heartbeats. Doesn't wait for an answer; any thread may call it. Engines that the controller doesn't know are left
+    out."""
     gone = list(ids)
 
     def send() -> None:  # in the client's own thread, whose socket it is

@@ -130,12 +130,13 @@ class Conductor:
 
     @property
     def stop_requested(self) -> bool:
-        """Whether a session that ends was meant to: SIGTERM may be anybody's, who knows nothing of sessions."""
+        """Whether somebody has asked for the session's end. A SIGTERM may also come from somebody who knows nothing of
+        sessions."""
         owner_gone = self.owner is not None and not processes.alive(self.owner)
         return not self.terminated or owner_gone or self.store.session(self.id).stop_requested
 
     def _settle(self, stack: contextlib.ExitStack) -> None:
-        """Prepare the site, and what ranks there talk to."""
+        """Prepare the site and the channel to its ranks."""
 
         def say(message: str) -> None:
             self.say("starting", message)
@@ -333,12 +334,12 @@ class Conductor:
             self.store.set_run(run.id, notices=[*self.store.run(run.id).notices, *notices])
 
     def _ends(self, run: RunRecord) -> bool:
-        """Whether the session ends, or somebody has cancelled the run."""
+        """Whether the session ends, or the run was cancelled."""
         return self.ending.is_set() or self.store.run(run.id).cancel_requested
 
     def _begin_again(self, run: RunRecord, outcome: RunOutcome, restarts: int) -> RunOutcome:
-        """Run it on new ranks each time that it has lost one, at most `restarts` times, with the files that it has
-        kept."""
+        """Run the workload on new ranks each time that a rank was lost, at most `restarts` times, with the files that
+        the run has kept."""
         failures: list[dict[str, Any]] = []
         while outcome.lost_rank and not self._ends(run):
             if len(failures) == restarts:
@@ -367,8 +368,8 @@ class Conductor:
     def _attempt(
         self, run: RunRecord, earlier: Mapping[str, bytes] = MappingProxyType({}), life: int = 0
     ) -> tuple[RunOutcome, bool]:
-        """Run it on ranks that suit it; returns how that ended, and whether the ranks were started for it. `earlier`
-        are files of attempts before, which the ranks get beside the inputs, and `life` is how many there were."""
+        """Run the workload on suitable ranks. Returns the outcome, and whether ranks were started for it. `earlier` are
+        files of earlier attempts, which the ranks get beside the inputs; `life` is the number of these attempts."""
         before = self.cluster.engines
         try:
             self._engines_for(run)

@@ -37,7 +37,7 @@ class Ranks:
 
     @property
     def view(self) -> ipp.DirectView:
-        """On all ranks, in rank order."""
+        """A view of all ranks, in rank order."""
         return self.client.direct_view(self.ids)
 
     @property
@@ -73,7 +73,7 @@ def _until_heard(view: ipp.DirectView) -> None:
 
 
 def who(rank_map: Mapping[str, Any] | None) -> Who:
-    """The ranks that a session's rank map tells of, in its order; none where there are none up."""
+    """The hosts and processes of the ranks in a session's rank map, in its order; empty where no ranks are up."""
     return tuple((report["rank"], report["host"], report["pid"]) for report in (rank_map or {}).get("ranks", ()))
 
 

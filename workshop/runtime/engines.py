@@ -20,7 +20,8 @@ from workshop.runtime.exit_watcher import ExitWatcher
 
 
 class EnginesFailed(WorkshopError):
-    """Engines did not start, and would not the next time: the MPI refuses, with its own words in the text."""
+    """Engines did not start, and another attempt would fail, too: the MPI refuses them. The text has the MPI's own
+    words."""
 
 
 class RanksNotStarted(EnginesFailed):
@@ -70,7 +71,8 @@ class EngineSet:
         return self.exit_watcher is not None and self.exit_watcher.first is not None
 
     def gone(self) -> dict[int, int | None]:
-        """Ranks of this machine that have ended, in that order, with their signals where these are known."""
+        """The ranks of this machine that have ended, in the order of their ends, with their signals where these are
+        known."""
         ended = dict(self.exit_watcher.gone) if self.exit_watcher is not None else {}
         ranks = {report["pid"]: report["rank"] for report in self.rank_map.get("ranks", [])}
         return {ranks[pid]: number for pid, number in ended.items() if pid in ranks}
@@ -99,7 +101,8 @@ class EngineSet:
         return Death(rank, pid, host, number) if number is not None else None
 
     def how(self) -> str:
-        """How their launcher has ended, as the end of a sentence: in its own words where it gave a reason."""
+        """How the launcher of the ranks has ended, as the end of a sentence: in its own words where it gave a
+        reason."""
         if not self.died.is_set():
             return "has not noticed that a rank ended"
         code = self._exit_code or 0
@@ -111,7 +114,8 @@ class EngineSet:
         return f"ended with exit code {code}, without a word"
 
     def not_started(self) -> EnginesFailed:
-        """Why they have ended while they were starting: a rank died, a rank gave up, or the MPI refused."""
+        """The error for ranks that have ended while they were starting: a rank died, a rank gave up, or the MPI
+        refused."""
         died = self.death()
         if died is None and (ending := self.mpi.early_exit(self.output)):
             rank, code = ending

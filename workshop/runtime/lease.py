@@ -112,12 +112,12 @@ class HeldRanks:
 
     @property
     def ranks(self) -> Ranks:
-        """As `up`, without a limit."""
+        """The connection of `up`, without `give_up`."""
         return self.up()
 
     def up(self, give_up: Callable[[], bool] = lambda: False) -> Ranks:
         """A connection to the running ranks, a new object after they were replaced. Waits while ranks start, until
-        `give_up`. Raises WorkshopError where no ranks will come, or nobody waits any longer."""
+        `give_up`. Raises WorkshopError where no ranks will come, and after `give_up`."""
         with self._connecting:
             session = self.check()
             ranks = self._ranks if self._ranks is not None and self._ranks.alive else None
@@ -160,7 +160,7 @@ class HeldRanks:
             self._disconnect()
 
     def _end(self) -> None:
-        """End the lease as soon as the store answers again; a store that doesn't for so long is gone."""
+        """End the lease as soon as the store answers again, for at most `GIVEN_BACK` seconds."""
         deadline = time.monotonic() + GIVEN_BACK
         while time.monotonic() < deadline:
             time.sleep(HEARTBEAT)
@@ -198,7 +198,7 @@ class HeldRanks:
             time.sleep(LOOK)
 
     def _in_front(self, session: SessionRecord) -> str:
-        """The present use of the ranks."""
+        """The present user of the ranks, in words."""
         before = [lease for lease in self.store.leases(self.session_id) if lease.id < self.lease_id]
         if before:
             return f"{before[0].holder} {'has the ranks' if before[0].state == 'held' else 'comes first'}"
@@ -208,7 +208,7 @@ class HeldRanks:
         return session.message or f"the session is {session.state}"
 
     def _until_up(self, gone: Who | None, give_up: Callable[[], bool]) -> SessionRecord:
-        """The session, once it has new ranks."""
+        """Wait for new ranks, and return the session."""
         deadline = time.monotonic() + UP
         while True:
             session = self.check()

@@ -53,8 +53,8 @@ class LeaseManager:
         self._told: int | None = None
 
     def serve(self) -> bool:
-        """Lend the ranks to the first in the queue, until they are given back. False where nobody waits. Raises
-        SiteLost, and WorkshopError after other faults."""
+        """Lend the ranks to the first holder in the queue, until they are given back. False where the queue is empty.
+        Raises SiteLost, and WorkshopError after other faults."""
         conductor = self._conductor
         lease = next((lease for lease in conductor.store.leases(conductor.id) if not self._over(lease)), None)
         if lease is None:
@@ -72,7 +72,7 @@ class LeaseManager:
         return True
 
     def _grant(self, lease: Lease) -> bool:
-        """Give it the session's own placement on ranks that nobody has used. False where it is wanted no longer."""
+        """Give a lease the session's own placement, on unused ranks. False where its holder waits no longer."""
         conductor, engines = self._conductor, self._conductor.cluster.engines
         placement = Placement.parse(conductor.session.placement)
         unused = engines is not None and not engines.used and engines.placement == placement
@@ -86,7 +86,7 @@ class LeaseManager:
         return True
 
     def _lend(self, lease: Lease) -> None:
-        """Until the lease is over, or the session; ranks that are gone are replaced."""
+        """Lend the ranks until the lease or the session ends; ranks that have died are replaced."""
         conductor = self._conductor
         why = self._until_gone(lease) if self._told == lease.id else "the store had not answered"
         while why is not None:
@@ -99,7 +99,7 @@ class LeaseManager:
             why = self._until_gone(lease)
 
     def _until_gone(self, lease: Lease) -> str | None:
-        """Why the ranks that are up have to be replaced, in words; None where the lease is over, or the session."""
+        """Wait until the ranks have to be replaced, and return the reason; None where the lease or the session ends."""
         conductor, engines = self._conductor, self._conductor.cluster.engines
         if engines is None:
             return "the ranks are gone"

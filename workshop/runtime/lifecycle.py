@@ -118,8 +118,8 @@ def wait_ready(
 
 
 def open_to_others(session: SessionRecord) -> str:
-    """A warning where other hosts can reach processes of a session on this machine alone; "" where they can't, or
-    where the session has other hosts."""
+    """A warning where other hosts can reach processes of a session that runs on this machine alone; "" where they
+    can't, or where the session has other hosts."""
     if session.site["kind"] != "local":
         return ""
     tag = processes.session_tag(session.id)
@@ -134,7 +134,7 @@ def open_to_others(session: SessionRecord) -> str:
 
 
 def saying(say: Callable[[str], None]) -> Callable[[SessionRecord], None]:
-    """Says what a session that starts says that it is doing, as often as that changes."""
+    """Says the state of a session that starts, whenever it changes."""
     last = ""
 
     def look(session: SessionRecord) -> None:
@@ -164,7 +164,7 @@ def stop_session(store: Store, name: str) -> SessionRecord:
 
 
 def cancel_queue(store: Store, session_id: int) -> None:
-    """Cancel what waits in a session that is stopped."""
+    """Cancel the waiting runs of a session that is stopped."""
     message = "the session was stopped before it was the run's turn"
     error = {"rank": None, "host": None, "type": "SessionStopped", "message": message, "traceback": ""}
     for run in store.queue(session_id):
@@ -172,7 +172,7 @@ def cancel_queue(store: Store, session_id: int) -> None:
 
 
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
-    """End and record what a dead conductor left behind; a session that is stopped loses its queue, too."""
+    """End and record the processes and runs of a dead conductor. A session that is stopped loses its queue, too."""
     end_left(store, session, "the session was stopped" if state == "stopped" else "its conductor had died")
     if state == "stopped":
         cancel_queue(store, session.id)
@@ -192,7 +192,7 @@ def end_left(store: Store, session: SessionRecord, why: str) -> None:
 
 
 def private_name(what: str) -> str:
-    """A name for a private session that nobody else's has: in containers that share a store, processes have the same
+    """A name for a private session that no other session has. In containers that share a store, processes have the same
     numbers at the same time."""
     return f"{what}-{os.getpid()}-{secrets.token_hex(4)}"
 

@@ -67,7 +67,7 @@ def _listening(process: psutil.Process) -> Iterator[tuple[int, int]]:
 
 
 def _closed(pid: int, descriptor: int, close: bool) -> bool:
-    """Whether a socket hears of loopback alone; with `close`, after an attempt to achieve that."""
+    """Whether a socket receives from loopback only; with `close`, after an attempt to achieve that."""
     try:
         with socket.socket(fileno=_duplicate(pid, descriptor)) as ours:
             if close:

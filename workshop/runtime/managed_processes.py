@@ -37,7 +37,7 @@ class ChildProcess:
         return self._process is not None and self._process.poll() is None
 
     def done(self) -> str | None:
-        """A sentence where it has ended because somebody wanted it to."""
+        """A sentence where the process has ended on request."""
         return None
 
     def ask_to_end(self) -> None:
@@ -45,7 +45,7 @@ class ChildProcess:
             self._process.terminate()
 
     def end(self) -> None:
-        """Wait for one that was asked to end, and kill it when it takes too long."""
+        """Wait for a process that was asked to end, and kill it when it takes too long."""
         if self._process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):

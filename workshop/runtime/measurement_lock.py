@@ -30,7 +30,7 @@ LONGEST = 60  # characters of a command or a user
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that holds the machine for measuring. `pid` is 0 where it has not said which it is."""
+    """The process that holds the machine for measuring. `pid` is 0 where the process has not written its number."""
 
     pid: int = 0
     command: str = ""
@@ -104,7 +104,7 @@ def machine_held(command: str = "") -> Iterator[bool]:
 
 
 def waiting(what: str, by: Holder) -> str:
-    """The sentence that says that something waits for the machine, and for whom."""
+    """A sentence about the wait for the machine: who waits, and for whom."""
     return f"{what} waits until this machine is free for measuring; it is held by {by}."
 
 

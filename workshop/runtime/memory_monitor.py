@@ -52,8 +52,8 @@ class MemoryMonitor:
             self._thread.join(2.0)
 
     def killed(self, rank: int | None) -> Shortage | None:
-        """A sentence on a rank (None: an unknown one) that SIGKILL ended, where the kernel did that for want of memory;
-        None where the kernel has ended nobody since the beginning."""
+        """A sentence on a rank (None: an unknown one) that the kernel has ended by SIGKILL for want of memory; None
+        where the kernel has ended no process since the beginning."""
         if self._gauge.kills() <= self._killed:
             return None
         place = min(self._gauge.read(), key=lambda place: place.total)

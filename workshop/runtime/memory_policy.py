@@ -26,8 +26,8 @@ class Shortage:
 
 
 def room(usage: Mapping[int, int], places: Iterable[MemoryUsage], limit: int | None) -> float:
-    """How many bytes the ranks may still take before they have too many; below zero: they have. `usage` has the
-    bytes of each rank, `places` the memory of the machine and its groups, `limit` the bytes for all ranks together."""
+    """How many more bytes the ranks may take; below zero where they have too many already. `usage` has the bytes of
+    each rank, `places` the memory of the machine and its groups, `limit` the bytes for all ranks together."""
     ranks_total = sum(usage.values())
     free = [place.available - _spare(place, ranks_total) * place.total for place in places]
     return min([*free, *([limit - ranks_total] if limit is not None else [])])
@@ -60,8 +60,8 @@ def elsewhere(hosts: Mapping[str, HostMemory], here: str) -> Shortage | None:
 
 
 def killed(host: str, rank: int | None, usage: Mapping[int, int], place: MemoryUsage | None = None) -> Shortage:
-    """The message where the kernel was faster. `usage` has the bytes of each rank at the last look, `place` the
-    memory of the machine or the group, where that is known."""
+    """The message for a rank that the kernel has ended before we did. `usage` has the bytes of each rank at the last
+    look, `place` the memory of the machine or the group, where that is known."""
     who = "a process of the session" if rank is None else f"rank {rank}"
     if not usage or place is None:
         return Shortage(rank, host, f"the kernel of {host} ended {who} for want of memory; {help_for(2)}")
@@ -70,7 +70,7 @@ def killed(host: str, rank: int | None, usage: Mapping[int, int], place: MemoryU
 
 
 def refused(rank: int | None, host: str, ranks: int) -> Shortage:
-    """The message for a rank that gave up, since C++ got no memory."""
+    """The message for a rank that gave up because C++ got no memory."""
     who = "a rank" if rank is None else f"rank {rank}"
     return Shortage(rank, host, f"{who} could not get the memory that it asked for; {help_for(ranks)}")
 

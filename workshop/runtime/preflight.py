@@ -91,7 +91,7 @@ def check(
 
 
 def listen(address: str) -> socket.socket:
-    """Where other hosts try whether they reach this one. Raises BadInput where this host can't listen there."""
+    """Listen where other hosts try whether they reach this one. Raises BadInput where this host can't listen there."""
     try:
         return socket.create_server((address, 0))
     except OSError as error:
@@ -161,7 +161,7 @@ def notices(host: str, report: Mapping[str, Any], slots: int, ahead: float) -> l
 
 
 def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:
-    """Hosts that call themselves the same: a launcher would take them for one."""
+    """Hosts that give themselves the same name: a launcher would take them for one host."""
     called = {socket.gethostname(): "this host"}
     problems = []
     for host, answer in answers:

@@ -114,7 +114,7 @@ class RunOutcome:
 
     @property
     def lost_rank(self) -> bool:
-        """Whether it has failed because a rank has died."""
+        """Whether the run has failed because a rank has died."""
         return self.error is not None and self.error["type"] == "RankDied"
 
     @property
@@ -176,7 +176,7 @@ class RunMonitor:
         return outcome
 
     def _hear(self) -> None:
-        """Take in what ranks said; wait a moment if they said nothing."""
+        """Read the ranks' messages; wait a moment where there are none."""
         wait = LOOK
         while True:
             try:
@@ -229,13 +229,14 @@ class RunMonitor:
         return None
 
     def _expected(self) -> set[int]:
-        """The ranks whose last word is waited for: all, without those that a tolerant run has lost."""
+        """The ranks whose last word is still missing: all, without the lost ranks of a tolerant run."""
         engines = self.session.cluster.engines
         gone = engines.gone().keys() - self.joined if self.tolerant and engines is not None else set()
         return self.members - gone
 
     def _last_words(self) -> RunOutcome:
-        """The first failure decides. Without one, the run has completed, or stopped as it was asked."""
+        """The outcome from the ranks' last words. The first failure decides; without one, the run has completed, or
+        stopped as it was asked."""
         if self.failed:
             rank, body = next(iter(self.failed.items()))
             failure = problem(body["type"], body["message"], rank, body["host"], body["traceback"])
@@ -309,7 +310,7 @@ def stopped(session: MonitoredSession) -> RunOutcome:
 
 
 def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int) -> RunOutcome:
-    """Of what a session's ranks have died. `killed` is what `Site.kills` said before."""
+    """The cause of the death of a session's ranks. `killed` is the earlier value of `Site.kills`."""
     engines = session.cluster.engines
     died = engines.death() if engines is not None else None
     here = died is None or died.host == socket.gethostname()

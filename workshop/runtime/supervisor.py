@@ -163,7 +163,7 @@ class Supervisor:
                     self._health_checks[pool.submit(self._answers, child, began, " again")] = child
 
     def _answers(self, child: Child, began: float, suffix: str) -> None:
-        """Raises WorkshopError where a child that was started doesn't answer in time, or something else does."""
+        """Raises WorkshopError where a started child doesn't answer in time, or something else answers in its place."""
         child.wait_ready(self.ending)
         if not self.ending.is_set():
             self.say(f"{child.answers}{suffix} after {time.monotonic() - began:.1f} s")
@@ -181,7 +181,7 @@ class Supervisor:
                     self._restarting.remove(child)
 
     def _too_often(self, child: Child) -> bool:
-        """Count another death of a child."""
+        """Count another death of a child, and return whether it has died too often."""
         now = time.monotonic()
         before = self._restarts.get(child.name, [])
         self._restarts[child.name] = [restart for restart in before if now - restart < RESTARTS_WITHIN] + [now]

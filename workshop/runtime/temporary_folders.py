@@ -17,13 +17,13 @@ LAUNCHER = "launcher"  # of a session, names the process that started the ranks 
 
 
 def remember(folder: Path, launcher: int) -> None:
-    """Note which process starts ranks: one that is killed while it clears up leaves what nobody else could assign."""
+    """Note the process that starts ranks. If it is killed while it clears up, nothing else names its leftovers."""
     (folder / LAUNCHER).write_text(str(launcher))
 
 
 def remove(folder: Path) -> None:
-    """Remove what the ranks of a session have left; only to be called when they have ended. `folder` is the session's
-    own, which all of its hosts see."""
+    """Remove the temporary files of a session's ranks, after the ranks have ended. `folder` is the session's own, which
+    all of its hosts see."""
     shutil.rmtree(folder / TEMPORARY, ignore_errors=True)
     with contextlib.suppress(OSError, ValueError):  # none was started
         openmpi.remove_left(int((folder / LAUNCHER).read_text()))

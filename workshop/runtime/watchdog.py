@@ -28,7 +28,7 @@ class Watchdog:
         self._fed = self._began = True
 
     def hungry(self, now: float) -> float:
-        """For how many seconds nobody has fed it; `now` is of the monotonic clock."""
+        """The seconds since the last call of `feed`; `now` is of the monotonic clock."""
         spent = min(now - self._looked, GAP)
         self._looked = now
         self._hungry = 0.0 if self._fed or not self._began else self._hungry + spent
@@ -36,7 +36,7 @@ class Watchdog:
         return self._hungry
 
     def look(self) -> None:
-        """End this process, with what all its threads are doing in its log, where it is stuck."""
+        """End this process where its main thread is stuck, and write to its log what all threads are doing."""
         if self.hungry(time.monotonic()) > patient(STUCK):
             print("The conductor is stuck; it ends itself.", file=sys.stderr, flush=True)
             faulthandler.dump_traceback(all_threads=True)

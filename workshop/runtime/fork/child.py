@@ -29,7 +29,7 @@ FREE = ("OMPI_", "PRTE_", "PMIX_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "UCX_"
 
 
 def forkable(variables: Iterable[str]) -> bool:
-    """Whether a forked rank can have these variables in earnest."""
+    """Whether variables have their full effect on a forked rank."""
     return all(name in THREAD_VARIABLES or name.startswith(FREE) for name in variables)
 
 
@@ -46,7 +46,8 @@ def adopt_orphans() -> None:
 
 
 def take_on(request: Request, closing: Collection[int]) -> None:
-    """Be what the launcher has started. `closing` are the server's descriptors, which a rank doesn't have."""
+    """Become the rank that the launcher has started. `closing` are the server's descriptors, which a rank doesn't
+    have."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -66,7 +67,7 @@ def take_on(request: Request, closing: Collection[int]) -> None:
 
 
 def _take_descriptors(received: dict[int, int], closing: Collection[int]) -> None:
-    """Each gets the number that it had for the launcher."""
+    """Give each descriptor the number that it had in the launcher's process."""
     copies = {number: fcntl.fcntl(here, fcntl.F_DUPFD_CLOEXEC, HIGH) for number, here in received.items()}
     for here in {*received.values(), *closing}:
         os.close(here)
@@ -76,8 +77,8 @@ def _take_descriptors(received: dict[int, int], closing: Collection[int]) -> Non
 
 
 def _show(variables: dict[bytes, bytes]) -> None:
-    """Write the tags of a rank where the kernel shows the variables of this process. The C library doesn't read them
-    there: for it they are what `os.environ` sets."""
+    """Write a rank's tags to the place where the kernel shows this process's variables. The C library doesn't read that
+    place; it has the values of `os.environ`."""
     block = Path("/proc/self/environ").read_bytes()
     room = f"{ROOM}=".encode()
     offset = block.find(room)

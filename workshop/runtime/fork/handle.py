@@ -43,16 +43,16 @@ class RankServer:
 
     @property
     def alive(self) -> bool:
-        """Whether it runs, and forks ranks at once: it would not while it is stopped by a signal."""
+        """Whether the server runs and forks ranks at once. A server that was stopped by a signal doesn't."""
         return self._process is not None and self._process.poll() is None and not self._stopped
 
     @property
     def trained(self) -> bool:
-        """Whether ranks that start to train now have imported what that needs."""
+        """Whether new ranks begin with the imports of training done."""
         return self._trainer != 0
 
     def start(self) -> None:
-        """Start it, unless it is there. It imports while others go on; stubs wait until it has."""
+        """Start the server, unless it runs. It imports in the background; the ranks' stubs wait until it has."""
         if self.alive:
             return
         self.stop()
@@ -87,14 +87,15 @@ class RankServer:
                 self._process.stdin.write(b"t")
 
     def settle(self, give_up: Callable[[], bool]) -> None:
-        """Wait until it imports nothing, however that ended; at most `IMPORTED` seconds, and not after `give_up`."""
+        """Wait until the server has no imports to do, also where they failed; at most `IMPORTED` seconds, and not after
+        `give_up`."""
         deadline = time.monotonic() + IMPORTED
         with self._told:
             while self._asked and not self.trained and self.alive and not give_up() and time.monotonic() < deadline:
                 self._told.wait(0.2)
 
     def forks(self, placement: Placement) -> bool:
-        """Whether it forks the ranks of a placement."""
+        """Whether the server forks the ranks of a placement."""
         return self.alive and child.forkable(placement.environment)
 
     def launch(self, placement: Placement, trains: bool) -> tuple[list[str], Mapping[str, str]]:
@@ -104,7 +105,7 @@ class RankServer:
         return FORKED, {stub.SERVER: str(self._folder / (TRAINING if trains else RANKS))}
 
     def parent(self, trains: bool) -> psutil.Process | None:
-        """The process that forks ranks, whose end they don't survive; None where it is gone."""
+        """The process that forks ranks, which end with it; None where it is gone."""
         number = (trains and self._trainer) or (self._process.pid if self._process is not None else None)
         try:
             return psutil.Process(number) if number is not None else None
@@ -117,7 +118,7 @@ class RankServer:
         return any(map(processes.is_stopped, (self._process.pid, self._trainer)))
 
     def stop(self) -> None:
-        """End it, and with it its ranks."""
+        """End the server, and with it its ranks."""
         alive = self.alive
         process, self._process = self._process, None
         if process is not None:

@@ -17,7 +17,7 @@ MOST = 250  # descriptors; the kernel passes 253 at once
 
 @dataclass(frozen=True)
 class Request:
-    """A rank that is to be forked."""
+    """A request for a forked rank."""
 
     folder: str
     descriptors: dict[int, int]  # the number that it has for the launcher -> the one that it has here

@@ -107,7 +107,7 @@ class ForkServer:
         return [self._awake, self._waker, *lines, *(optional for optional in (self._trained,) if optional is not None)]
 
     def _take(self, listener: socket.socket) -> Request | None:
-        """Fork the rank that is asked for at that socket; returns it in the child."""
+        """Fork the rank that is requested at a socket; returns the request in the child."""
         try:
             line, _ = listener.accept()
         except BlockingIOError:  # the child that forks ranks which train was faster
@@ -158,7 +158,7 @@ class ForkServer:
         return ForkServer(self._listening[-1:], self._token)
 
     def _hear(self) -> None:
-        """The answer of the child that has the libraries of training: "ready", or nothing."""
+        """The answer of the child with the imports of training: "ready", or nothing."""
         assert self._trained is not None, "it was ready"
         self._resting = os.read(self._trained, 1) != b""
         if not self._resting:
@@ -168,7 +168,7 @@ class ForkServer:
         self._tell(self._child if self._resting else 0)
 
     def _pass_on(self, ready: int) -> None:
-        """A signal that a stub was sent; or the stub is gone, and its rank goes, too."""
+        """Pass a signal from a stub on to its rank. Where the stub is gone, its rank is ended, too."""
         for pid, line in list(self._ranks.items()):
             if line.fileno() == ready:
                 try:
@@ -197,7 +197,7 @@ class ForkServer:
                 self._over.append((now + REAPED, pid))
 
     def _end(self) -> None:
-        """Nobody asks for ranks any longer: end all that are there, and go."""
+        """End all ranks and this server, because nobody asks for ranks any longer."""
         # Ranks that train are killed when the child is that has forked them, and are ours then.
         for pid in [*self._ranks, *([self._child] if self._trained is not None else [])]:
             os.kill(pid, signal.SIGKILL)

@@ -84,11 +84,11 @@ class Site:
 
     @property
     def reach(self) -> Reach:
-        """Known once it is prepared."""
+        """How ranks reach the conductor; known once the site is prepared."""
         return Reach()
 
     def launch(self, placement: Placement, variables: Mapping[str, str]) -> Launch:
-        """How to start ranks that get the placement's variables and these. Raises BadInput."""
+        """The launcher's command for ranks with the placement's variables and these. Raises BadInput."""
         chosen = mpi.module_of(placement.mpi)
         arguments = chosen.arguments(placement, topology.allowed_cores(topology.machine()))
         alone = {} if self.reach.encrypted else chosen.alone()
@@ -111,7 +111,7 @@ class Site:
         """Give back what `prepare` took; the ranks have ended."""
 
     def clear_up(self) -> None:
-        """Give back what a conductor that was killed has taken, without having prepared anything. Never raises."""
+        """Give back what a killed conductor has taken, without preparing the site first. Never raises."""
 
 
 def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
@@ -122,8 +122,8 @@ def exported(placement: Placement, variables: Mapping[str, str]) -> set[str]:
 
 
 def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]:
-    """The words before a launcher's command that leave it only these variables, the basic ones, and names that begin
-    with `prefixes`. Launchers send all their variables to their daemons."""
+    """The words before a launcher's command by which it keeps only these variables, the basic ones, and names that
+    begin with `prefixes`. Launchers send all their variables to their daemons."""
     keep = {*names, *BASIC, processes.UP_TAG}
     others = [name for name in sorted(os.environ) if name not in keep and not name.startswith((*LAUNCHERS, *prefixes))]
     return ["env", *(word for name in others for word in ("-u", name))] if others else []
@@ -141,8 +141,8 @@ def check(options: Mapping[str, Any], placement: Placement) -> None:
 
 
 def usual(placement: Placement) -> Mapping[str, Any]:
-    """The site of a placement where nobody asks for a launcher: this machine, or the hosts that it names. Raises
-    BadInput."""
+    """The site of a placement for which nobody has chosen a launcher: this machine, or the hosts in the placement.
+    Raises BadInput."""
     takes = (
         next((launcher.name for launcher in launchers().values() if launcher.hosts), None) if placement.hosts else None
     )
@@ -150,13 +150,13 @@ def usual(placement: Placement) -> Mapping[str, Any]:
 
 
 def requested(name: str, placement: Placement, options: Mapping[str, str | None]) -> Mapping[str, Any]:
-    """The site of a launcher that somebody asks for, with the given values of its options. Raises BadInput."""
+    """The site of a launcher that somebody has chosen, with the given values of its options. Raises BadInput."""
     site: Mapping[str, Any] = module(name).site_for(placement, **options)
     return site
 
 
 def module(name: str) -> Any:
-    """The module of a launcher. Raises BadInput where nobody has brought it, and where it can't be imported."""
+    """The module of a launcher. Raises BadInput where no extension brings it, and where it can't be imported."""
     named = launcher(name).module
     try:
         return importlib.import_module(named)

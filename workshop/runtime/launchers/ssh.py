@@ -42,7 +42,8 @@ def site_for(placement: Placement, address: str | None = None) -> dict[str, Any]
 
 
 def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None = None) -> dict[str, Any]:
-    """The site of these hosts. `address` is of this host, as the others reach it; `ssh` a program with ssh's words."""
+    """The site of these hosts. `address` is this host's address for the other hosts; `ssh` is the ssh program with its
+    options."""
     program = ssh or os.environ.get(SSH) or "ssh"
     return {
         "kind": "hosts",
@@ -142,7 +143,7 @@ class SshSite(site.Site):
         return Launch(command, [*started.arguments, *exports], environment)
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
-        """Which host is gone: its agent, its connection or all of its ranks have fallen silent."""
+        """The host that is gone: its agent, its connection or all of its ranks have fallen silent."""
         if any(math.isinf(seconds) for seconds in silent.values()):
             self._last_call()
         now = time.monotonic()
@@ -193,7 +194,7 @@ class SshSite(site.Site):
 
 
 def is_here(name: str) -> bool:
-    """Whether that is this host: by name, or by an address of one of its interfaces."""
+    """Whether a host is this machine: by its name, or by an address of one of the interfaces."""
     if name in ("localhost", socket.gethostname(), socket.getfqdn()):
         return True
     try:

@@ -168,7 +168,7 @@ class SlurmSite(_Site):
         return self._lost
 
     def _keep(self) -> None:
-        """A thread: give the job signs of life, and look whether it has any left."""
+        """A thread: send the job signs of life, and look for the job's own."""
         sign = 0
         while not self._closing.wait(EVERY):
             sign += 1
@@ -181,7 +181,7 @@ class SlurmSite(_Site):
         (self.folder / f"alive-{self._token}").write_text(f"{number}\n")
 
     def _look(self) -> str | None:
-        """Ask Slurm for the job. One that is ending gets a few seconds until it is known why."""
+        """Ask Slurm for the job. A job that is ending gets a few seconds until the reason is known."""
         with self._asking:
             deadline = time.monotonic() + FINAL
             while self._lost is None and self._job is not None and not self._closing.is_set():
@@ -204,7 +204,7 @@ class SlurmSite(_Site):
         return queue.why_ended(self._job or "", job, self.options["time"], self._last_line())
 
     def _last_line(self) -> str:
-        """Of what the job printed."""
+        """The last line that the job has printed."""
         try:
             lines = (self.folder / OUTPUT).read_text(errors="replace").split("\n")
         except OSError:

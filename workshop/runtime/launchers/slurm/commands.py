@@ -58,7 +58,7 @@ class Job:
 
 
 def installed() -> None:
-    """Raises BadInput where Slurm's commands are not."""
+    """Raises BadInput where Slurm's commands are not installed."""
     for name in ("sbatch", "squeue", "scancel", "srun", "scontrol"):
         if shutil.which(name) is None:
             raise BadInput(
@@ -115,7 +115,7 @@ def _advice(words: str) -> str:
 
 
 def _answer(*command: str) -> str:
-    """The lines that a command answers, in one; nothing where it doesn't."""
+    """All lines of a command's answer, joined; empty where it doesn't answer."""
     try:
         return ", ".join(dict.fromkeys(_ask(command).stdout.split("\n"))).strip(", ")
     except SlurmUnavailable:

@@ -43,7 +43,7 @@ def wait(number: str, patience: float, say: Callable[[str], None], give_up: Call
 
 
 def pause(seconds: float, give_up: Callable[[], bool]) -> None:
-    """Wait so long. Raises WorkshopError as soon as nobody wants to any longer."""
+    """Wait for some seconds. Raises WorkshopError as soon as `give_up` says that nobody waits any longer."""
     deadline = time.monotonic() + seconds
     while (remaining := deadline - time.monotonic()) > 0:
         unless(give_up)
@@ -51,7 +51,7 @@ def pause(seconds: float, give_up: Callable[[], bool]) -> None:
 
 
 def unless(give_up: Callable[[], bool]) -> None:
-    """Raises WorkshopError where nobody wants to wait any longer."""
+    """Raises WorkshopError where `give_up` says that nobody waits any longer."""
     if give_up():
         raise WorkshopError("the session was asked to end while it waited for Slurm")
 

@@ -173,5 +173,5 @@ def arguments(options: Mapping[str, Any], placement: Placement, machine: Mapping
 
 
 def _endless(count: int) -> dict[str, Any]:
-    """A machine that has so many of everything."""
+    """A machine with so many units of every kind."""
     return {"units": [dict.fromkeys(("unit", "core", "package", "numa", "l3"), number) for number in range(count)]}
