@@ -23,7 +23,7 @@ def extra(field: FieldInfo) -> Mapping[str, Any]:
 
 
 def applies(field: FieldInfo, values: Mapping[str, Any]) -> bool:
-    """Whether a field means anything beside these values of others."""
+    """Whether a field has an effect while the other fields have these values."""
     for other, right in extra(field).get("when", {}).items():
         if values.get(other) not in (right if isinstance(right, list) else [right]):
             return False
@@ -36,13 +36,13 @@ def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:
 
 
 def param_of_runs(model: type[BaseModel]) -> str | None:
-    """The param that takes the number of a run to go on from; None where there is none."""
+    """The param that takes the number of an earlier run to continue; None where there is none."""
     return next((name for name, about in file_params(model).items() if about.get("runs")), None)
 
 
 def going_on(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any]:
-    """Params for a run that goes on from one that had these. Files that somebody gave that one are taken from it: their
-    names mean nothing any more."""
+    """Params for a run that continues an earlier run with these params. Files are taken from the earlier run, because
+    their names mean nothing any more."""
     file_names = [name for name, about in file_params(model).items() if not about.get("runs")]
     own_files = [
         name for name in file_names if name in params and params[name] not in file_params(model)[name]["choices"]
@@ -51,8 +51,8 @@ def going_on(model: type[BaseModel], params: Mapping[str, Any]) -> dict[str, Any
 
 
 def named(model: type[BaseModel] | None, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Params as everybody may see them: of a path on the server, which is nobody else's business, the last name. Of a
-    workload that isn't known here (None) any param may name a file."""
+    """Params as everybody may see them: a path on the server, which concerns nobody else, is cut to its last name.
+    Where the workload is unknown (None), any param may name a file."""
     files = params if model is None else file_params(model)
     paths = [name for name in files if "/" in str(params.get(name) or "")]
     return {**params, **{name: str(params[name]).rstrip("/").rpartition("/")[2] for name in paths}}

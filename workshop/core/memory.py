@@ -72,7 +72,7 @@ class Gauge:
         return min(self.read(), key=lambda memory: memory.available)
 
     def kills(self) -> int:
-        """How many processes the kernel has ended for want of memory, since whenever it counts."""
+        """How many processes the kernel has ended for want of memory since it began to count."""
         return _counts(self._events).get("oom_kill", 0)
 
     def _machine(self) -> MemoryUsage:

@@ -46,12 +46,12 @@ def free_ports(count: int, address: str = HERE) -> list[int]:
 
 
 def free_port() -> int:
-    """One for this machine alone."""
+    """A free port of this machine's loopback address."""
     return free_ports(1)[0]
 
 
 def _given_by_chance() -> tuple[int, int]:
-    """The first and the last port that the kernel gives to connections (ip(7))."""
+    """The first and the last port of the range from which the kernel chooses ports for connections (ip(7))."""
     try:
         first, last = map(int, _BY_CHANCE.read_text().split())
     except (OSError, ValueError):

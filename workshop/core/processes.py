@@ -39,7 +39,8 @@ def tagged(name: str, value: str, but: Collection[str] = ()) -> list[psutil.Proc
 
 
 def alive(process: psutil.Process) -> bool:
-    """Whether that very process still runs; one that has died and was not waited for does not."""
+    """Whether this very process still runs. A process that has ended, but that its parent has not waited for, doesn't
+    run."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
@@ -55,7 +56,7 @@ def is_stopped(pid: int | None) -> bool:
 
 
 def command(process: psutil.Process) -> list[str]:
-    """Its command line; empty for one that has ended."""
+    """The command line of a process; empty for a process that has ended."""
     try:
         return process.cmdline()
     except psutil.Error:
@@ -63,7 +64,7 @@ def command(process: psutil.Process) -> list[str]:
 
 
 def has_tag(pid: int, name: str, value: str) -> bool:
-    """Whether a living process of that number carries the tag."""
+    """Whether a living process with that number carries the tag."""
     try:
         process = psutil.Process(pid)
         return alive(process) and process.environ().get(name) == value
@@ -88,15 +89,15 @@ def family(pid: int | None) -> list[psutil.Process]:
 
 
 def kill_all(family: Collection[psutil.Process]) -> None:
-    """Kill those processes that are still there."""
+    """Kill those of these processes that still run."""
     for process in family:
         with contextlib.suppress(psutil.Error):
             process.kill()  # psutil knows that its number isn't another's by now
 
 
 def end_all(name: str, value: str, seconds: float = 3.0, but: Collection[str] = ()) -> int:
-    """End every process that carries the tag and none of `but`. It asks, waits at most `seconds`, kills, and waits at
-    most KILLED seconds more. Returns the number of processes."""
+    """End every process that carries the tag and no tag in `but`: ask, wait at most `seconds`, kill, and wait at most
+    KILLED seconds more. Returns the number of processes."""
     ended: set[int] = set()
     deadline = time.monotonic() + seconds
     while processes := tagged(name, value, but):

@@ -43,7 +43,7 @@ def tasks() -> Iterator[KernelThread]:
 
 @dataclass
 class ThreadUnits:
-    """The threads of this process and the units on which they were seen working. Look at them now and then."""
+    """The threads of this process and the units on which they worked, as far as calls of `look` saw it."""
 
     names: dict[int, str] = field(default_factory=dict)
     units: dict[int, set[int]] = field(default_factory=dict)
@@ -97,7 +97,7 @@ def rank_map(reports: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def with_threads(rank_map: Mapping[str, Any], threads: Mapping[int, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The same rank map with the threads that ranks were seen to have later, by rank."""
+    """The same rank map with the threads that were seen later, by rank."""
     return {
         **rank_map,
         "ranks": [

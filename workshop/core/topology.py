@@ -45,7 +45,7 @@ def _read(path: Path, default: str = "") -> str:
 
 
 def _units(folder: Path, *names: tuple[str, str]) -> list[int]:
-    """The units that the first of these pairs of files names which is there: a mask, which hwloc reads, or a list."""
+    """The units in the first of these pairs of files that exists: a mask, which hwloc reads, or a list."""
     for masked, listed in names:
         if text := _read(folder / masked):
             return parse_cpu_mask(text)

@@ -43,7 +43,7 @@ def percent(share: float) -> str:
 
 
 def verb(number: int, singular: str = "is", plural: str = "are") -> str:
-    """The verb behind a number of things."""
+    """The verb after a number of things."""
     return singular if number == 1 else plural
 
 

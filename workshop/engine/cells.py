@@ -39,7 +39,7 @@ _names: dict[str, Any] = {}  # that every cell finds: rank, size, comm
 
 
 class TooMuchOutput(BaseException):
-    """A cell prints without an end. Not an Exception, so that `except Exception` in that cell doesn't swallow it."""
+    """A cell prints without an end. This is no Exception, so `except Exception` in the cell doesn't catch it."""
 
 
 def run(code: str, anew: bool = False) -> dict[str, Any] | None:
@@ -66,7 +66,7 @@ def call(module: str, function: str, arguments: Sequence[Any], anew: bool = Fals
 
 
 def bind(anew: bool = False) -> None:
-    """Bind the names that every cell finds, for code that comes by another way. Collective as `run` is."""
+    """Bind the names that every cell finds, for code that isn't a cell. Collective as `run` is."""
     _shell().user_ns.update(_bound(anew))
 
 
@@ -81,7 +81,8 @@ def _shell() -> Any:
 
 
 def _bound(anew: bool) -> dict[str, Any]:
-    """The names that every cell finds; a loop over `rank` in the last cell has not changed them."""
+    """The names that every cell finds, with their right values: a loop over `rank` in an earlier cell has not changed
+    them."""
     if anew or not _names:
         from mpi4py import MPI
 
@@ -93,7 +94,7 @@ def _bound(anew: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _quiet(shell: Any) -> Iterator[None]:
-    """Errors are returned instead of shown, and `exit()` doesn't end the engine."""
+    """Have errors returned instead of shown, and keep `exit()` from ending the engine."""
 
     def nothing(*_: Any, **__: Any) -> None:
         pass
@@ -151,7 +152,7 @@ class CellOutput:
         self.flush()
 
     def during(self, function: Callable[..., Any], *arguments: Any, **named: Any) -> tuple[Any, BaseException | None]:
-        """Call what can be interrupted; returns its value, or what ended it."""
+        """Call a function that can be interrupted. Returns its value, or the error that ended it."""
         try:
             value, error = self._code(function, *arguments, **named), None
         except BaseException as ended:
@@ -166,7 +167,8 @@ class CellOutput:
         return function(*arguments, **named)
 
     def _interrupt(self, _number: int, frame: FrameType | None) -> None:
-        """Told by the stack, which changes in the moment in which the code begins or ends."""
+        """Handle an interrupt. The stack says whether the cell's code runs, because it changes in the very moment in
+        which the code begins or ends."""
         while frame is not None and frame.f_code is not CellOutput._code.__code__:
             frame = frame.f_back
         if frame is not None:
@@ -193,7 +195,7 @@ class CellOutput:
         return len(text)
 
     def _hook(self, message: dict[str, Any]) -> dict[str, Any] | None:
-        """All that IPython shows becomes the kind of message that ipyparallel's client keeps."""
+        """Turn everything that IPython shows into the kind of message that ipyparallel's client keeps."""
         if self._silent:
             return None
         drain(self._streams)
@@ -212,7 +214,7 @@ class CellOutput:
         return None
 
     def _stop(self, why: str) -> None:
-        """End the cell that goes on: here where this is its thread, otherwise by a signal."""
+        """End the running cell: by an exception in the cell's own thread, by a signal elsewhere."""
         first, self.full = not self.full, why
         if not self._running:
             return
@@ -228,7 +230,7 @@ class CellOutput:
         publisher.session.send(publisher.pub_socket, message, ident=publisher.topic)
 
     def _tell(self) -> None:
-        """A thread of its own: mpi4py waits without Python's lock, so this one knows where a rank waits."""
+        """Tell where the rank waits, in a thread of its own: mpi4py waits without Python's lock."""
         while not self._over.wait(FLUSH):
             self.flush()
             before, self._where = self._where, _where(sys._current_frames().get(self._main), self._shell.user_global_ns)
@@ -239,7 +241,7 @@ class CellOutput:
 
 
 def _where(frame: FrameType | None, names: dict[str, Any]) -> dict[str, Any] | None:
-    """The innermost line of a cell that a thread is in."""
+    """The innermost line of a cell that a thread executes."""
     while frame is not None:
         if frame.f_globals is names:
             return _line(frame.f_code, frame.f_lineno)
@@ -248,7 +250,7 @@ def _where(frame: FrameType | None, names: dict[str, Any]) -> dict[str, Any] | N
 
 
 def _line(code_object: CodeType, number: int) -> dict[str, Any] | None:
-    """A line of a cell; None for code that no cell has, as in %time."""
+    """A line of a cell; None for code that is in no cell, such as %time."""
     file, function = code_object.co_filename, code_object.co_name
     code = linecache.getline(file, number).strip()
     if not code:

@@ -14,7 +14,7 @@ LARGEST_ARTIFACT = 64 << 20  # bytes
 
 
 class Sink(Protocol):
-    """Where a rank's events and artifacts go: to the conductor, or nowhere in particular."""
+    """The destination of a rank's events and artifacts: the conductor, or nothing."""
 
     phase: tuple[str, float] | None  # in which the rank is, and its begin by `time.perf_counter`
 
@@ -135,8 +135,8 @@ class RankContext:
 
     @contextmanager
     def timed(self, name: str, seconds: dict[str, float]) -> Iterator[None]:
-        """The enclosed time is a phase, whose seconds become `seconds[name]`: from when all ranks begin it to when this
-        one has ended it. Collective."""
+        """The enclosed time is a phase, whose seconds become `seconds[name]`. They count from the moment in which all
+        ranks have begun to the end on this rank. Collective."""
         self.synchronise(account=False)
         began = time.perf_counter()
         with self.phase(name):

@@ -15,8 +15,8 @@ LONG = 300  # characters of a library's words
 
 
 def described(error: BaseException, rank: int, ranks: int) -> dict[str, str]:
-    """Type, message and traceback of what ended a rank, one of so many. One that lacked memory or room
-    on a disk says so in one sentence, whichever library noticed it."""
+    """Type, message and traceback of the error that ended one of so many ranks. An error for want of memory or disk
+    becomes one sentence, whichever library has raised it."""
     kind, message = type(error).__name__, str(error)
     for cause in _causes(error):
         if _lacks_memory(cause):

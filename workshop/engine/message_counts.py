@@ -30,7 +30,7 @@ MOST = 20  # activities that have counts of their own; later ones are added to t
 
 
 def is_wanted() -> bool:
-    """Whether this rank's environment asks for counts."""
+    """Whether this rank's environment asks for message counts."""
     return os.environ.get(MONITORING) == COUNTING[MONITORING]
 
 

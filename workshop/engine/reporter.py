@@ -136,7 +136,7 @@ class Reporter:
             self._outbox = None
 
     def close(self) -> None:
-        """Hang up; from now on nobody ends this process when its conductor falls silent."""
+        """Hang up. From now on this process doesn't end when its conductor falls silent."""
         self._closing.set()
         os.eventfd_write(self._wake_thread, 1)
         self._thread.join()
@@ -276,10 +276,9 @@ class Reporter:
 
 
 def _memory(gauge: Gauge, neighbours: Mapping[int, int]) -> dict[str, Any]:
-    """The memory of each rank of this host, and the free memory of the host or its limit, in bytes.
-
-    In one look: a rank that fills the memory within a second would not have told its own part of it yet when another
-    one tells that there is nothing left, and that other one would be blamed."""
+    """The memory of each rank of this host, and the free memory of the host or its limit, in bytes. One look covers all
+    ranks: a rank that fills the memory within a second may not have reported its own part yet when another rank reports
+    that nothing is left, and then the other rank would be blamed."""
     host = gauge.tightest()
     return {
         "held": {rank: count for rank, pid in neighbours.items() if (count := private_bytes(pid)) is not None},

@@ -84,8 +84,8 @@ class Did(NamedTuple):
 
 
 class Census:
-    """Counts from `begin` to the last `look`. A look takes some 20 us for each thread, of which there may be hundreds;
-    the first one, which finds out what all threads are, some ten milliseconds."""
+    """Counts threads and their work from `begin` to the last `look`. A look takes some 20 us for each thread, of which
+    there may be hundreds. The first look, which finds out the kinds of all threads, takes some ten milliseconds."""
 
     def __init__(self) -> None:
         self._origins = Origins()
@@ -99,7 +99,7 @@ class Census:
 
     @property
     def looked(self) -> bool:
-        """Whether there is anything to tell."""
+        """Whether the census has counted anything."""
         return bool(self._last)
 
     def begin(self) -> None:

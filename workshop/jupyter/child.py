@@ -71,7 +71,7 @@ class JupyterLab(ChildProcess):
 
     @property
     def origins(self) -> str:
-        """The names under which a browser of this machine may know it."""
+        """The addresses at which a browser on this machine may find JupyterLab."""
         return f"{self.origin} {url_of('localhost', self.port)}"
 
     @property
@@ -108,7 +108,8 @@ class JupyterLab(ChildProcess):
             raise WorkshopError(f"Port {self.port} has become another program's; choose one with --lab-port.")
 
     def _listens(self) -> bool:
-        """Whether it is ours what answers there: two that look for a free port at the same time find the same one."""
+        """Whether our own process answers there. Two processes that look for a free port at the same time find the same
+        one."""
         assert self._process is not None, "started before"
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self._process.pid).children(recursive=True):

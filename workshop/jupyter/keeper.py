@@ -24,7 +24,7 @@ LOOKS = 2.0  # seconds for looking at all processes of a busy machine
 
 
 def end_started(value: str) -> None:
-    """End what carries the tag, apart from sessions and the process that asks."""
+    """End all processes that carry the tag, except sessions and the process that asks."""
     from workshop.core import processes
 
     processes.end_all(TAG, value, GRACE, but=(processes.TAG,))

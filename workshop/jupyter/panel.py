@@ -11,7 +11,7 @@ from workshop.mpi import openmpi
 
 
 class Engines(MPIEngineSetLauncher):
-    """ipyparallel's own, but what killed mpiruns have left is out of the way of each that it starts."""
+    """ipyparallel's launcher of engines, which first removes the files that killed mpiruns have left."""
 
     entrypoint_name = settings.LAUNCHER  # in the cluster's file, from which the panel finds it again
 

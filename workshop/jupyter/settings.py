@@ -52,7 +52,8 @@ class Folders:
         return self.base / "shell"  # what bash reads first in a terminal
 
     def environment(self) -> dict[str, str]:
-        """Variables that make Jupyter and IPython look there and nowhere in the home folder."""
+        """Variables of kernels and terminals: this environment's programs first, the state folder, the dashboard's
+        address, and the variables that let root use mpirun."""
         return {
             "JUPYTER_CONFIG_DIR": str(self.configuration),
             "JUPYTER_DATA_DIR": str(self.base / "data"),

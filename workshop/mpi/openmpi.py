@@ -173,8 +173,8 @@ def in_slurm() -> dict[str, str]:
 
 
 def environment(placement: Placement | None = None) -> dict[str, str]:
-    """Variables for mpirun itself, for any placement; what somebody has said of transports stays. As root it refuses
-    to start unless told twice."""
+    """Variables for mpirun itself, for any placement; a user's own settings of transports stay. As root, mpirun refuses
+    to start unless two variables allow it."""
     transports = {name: value for name, value in WITHOUT.items() if name not in os.environ}
     if os.geteuid() != 0:
         return transports
@@ -284,24 +284,24 @@ class Death:
 
 
 def death(output: str) -> Death | None:
-    """Which rank died first, if mpirun's output says that one did."""
+    """The rank that died first, if mpirun's output names one."""
     match = _DIED.search(output)
     return Death(int(match[1]), int(match[2]), match[3], int(match[4])) if match else None
 
 
 def early_exit(output: str) -> tuple[int, int] | None:
-    """Which rank ended first by itself, if mpirun's output says that one did: its number and exit code."""
+    """The rank that ended first by itself, if mpirun's output names one: its number and exit code."""
     match = _EXITED.search(output)
     return (int(match[1]), int(match[2])) if match else None
 
 
 def refuses(output: str) -> bool:
-    """Whether mpirun gave a reason of its own for its end; what ranks printed is none."""
+    """Whether mpirun gave a reason of its own for its end. Output of the ranks is no such reason."""
     return len(_RULE.findall(output)) > 1
 
 
 def refusal(output: str) -> str:
-    """mpirun's own words on why it refused, without its rules and repetitions; the output's end if it drew none."""
+    """mpirun's own words on its refusal, without rules and repetitions; the end of the output where there are none."""
     blocks = [block.strip() for block in _RULE.split(output)]
     marked = [block for index, block in enumerate(blocks) if block and index % 2 == 1]
     text = marked[0] if marked else output.strip()[-2000:]

@@ -45,7 +45,7 @@ class Attendances(Identities):
                     connection.execute(change, rows)
 
     def keep_help(self, identity_id: int, needed: bool) -> None:
-        """Keep that somebody asks for help, since the first time that they did; or that they need none any more."""
+        """Keep that somebody asks for help, with the time of the first request; or that they need no help any more."""
         row = identities.update().where(identities.c.id == identity_id)
         if needed:
             row = row.where(identities.c.help_asked_at.is_(None))

@@ -177,7 +177,7 @@ def _set(connection: Connection, key: str, value: str) -> None:
 
 
 def tell_changed(connection: Connection) -> None:
-    """Have all dashboards of this store ask again who is in."""
+    """Make all dashboards of this store ask again which tokens are valid."""
     _set(connection, _CHANGES, secrets.token_hex(8))
 
 

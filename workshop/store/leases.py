@@ -64,12 +64,11 @@ class Leases:
         return self._move(lease_id, ("wanted",), state="held", held_at=time.time())
 
     def lease_heartbeat(self, lease_id: int) -> bool:
-        """Its holder is alive. False where the lease has ended."""
+        """Say that the holder of a lease is alive. False where the lease has ended."""
         return self._move(lease_id, ("wanted", "held"), heartbeat_at=time.time())
 
     def tell_lease(self, lease_id: int, why: str) -> bool:
-        """Say why its ranks were replaced ("": they weren't, since its holder last looked). False where it has
-        ended."""
+        """Say why the ranks of a lease were replaced; "" withdraws the reason. False where the lease has ended."""
         return self._move(lease_id, ("wanted", "held"), why=why)
 
     def end_lease(self, lease_id: int, why: str = "") -> bool:

@@ -65,7 +65,7 @@ class Progresses:
         return self._keep(learner, lab, "notebook", "", lambda row, now: {})
 
     def progress(self, learner: str | None = None, lab: str | None = None) -> list[LabProgress]:
-        """Everybody's, or one learner's, or one lab's; by learner, lab, kind and item."""
+        """The rows of everybody, of one learner, or of one lab; sorted by learner, lab, kind and item."""
         query = select(progress)
         if learner is not None:
             query = query.where(progress.c.learner == learner)
@@ -91,7 +91,7 @@ class Progresses:
         item: str,
         change: Callable[[Row[Any] | None, float], Mapping[str, Any]],
     ) -> LabProgress:
-        """Write one row: the values that `change` makes of the one there is (None: there is none) and of the time."""
+        """Write one row. `change` computes its values from the present row (None: there is none) and the time."""
         key = {"learner": learner, "lab": lab, "kind": kind, "item": item}
         _check_names(key)
         whose = and_(*(progress.c[name] == value for name, value in key.items()))
@@ -120,7 +120,7 @@ def _most(column: Column[Any]) -> int:
 
 
 def _check_names(key: Mapping[str, str]) -> None:
-    """Only PostgreSQL minds names that are too long by itself. Raises BadInput."""
+    """Raises BadInput for names that are too long. PostgreSQL would refuse them, SQLite would not."""
     for name, value in key.items():
         longest = _most(progress.c[name])
         words = "name" if name == "learner" else "id"

@@ -60,7 +60,7 @@ class Quizzes:
         return self.round(round_id)
 
     def round(self, round_id: int) -> QuizRound:
-        """Raises BadInput where there is no such round."""
+        """The round with that id. Raises BadInput where there is none."""
         with self.database.reading() as connection:
             row = None
             if 0 < round_id <= _LARGEST_ID:
@@ -155,13 +155,13 @@ class Quizzes:
             return [QuizPlayer(**row._mapping) for row in connection.execute(query)]
 
     def player_ids(self, round_id: int) -> set[int]:
-        """Everybody's who came, unless their data were removed."""
+        """The ids of all players who came to a round, unless their data were removed."""
         query = select(quiz_players.c.id).where(quiz_players.c.round_id == round_id)
         with self.database.reading() as connection:
             return set(connection.scalars(query))
 
     def remove_players(self, player_ids: Sequence[int]) -> None:
-        """Their answers stay, marked by this, and don't count; they can't come back."""
+        """Mark players of a round as removed: their answers stay, but don't count, and they can't come back."""
         with self.database.writing() as connection:
             connection.execute(quiz_players.update().where(quiz_players.c.id.in_(player_ids)).values(removed=True))
 
@@ -189,7 +189,7 @@ def full(most: int) -> BadInput:
 
 
 def _present(connection: Connection, round_id: int) -> int:
-    """How many take part in a round who weren't removed."""
+    """The number of players of a round who weren't removed."""
     conditions = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
     return connection.scalar(select(func.count()).select_from(quiz_players).where(*conditions)) or 0
 

@@ -52,12 +52,12 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """Bytes of the file that `pack` returns: slightly more than it has."""
+        """The bytes of the file that `pack` returns; slightly too many."""
         arrays = [*self.weights, *self.optimizer]
         return sum(array.nbytes for array in arrays) + MEMBER * (len(arrays) + 1) + len(json.dumps(self.progress))
 
     def pack(self) -> bytes:
-        """As the bytes of a file."""
+        """The checkpoint as the bytes of a file."""
         about = {
             "format": FORMAT,
             "arrays": len(self.weights) + len(self.optimizer),
@@ -144,7 +144,7 @@ def _check_members(keys: Sequence[str]) -> None:
 
 
 def _sensible(value: Any) -> bool:
-    """Whether that many epochs, updates or seconds can be behind a run."""
+    """Whether a run can have had so many epochs, updates or seconds."""
     return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 2**53
 
 
@@ -159,7 +159,7 @@ def capture(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoi
 
 
 def check(weights: Sequence[Any], checkpoint: Checkpoint, name: str = NAME) -> None:
-    """See that a checkpoint is of a model with these weights. Raises BadInput."""
+    """Check that a checkpoint belongs to a model with these weights. Raises BadInput."""
     here = [tuple(weight.shape) for weight in weights]
     saved_shapes = [array.shape for array in checkpoint.weights]
     if here == saved_shapes:
@@ -181,7 +181,8 @@ def _shape(shape: Sequence[int]) -> str:
 
 
 def restore(model: Any, optimizer: Any, checkpoint: Checkpoint, name: str = NAME) -> None:
-    """Put a checkpoint into a model and its (built) optimizer. Raises BadInput where it is of another one."""
+    """Put a checkpoint into a model and its (built) optimizer. Raises BadInput where the checkpoint belongs to another
+    model."""
     check(model.weights, checkpoint, name)
     shapes = [tuple(variable.shape) for variable in optimizer.variables]
     if checkpoint.optimizer_name != type(optimizer).__name__ or shapes != [

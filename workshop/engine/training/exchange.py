@@ -62,7 +62,7 @@ class Exchange:
             return computed_at, self._apply(dense, variables, update)
 
     def _start(self, gradients: list[Any]) -> list[Any]:
-        """Begin with what needs only some of the gradients. Returns tensors that are ready once it has begun."""
+        """Begin with work that needs some of the gradients only. Returns tensors that are ready once it has begun."""
         return []
 
     def _apply(self, gradients: list[Any], variables: Sequence[Any], update: Update) -> Any:
@@ -90,17 +90,17 @@ class Exchange:
         return None
 
     def record(self, file: Path) -> None:
-        """Begin to write down what the exchange does, where it can; rank 0 writes, in the exchange's own format."""
+        """Begin to record the exchange, where it can be recorded; rank 0 writes, in the exchange's own format."""
 
     def stop_recording(self) -> None:
-        """End that. The file is complete when the exchange is closed."""
+        """End the recording. The file is complete when the exchange is closed."""
 
     def artifacts(self) -> Mapping[str, str]:
-        """Texts that the exchange leaves once it is closed, by file name; rank 0 has them."""
+        """The texts of a closed exchange by file name, on rank 0."""
         return {}
 
     def close(self) -> None:
-        """End what the exchange has started; it can't be used afterwards."""
+        """End everything that the exchange has started; it can't be used afterwards."""
 
     def _count(self, gradients: Sequence[Any], messages: int) -> None:
         self.messages = messages

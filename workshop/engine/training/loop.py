@@ -73,7 +73,7 @@ class Loop:
 
     @property
     def over(self) -> bool:
-        """Whether no further step is to be taken."""
+        """Whether all steps have been taken, or the training has to end early."""
         return self.stopped or (self.most is not None and self.done >= self.most)
 
     def take(self, steps: int, give: Give, before: Callable[[int], None] = lambda number: None) -> bool:

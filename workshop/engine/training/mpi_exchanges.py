@@ -74,7 +74,7 @@ class MPIExchange(Exchange):
 
 
 class PerTensorExchange(MPIExchange):
-    """An all-reduce of its own for every tensor, the naive way: as many latencies as the model has variables."""
+    """A separate all-reduce for every tensor, the naive way: the model's variables each cost a latency."""
 
     name = "mpi-per-tensor"
     largest = 0

@@ -64,7 +64,7 @@ class Resident:
         self.ctx.emit("memory", self.look(), step)
 
     def of_all(self) -> list[int]:
-        """The most of each rank. Collective."""
+        """The highest resident memory of each rank. Collective."""
         self.look()
         most: list[int] = self.ctx.comm.allgather(self.most)
         return most

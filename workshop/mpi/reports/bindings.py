@@ -39,7 +39,7 @@ class RankBinding:
 
 
 class RankBindings(list[RankBinding]):
-    """The bindings that a reader has found, no more than can be held."""
+    """The bindings that a reader has read, up to a limit."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -82,7 +82,7 @@ def excerpt(text: str) -> str:
 
 
 def number(text: str, line: int, what: str) -> int:
-    """A whole number that something can have on a real machine. Raises BadInput."""
+    """A whole number as real machines have them. Raises BadInput."""
     if not (text.isascii() and text.isdecimal() and len(text) <= 9):
         raise wrong(line, f"{what} is {excerpt(text)}; it should be a whole number.")
     return int(text)
