@@ -165,8 +165,8 @@ class _Walk:
 
 
 def _number(attributes: Mapping[str, str], what: str) -> int:
-    """A number that the operating system gives to something of which hwloc keeps sets. Raises BadInput for a number near
-    2^32, because hwloc would count up to it."""
+    """A number that the operating system gives to something of which hwloc keeps sets. Raises BadInput for a number
+    near 2^32, because hwloc would count up to it."""
     if "os_index" not in attributes or not 0 <= int(attributes["os_index"]) <= LARGEST_UNIT:
         raise BadInput(f"A {what} of this topology has no number (os_index) up to {LARGEST_UNIT}.")
     return int(attributes["os_index"])
