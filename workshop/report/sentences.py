@@ -142,9 +142,9 @@ def waiting(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min"
 
 
-def metrics_of(run: RunRecord, told_elsewhere: Collection[str] = ()) -> list[dict[str, str]]:
+def metrics_of(run: RunRecord) -> list[dict[str, str]]:
     """The results of a run, as `metrics` labels them: first the results that its workload names."""
-    first, rest = metrics_in_two(run, told_elsewhere)
+    first, rest = metrics_in_two(run)
     return first + rest
 
 

@@ -14,7 +14,7 @@ from workshop.core.words import size
 from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
 from workshop.report.figures.curves import number
-from workshop.report.figures.shares import shares
+from workshop.report.figures.shares import rings
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
 from workshop.training.figures import confusion_matrix, rank_throughput
@@ -121,7 +121,7 @@ def spent(snapshot: Snapshot) -> list[Card]:
     if share := evaluation_share(snapshot.run):
         sentence = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
         notes.append(words(line(sentence, tone="about")))
-    return [Card("spent", "What the time went into", (*notes, figure(shares(parts))), half=True)]
+    return [Card("spent", "What the time went into", (*notes, figure(rings({"": parts}))), half=True)]
 
 
 def timeline(snapshot: Snapshot) -> list[Card]:

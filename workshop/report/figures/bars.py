@@ -9,16 +9,15 @@ import plotly.graph_objects as go
 
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
-from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, cited, interval, safe
+from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
 
 OTHERS, BASELINE = theme.FAINT, theme.REST
+HEIGHT = 380  # pixels of groups
 LINE, LINES = 44, 2  # characters of a line above a bar, which a phone has room for, and lines
 UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
 
 
-def settings(
-    points: Sequence[Point], unit: str, baseline: str = "", published: str = "", height: int | None = None
-) -> go.Figure:
+def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figure:
     """A horizontal bar for each setting below its name, the first on top, with its median, its repeats' range as
     whiskers and how many times as fast as `baseline` (a point's name) it is, where a line stands. The best is dark."""
     if not any(point.values for point in points):
@@ -46,9 +45,9 @@ def settings(
     )
     highest = max(max(point.values) for _, point in measured)
     edge = {"color": theme.INK, "width": 2, "dash": "dash"}
-    figure = theme.figure(
+    return theme.figure(
         [bars],
-        height=height or 70 + row * len(points),
+        height=70 + row * len(points),
         bargap=1 - 28 / row,
         showlegend=False,
         xaxis=marks.values_axis(unit, highest, nticks=5, range=[0, 1.06 * highest]),
@@ -61,21 +60,13 @@ def settings(
             *(_undone(place, point) for place, point in enumerate(points) if not point.values),
         ],
     )
-    return cited(figure, published)
 
 
-def grouped(
-    names: Sequence[str],
-    groups: Mapping[str, Sequence[Point]],
-    axis: str,
-    unit: str,
-    published: str = "",
-    height: int = 380,
-) -> go.Figure:
+def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: str, unit: str) -> go.Figure:
     """Upright bars in groups: for each of `names` one bar of each contender, whose points are in the same order."""
     every = [point for points in groups.values() for point in points]
     if not any(point.values for point in every):
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     traces, notes, first = [], [], 0
     width = 0.8 / len(groups)
     for order, (contender, points) in enumerate(groups.items()):
@@ -115,9 +106,9 @@ def grouped(
         ]
         first += len(points)
     highest = max(max(point.values) for point in every if point.values)
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         barmode="overlay",
         showlegend=len(groups) > 1,
         xaxis=marks.names_axis([*map(safe, names)], title={"text": axis}),
@@ -125,7 +116,6 @@ def grouped(
         annotations=notes,
         margin={"t": 40},
     )
-    return cited(figure, published)
 
 
 def _words(point: Point, base: Point | None, start: float | None) -> str:

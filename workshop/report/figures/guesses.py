@@ -10,7 +10,7 @@ from workshop.report.figures import marks, theme
 from workshop.report.figures.points import safe
 
 
-def guesses(tally: Sequence[tuple[str, int]], height: int = 0) -> go.Figure:
+def guesses(tally: Sequence[tuple[str, int]]) -> go.Figure:
     """A horizontal bar for each answer with how many gave it, in the given order from the top."""
     if not any(count for _, count in tally):
         return theme.nothing_yet("Nobody has guessed", 160)
@@ -21,7 +21,7 @@ def guesses(tally: Sequence[tuple[str, int]], height: int = 0) -> go.Figure:
     bars = marks.bars(counts, list(range(len(tally))), theme.ACCENT, hover, texts, theme.PAPER, insidetextanchor="end")
     return theme.figure(
         [bars],
-        height=height or 70 + 36 * len(tally),
+        height=70 + 36 * len(tally),
         bargap=0.3,
         showlegend=False,
         xaxis={"title": {"text": "learners"}, "dtick": max(max(counts) // 5, 1), "range": [0, 1.05 * max(counts)]},

@@ -19,12 +19,12 @@ from workshop.report.figures.points import (
     Point,
     as_axis,
     best,
-    cited,
     interval,
     safe,
 )
 
 Ideal = Literal["", "faster", "shorter", "level"]
+HEIGHT = 360  # pixels
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 BELOW = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
@@ -36,21 +36,18 @@ def line(
     axis: str,
     unit: str,
     *,
-    highest: bool = True,
     ideal: Ideal = "",
     mark: bool = True,
-    published: str = "",
-    height: int = 360,
 ) -> go.Figure:
     """Medians over a setting with whiskers from the lowest to the highest repeat, the best one marked (`mark`).
 
-    `along` are the setting's values, `lines` have a point for each of them; `highest` tells whether more is better.
-    `ideal` draws what the first line would reach if it went on as it began: "faster" in proportion to the setting,
-    "shorter" in inverse proportion, "level" not changing. `published` is written below, see `cited`.
+    `along` are the setting's values, `lines` have a point for each of them. `ideal` draws what the first line would
+    reach if it went on as it began: "faster" in proportion to the setting, "shorter" in inverse proportion, "level" not
+    changing.
     """
     every = [point for points in lines.values() for point in points]
     if not any(point.values for point in every):
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     x = as_axis(along)
     along = [safe(str(value)) for value in along] if x["type"] == "category" else list(along)
     traces = [_ideal(along, next(iter(lines.values())), ideal)] if ideal and x["type"] != "category" else []
@@ -58,7 +55,7 @@ def line(
     for place, (name, points) in enumerate(lines.items()):
         traces.append(_line(along, points, name, place, first, unit, len(lines)))
         first += len(points)
-    top = best(every, highest)
+    top = best(every)
     if mark and top is not None:
         across = [value for points in lines.values() for value, _ in zip(along, points, strict=True)]
         traces.append(_best(across[top], every[top], unit, top))
@@ -76,9 +73,9 @@ def line(
         for place, value in enumerate(along)
         if points[place].state in BELOW and not points[place].values
     ]
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=len(traces) > 1,
         hovermode="closest",
         xaxis={"title": {"text": axis}, **x, **_room(along, x["type"])},
@@ -86,7 +83,6 @@ def line(
         annotations=list({(note["x"], note["text"]): note for note in marked}.values()),
         margin={"t": 56 if len(traces) > 3 else 40},
     )
-    return cited(figure, published)
 
 
 def _line(

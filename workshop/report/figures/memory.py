@@ -9,18 +9,13 @@ import plotly.graph_objects as go
 from workshop.core.words import size
 from workshop.report.figures import marks, theme
 from workshop.report.figures.line import DASHES
-from workshop.report.figures.points import cited
 
 NOTHING = "No rank has told yet how much memory it holds"
+HEIGHT = 320  # pixels
 GB, MB = 1e9, 1e6
 
 
-def memory(
-    lines: Mapping[str, tuple[Sequence[float], Sequence[float]]],
-    published: str = "",
-    axis: str = "seconds",
-    height: int = 320,
-) -> go.Figure:
+def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: str = "seconds") -> go.Figure:
     """A line for each contender or rank: its times (seconds from the start, or steps) and its bytes at each.
 
     The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
@@ -28,7 +23,7 @@ def memory(
     """
     drawable = {name: line for name, line in lines.items() if line[1]}
     if not drawable:
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     highest = max(max(values) for _, values in drawable.values())
     factor, unit = (GB, "GB") if highest >= GB else (MB, "MB")
     traces = [
@@ -44,15 +39,14 @@ def memory(
         )
         for place, (name, (times, values)) in enumerate(drawable.items())
     ]
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
         yaxis={"title": {"text": f"resident memory, {unit}"}, "range": [0, 1.1 * highest / factor], "nticks": 6},
         margin={"t": 40 if len(traces) < 4 else 72},
     )
-    return cited(figure, published)
 
 
 def _gained(values: Sequence[float]) -> str:

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
-from workshop.report.figures.points import NOTHING, cited, safe
+from workshop.report.figures.points import NOTHING, safe
 
 GAIN, LOSS, START = theme.GOOD, theme.OTHER, theme.QUIET
 WRAPPED = 22  # characters of a line beside a bar
@@ -26,9 +26,7 @@ class WaterfallStep:
     sure: bool = True
 
 
-def waterfall(
-    start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str, published: str = "", height: int | None = None
-) -> go.Figure:
+def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -> go.Figure:
     """Bars from left to right and from top to bottom: the value at the start, what each step added or took and by which
     factor, and the value at the end with the factor of all steps."""
     if start.after <= 0:
@@ -66,9 +64,9 @@ def waterfall(
     ]
     thin = {"type": "line", "line": {"color": theme.MUTED, "width": 1}}
     lines = [{**thin, "x0": at, "x1": at, "y0": row + 0.35, "y1": row + 0.65} for row, at in enumerate(before)]
-    figure = theme.figure(
+    return theme.figure(
         [bars],
-        height=height or 90 + 46 * len(names),
+        height=90 + 46 * len(names),
         bargap=0.3,
         showlegend=False,
         shapes=lines,
@@ -76,7 +74,6 @@ def waterfall(
         xaxis=marks.values_axis(unit, highest, range=[0, 1.05 * highest], nticks=5),
         yaxis=marks.names_axis([_wrapped(name, at in (0, len(names) - 1)) for at, name in enumerate(names)], down=True),
     )
-    return cited(figure, published)
 
 
 def _note(row: int, base: float, length: float, text: str, highest: float) -> dict[str, object]:

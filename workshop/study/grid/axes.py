@@ -89,13 +89,6 @@ def sample(axes: Axes, number: int, seed: int = 0) -> list[dict[str, Any]]:
     return [_point(axes, index) for index in sorted(chosen)]
 
 
-def cells(
-    axes: Axes, workload: Workload, params: Mapping[str, Any], placement: Mapping[str, Any], shared: bool
-) -> list[Cell]:
-    """A cell for each point of a grid over these params and this placement, see `cell`."""
-    return [cell(point, workload, params, placement, shared) for point in points(axes)]
-
-
 def cell(
     point: Mapping[str, Any],
     workload: Workload,

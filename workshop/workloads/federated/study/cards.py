@@ -76,13 +76,11 @@ def lines(
     )
 
 
-def by_seed(
-    ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str, height: int = 320
-) -> go.Figure:
+def by_seed(ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str) -> go.Figure:
     """Draw each way's final scores, from (seed, score): points joined by seed, and a bar at their mean. `ways` has the
     ways' names by key."""
     if not any(values.values()):
-        return theme.nothing_yet("No seed has come to its end yet", height)
+        return theme.nothing_yet("No seed has come to its end yet", 320)
     seeds = sorted({seed for points in values.values() for seed, _ in points})
     widest = (len(seeds) - 1) / 2
     spacing = min(JITTER, 0.3 / widest) if widest else 0.0
@@ -110,7 +108,7 @@ def by_seed(
             ]
     return theme.figure(
         traces,
-        height=height,
+        height=320,
         showlegend=False,
         hovermode="closest",
         xaxis=marks.names_axis(list(ways.values()), tickangle=0),
