@@ -11,8 +11,7 @@ import plotly.graph_objects as go
 from workshop.core.errors import BadInput
 from workshop.notebook import cards, store_access
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
-from workshop.notebook.results import ShownVerdict
-from workshop.notebook.shown import RunShown, ended
+from workshop.notebook.shown import RunShown, ShownVerdict, ended
 from workshop.report import comparison, terminal
 from workshop.report.cards import Card, figure, fold, line, table, words
 from workshop.report.comparison import Row

@@ -20,7 +20,7 @@ from plotly.io.base_renderers import MimetypeRenderer
 from workshop.core.errors import BadInput
 from workshop.notebook.cards import Piece
 from workshop.notebook.cards import pieces as pieces_of
-from workshop.report import terminal
+from workshop.report import html, terminal
 from workshop.report.cards import Card
 from workshop.report.figures import theme
 from workshop.report.html import alone
@@ -177,3 +177,24 @@ def draw_offline() -> None:
     if get_ipython() is not None and "PLOTLY_RENDERER" not in os.environ:
         plotly.io.renderers[RENDERER] = _Offline()
         plotly.io.renderers.default = RENDERER
+
+
+GOOD, NEARLY, CALM = "good", "nearly", "calm"  # looks of `report.html.box`
+
+
+class Message(NotebookDisplay):
+    """A heading and a sentence, with a bar of a look. `inside` is HTML in place of the heading, which is for words
+    alone then. `show` shows it at once, since a cell may say several."""
+
+    def __init__(self, heading: str, text: str = "", look: str = CALM, inside: str = "") -> None:
+        self.heading, self.text, self.look, self.inside = heading, text, look, inside
+
+    def words(self) -> str:
+        return f"{self.heading}. {self.text}".rstrip()
+
+    def pieces(self) -> Iterable[Piece]:
+        heading = self.inside or html.line("", self.heading)
+        yield html.box(heading + (html.line(self.text) if self.text else ""), self.look)
+
+    def show(self) -> None:
+        show(self.words(), self.pieces())

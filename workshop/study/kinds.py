@@ -6,16 +6,19 @@ decides only from stored data, so a resumed study makes the same decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from workshop.core.errors import BadInput
-from workshop.extension import load
+from workshop.core.placement import Placement
+from workshop.extension import Workload, load
 from workshop.registry import studies
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.trials import status
+from workshop.study.trials import Planned, status
 
 
 @dataclass(frozen=True)
@@ -176,3 +179,35 @@ def report(store: Store, study: StudyRecord) -> Report:
 def any_report(store: Store, study: StudyRecord) -> Report:
     """The report on a study, also of an unknown kind."""
     return any_kind(study.kind).report(store, study)
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """A form that somebody has filled in."""
+
+    store: Store
+    session: SessionRecord | None
+    workload: Workload
+    params: Mapping[str, Any]  # those that differ from what the form began with
+    placement: Placement
+    options: Any  # of the form's model
+
+
+@dataclass(frozen=True)
+class StudyForm:
+    """The form of a kind of study.
+
+    `options` is a pydantic model of the study's own settings. `plan` plans the study and raises BadInput. `takes` says
+    whether a workload can be studied. `start` returns the params with which the kind begins if they differ from the
+    workload's defaults. `hidden` returns the params that the kind sets itself. `placement` names the fields of a
+    placement that can be set. The form whose `order` is lowest comes first.
+    """
+
+    title: str
+    options: type[BaseModel]
+    plan: Callable[[StudyRequest], Planned]
+    takes: Callable[[Workload], bool]
+    start: Callable[[Workload, Any], Mapping[str, Any]] = lambda workload, options: {}
+    hidden: Callable[[Workload], Collection[str]] = lambda workload: ()
+    placement: Collection[str] = ()
+    order: int = 500

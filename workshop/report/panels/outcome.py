@@ -1,4 +1,4 @@
-"""Panels of every run's page: the error, the verdict, the machine, the results, the files."""
+"""Panels of every run's page: the error, the verdict, the machine beside the prediction, the results, the files."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from workshop.core.words import size
 from workshop.registry import labs
 from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
+from workshop.report.analysis.difference import AS_MEANT, aligned, difference, sentences
 from workshop.report.analysis.endings import failure_words
 from workshop.report.analysis.oversubscription import threads_of
-from workshop.report.cards import Card, Part, fold, line, link, links, tiles, words
+from workshop.report.cards import Card, Part, figure, fold, line, link, links, tiles, words
 from workshop.report.cards import verdict as verdict_card
+from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import machine_card
+from workshop.report.predictions import PREDICTIONS
 from workshop.report.sentences import LONGEST_VALUE, metrics_in_two, short_traceback, who
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
@@ -102,3 +105,27 @@ def noted(snapshot: Snapshot) -> list[Card]:
 def files(snapshot: Snapshot) -> list[Card]:
     targets = [link(snapshot.url(name), name, size(artifact.size)) for name, artifact in snapshot.artifacts.items()]
     return [Card("files", "Files", (links(*targets),), later=True)] if targets else []
+
+
+TITLE = "Predicted against measured"
+LEGEND = "A dashed frame in a rank's colour is where it was meant to run; a dotted frame or ! is where it wasn't."
+
+
+def predicted(snapshot: Snapshot) -> list[Card]:
+    """The difference in words, and in a picture where there is one; nothing until the mapper has answered."""
+    run = snapshot.run
+    answer = PREDICTIONS.lookup(run)
+    if answer is None:
+        return []
+    if answer.rank_map is None:
+        note = answer.note or f"The mapper refuses this placement: {answer.refused}"
+        return [Card("predicted", TITLE, (words(line(note, tone="about")),), later=True)]
+    differences = difference(answer.rank_map, run.rank_map, run.machine)
+    if not differences:
+        return [Card("predicted", TITLE, (words(line(AS_MEANT)),), later=True)]
+    predicted_map = aligned(answer.rank_map, run.rank_map)
+    parts: list[Part] = [words(*(line(sentence, tone="note") for sentence in sentences(differences)))]
+    if any(each_difference.kind != "threads" for each_difference in differences):
+        plot = machine_picture(run.machine, run.rank_map, threads_of(run), predicted_map)
+        parts += [figure(plot, WIDTH), words(line(LEGEND, tone="about"))]
+    return [Card("predicted", TITLE, tuple(parts), later=True)]

@@ -1,13 +1,21 @@
-"""Panels on events of ranks: curves, and the time use of each rank."""
+"""Panels on the ranks of every run: the curves of their events, their time use, the task stream, threads and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
 
+from workshop.core import words as say
 from workshop.extension import Workload
+from workshop.report.analysis import openmp
 from workshop.report.analysis.balance import balance
-from workshop.report.cards import Card, figure, line, words
+from workshop.report.analysis.threads import KINDS, sentences
+from workshop.report.cards import Card, Part, figure, fold, line, table, words
+from workshop.report.figures import stream
 from workshop.report.figures.curves import curve
+from workshop.report.figures.memory import memory as drawn_memory
+from workshop.report.figures.threads import rank_threads
 from workshop.report.figures.times import rank_times
 from workshop.report.snapshot import Snapshot
 
@@ -56,3 +64,84 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
 def _height(number: int, curves: int) -> int:
     """A curve that has a row of its own needs less height."""
     return LOW if curves % 2 == 0 and number == curves - 1 else TALL
+
+
+RECENT = 2000  # events that are looked at
+
+
+def task_stream(snapshot: Snapshot) -> list[Card]:
+    """Show what each rank has done in the last seconds and does now."""
+    run, names = snapshot.run, [name for name in snapshot.totals if name.startswith(stream.PREFIX)]
+    phases = lasting(snapshot)
+    # Also some events behind a past moment: they tell what ranks were in the middle of then.
+    events = snapshot.store.events(run.id, names, after=max(snapshot.events - RECENT, 0), limit=2 * RECENT)
+    recent = stream.stream(events, snapshot.ranks, phases, None if run.ended else min(time.time(), snapshot.until))
+    if recent is None:
+        return []
+    every_phase = [*(name.removeprefix(stream.PREFIX) for name in names), *(phase for phase, _ in phases.values())]
+    plot = stream.task_stream(recent, list(dict.fromkeys(every_phase)), run.started_at or recent.begin)
+    return [Card("stream", "Task stream", (figure(plot, label=f"Task stream. {recent.sentence}"),))]
+
+
+def lasting(snapshot: Snapshot) -> stream.Phases:
+    """The phases that ranks are in for some time now."""
+    stored = {} if snapshot.run.ended else (snapshot.run.activity or {}).get("phases", {})
+    return {int(rank): tuple(phase) for rank, phase in stored.items() if phase and int(rank) < snapshot.ranks}
+
+
+MEMORY = "memory"  # the event
+ABOUT_THREADS = (
+    "Counted while it trained. A thread worked if it was at work for a hundredth of the time at least, and for half as "
+    "long as those that worked longer."
+)
+
+
+def threads(snapshot: Snapshot) -> list[Card]:
+    """Sentences on the threads, how many each rank has, and what each kind did."""
+    censuses = snapshot.metric("threads", list)
+    if not censuses or not all(isinstance(census, Mapping) for census in censuses):
+        return []
+    reports = (snapshot.run.rank_map or {}).get("ranks") or []
+    cores = [len(report.get("cores") or []) for report in reports]
+    lines = [line(sentence) for sentence in sentences(snapshot.run)]
+    lines += [line(openmp.why(snapshot.run, name), tone="note") for name in _openmp_variables(snapshot)]
+    parts: list[Part] = [words(*lines)] if lines else []
+    parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
+    return [Card("threads", "Threads against cores", tuple(parts), later=True)]
+
+
+def _openmp_variables(snapshot: Snapshot) -> list[str]:
+    """Variables for OpenMP that somebody has set on the ranks by name."""
+    return [name for name in snapshot.run.placement.get("environment") or {} if openmp.is_openmp(name)][:1]
+
+
+def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
+    rows = []
+    for kind in dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)]):
+        of_kind = [census[kind] for census in censuses if kind in census]
+        if of_kind:
+            waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
+            rows.append(
+                [
+                    say.capital(KINDS.get(kind, kind)),
+                    str(sum(entry["count"] for entry in of_kind)),
+                    str(sum(entry["busy"] for entry in of_kind)),
+                    say.seconds(sum(entry["seconds"] for entry in of_kind)),
+                    say.seconds(sum(waited)) if waited else "–",
+                ]
+            )
+    return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
+
+
+def memory(snapshot: Snapshot) -> list[Card]:
+    """A line for each rank that told more than once how much it holds."""
+    if MEMORY not in snapshot.totals or snapshot.began is None:
+        return []
+    all_series = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
+    if not all_series:
+        return []
+    lines = {
+        f"rank {series.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in series.times], series.highs)
+        for series in all_series
+    }
+    return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]

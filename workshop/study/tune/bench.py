@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workshop import bench
-from workshop.bench.state import own_state
+from workshop.bench import own_state
 from workshop.core import machines
 from workshop.core.errors import WorkshopError
 from workshop.registry import workload as workload_of

@@ -6,19 +6,22 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from workshop.core import config, machines, words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.memory import Gauge
 from workshop.core.placement import USUAL_MPI, Placement, default_for
-from workshop.extension import Tuning, Workload, load
+from workshop.extension import Params, Tuning, Workload, load
 from workshop.mpi import inventory
 from workshop.registry import workloads
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.study import YIELDS, Length, Point, Spot, TuneStudy, numbers_of_ranks, plain, spots
 
@@ -274,3 +277,27 @@ def _first_of(knobs: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     first = {name: values[0] for name, values in knobs.items()}
     others = [{**first, name: value} for name, values in list(knobs.items())[:1] for value in values[1:]]
     return [first, *others]
+
+
+class TuneOptions(Params):
+    """Settings of a tuning study."""
+
+    budget: str = Field("5m", description="how long its runs may take together: 90s, 5m, 1h")
+    trials: Annotated[int, Field(ge=TRIALS, le=10_000)] | None = Field(None, description="at most so many placements")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="the same seed makes the same choices")
+
+
+def _plan(form: StudyRequest) -> TuneStudy:
+    settings = {**form.options.model_dump(), "budget": read_budget(form.options.budget)}
+    return plan_here(form.store, form.session, form.workload, form.params, **settings)
+
+
+FORM = StudyForm(
+    "Tuner: the fastest placement of a workload",
+    TuneOptions,
+    _plan,
+    takes=lambda workload: workload.tuning is not None,
+    start=lambda chosen, _: {**scaling_of(chosen).strong, **tuning_of(chosen).load, **tuning_of(chosen).short},
+    hidden=lambda workload: tuning_of(workload).knobs,
+    order=300,
+)

@@ -13,7 +13,7 @@ from workshop.report.cards import Card, Part, figure, line, table, tiles, words
 from workshop.report.figures.curves import curve
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.report import figures
-from workshop.workloads.federated.report.transmission_findings import saving, sent
+from workshop.workloads.federated.report.findings import saving, sent
 
 ABOUT_DISTANCES = (
     "How far each institution's update lies from the others': the median of its distances from them. The number is the "
