@@ -20,8 +20,7 @@ from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import store_access
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay
+from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
 from workshop.report import html
 from workshop.store.records import LabProgress

@@ -15,13 +15,12 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.notebook import cards
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import CardsDisplay, FiguresDisplay
-from workshop.notebook.request import in_python
-from workshop.notebook.run_progress import link
+from workshop.notebook import display
+from workshop.notebook.display import CardsDisplay, FiguresDisplay, Piece
+from workshop.notebook.request import in_python, link
 from workshop.registry import workload_title
 from workshop.report import html
+from workshop.report.activity import duration
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
 from workshop.report.machine_picture import machine_card
@@ -240,7 +239,7 @@ class RunShown(FiguresDisplay):
         pictures = [
             replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in panel_cards
         ]
-        yield from cards.pieces([card for card in pictures if card.parts], snapshot)
+        yield from display.pieces([card for card in pictures if card.parts], snapshot)
         if self.figures_by_name:
             yield self.figure()
 
@@ -286,7 +285,7 @@ def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
     panels_shown = panels(snapshot)
-    all_figures = cards.figures(
+    all_figures = display.figures(
         card
         for panel in panels_shown
         if panel.name not in SHOWN_ELSEWHERE
@@ -308,8 +307,8 @@ def title(run: RunRecord) -> str:
 
 def ended(run: RunRecord) -> str:
     """The state in words: completed in 3.2 s."""
-    took = run.finished_at - run.started_at if run.finished_at and run.started_at else None
-    return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
+    took = duration(run)
+    return run.status if took is None else f"{run.status} after {say.seconds(took)}"
 
 
 def _panel_cards(panel: Any, snapshot: Snapshot) -> list[Card]:
@@ -341,7 +340,7 @@ class RankMapShown(CardsDisplay):
 
     @property
     def figure(self) -> go.Figure:
-        return go.Figure(cards.figures(self._cards)["machine"])
+        return go.Figure(display.figures(self._cards)["machine"])
 
     @property
     def table(self) -> DataFrame:

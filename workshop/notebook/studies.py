@@ -19,11 +19,9 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.extension import Workload, load
-from workshop.notebook import cards
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import FiguresDisplay, StatusLine, show
-from workshop.notebook.request import parted, plain, unknown
-from workshop.notebook.run_progress import CellStopped, dashboard
+from workshop.notebook import display
+from workshop.notebook.display import FiguresDisplay, Piece, StatusLine, show
+from workshop.notebook.request import CellStopped, dashboard, parted, plain, unknown
 from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
@@ -134,7 +132,7 @@ class StudyShown(FiguresDisplay):
     @property
     def _title(self) -> str:
         now, report = self.record, self.report
-        far = f"{now.done} of {say.count(expected(now, report.trials, report.runs), 'run')}"
+        far = f"{now.done} of {say.count(expected(report), 'run')}"
         failed = f", {now.failed} failed" if now.failed else ""
         return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
@@ -144,7 +142,7 @@ class StudyShown(FiguresDisplay):
 
     @cached_property
     def figures_by_name(self) -> dict[str, go.Figure]:
-        return cards.figures(cards_of(self.report))
+        return display.figures(cards_of(self.report))
 
 
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:

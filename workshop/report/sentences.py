@@ -16,6 +16,7 @@ from workshop.core.documents import finite
 from workshop.core.forms import named
 from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
+from workshop.report.activity import duration
 from workshop.report.analysis import scores
 from workshop.report.figures.curves import number
 from workshop.store.records import Lease, RunRecord, SessionRecord
@@ -88,13 +89,6 @@ def took(run: RunRecord) -> str:
     """How long a run took; "" while it hasn't ended, or where it never started."""
     seconds = duration(run)
     return "" if seconds is None else words.seconds(seconds)
-
-
-def duration(run: RunRecord) -> float | None:
-    """The seconds that a run took; None while it hasn't ended, or where it never started."""
-    if run.started_at is None or run.finished_at is None:
-        return None
-    return max(run.finished_at - run.started_at, 0.0)
 
 
 def state_words(session: SessionRecord) -> str:

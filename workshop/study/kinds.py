@@ -22,12 +22,18 @@ from workshop.study.trials import Planned, status
 
 
 @dataclass(frozen=True)
-class Report:
-    """The results of a study so far. Each kind has a subclass; a study of an unknown kind uses this class."""
+class Sofar:
+    """A study as it is now: its trials in their order, its runs by id."""
 
     study: StudyRecord
     trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]  # by id
+    runs: Mapping[int, RunRecord]
+
+
+@dataclass(frozen=True)
+class Report(Sofar):
+    """The results of a study so far. Each kind has a subclass; a study of an unknown kind uses this class."""
+
     verdict: Mapping[str, str]  # verdict, why, next
 
     @property
@@ -73,15 +79,6 @@ def trial_json(trial: Trial, runs: Mapping[int, RunRecord], rate: str) -> dict[s
         "pruned": trial.pruned,
         "error": trial.error or (run.error if run is not None else None),
     }
-
-
-@dataclass(frozen=True)
-class Sofar:
-    """A study as it is now: its trials in their order, its runs by id."""
-
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]
 
 
 @dataclass(frozen=True)
@@ -162,11 +159,15 @@ def title(study: StudyRecord) -> str:
     return any_kind(study.kind).title(study)
 
 
-def expected(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
+def expected(sofar: Sofar) -> int:
     """The estimated number of runs of a study, with those that its kind will still add."""
-    if study.finished_at is not None:
-        return len(trials)
-    return max(any_kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
+    trials = len(sofar.trials)
+    return trials if sofar.study.finished_at is not None else max(any_kind(sofar.study.kind).total(sofar), trials)
+
+
+def expected_runs(store: Store, study: StudyRecord) -> int:
+    """The same, read from the store where that is necessary."""
+    return study.trials if study.finished_at else expected(Sofar(study, *read(store, study.id)))
 
 
 def report(store: Store, study: StudyRecord) -> Report:

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.words import size
 from workshop.extension import Panel
-from workshop.report.cards import Card, Part, figure, line, link, links, picture, pictures, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, link, links, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import deviation as plain
 from workshop.report.figures.curves import number
@@ -68,7 +68,7 @@ def throughput(snapshot: Snapshot) -> list[Card]:
     parts = [tiles(values), figure(rank_throughput(snapshot.run.metrics))]
     each = snapshot.metric("images_per_second_ranks", list) or []
     if sum(each) > (1 + SAME) * mean:
-        parts.append(words(line(ADD_UP, tone="about")))
+        parts.append(about(ADD_UP))
     return [Card("throughput", "Throughput", (*parts, *_by_rank(snapshot)))]
 
 
@@ -123,7 +123,7 @@ def spent(snapshot: Snapshot) -> list[Card]:
     notes = []
     if share := evaluation_share(snapshot.run):
         sentence = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
-        notes.append(words(line(sentence, tone="about")))
+        notes.append(about(sentence))
     return [Card("spent", "What the time went into", (*notes, figure(rings({"": parts}))), half=True)]
 
 

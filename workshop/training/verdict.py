@@ -13,9 +13,9 @@ from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
 from workshop.report.analysis.timing import reading
-from workshop.training import outcome, timing
+from workshop.training import outcome, time_use
 from workshop.training.divergence import diverged, diverging
-from workshop.training.facts import has_trained, is_independent
+from workshop.training.time_use import has_trained, is_independent
 
 NOISE = 1e-6  # spread up to which weights differ by rounding only
 
@@ -270,10 +270,10 @@ def _contents(facts: Facts) -> str:
 CHECKS = (
     placement.on_one_host,
     placement.oversubscribed,
-    timing.straggling,
-    timing.talking,
+    time_use.straggling,
+    time_use.talking,
     outcome.evaluating,
-    timing.restless,
+    time_use.restless,
     reading,
     placement.idle,
     placement.unbound,
@@ -283,7 +283,7 @@ CHECKS = (
 def observe(facts: Facts, totals: Totals) -> Observations:
     """The faults of a training run, and remarks on it."""
     faults, remarks = recipe(facts, totals)
-    return Observations(faults, [*remarks, *outcome.remarks(facts)], timing.shares(facts), diverged(facts))
+    return Observations(faults, [*remarks, *outcome.remarks(facts)], time_use.shares(facts), diverged(facts))
 
 
 VERDICT = Verdict(outcome.reached, checks=lambda facts: CHECKS, observe=observe)

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 
 from workshop import bench
 from workshop.bench import own_state
-from workshop.bench.chaos.plan import ChaosEvent, plan, true_status
-from workshop.bench.chaos.stage import Stage, stage
+from workshop.bench.chaos.stage import ChaosEvent, Stage, plan, stage, true_status
 from workshop.core.errors import WorkshopError
 from workshop.core.patience import patient
 from workshop.store.records import RunRecord

@@ -26,15 +26,19 @@ def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
     The parts of a whole are amounts of one unit (seconds, bytes); the ones that aren't positive are left out. The name
     of a whole stands in the middle of its ring, where a few words have room.
     """
-    shown = {title: positive for title, parts in wholes.items() if (positive := _positive(parts))}
-    if not shown:
+    amounts = {
+        title: {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
+        for title, parts in wholes.items()
+    }
+    rings_drawn = {title: parts for title, parts in amounts.items() if parts}
+    if not rings_drawn:
         return theme.nothing_yet(NOTHING, HEIGHT)
-    colours = _colours(shown)
+    colours = _colours(rings_drawn)
     traces = []
-    for place, (title, parts) in enumerate(shown.items()):
+    for place, (title, parts) in enumerate(rings_drawn.items()):
         total = sum(parts.values())
         part_of = {name: value / total for name, value in parts.items()}
-        first, last = place / len(shown) + 0.01, (place + 1) / len(shown) - 0.01
+        first, last = place / len(rings_drawn) + 0.01, (place + 1) / len(rings_drawn) - 0.01
         traces.append(
             go.Pie(
                 labels=list(parts),
@@ -71,10 +75,6 @@ def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
         legend={"y": -0.03, "yanchor": "top", "x": 0.5, "xanchor": "center", "traceorder": "normal"},
         margin={"t": 30, "b": 8, "l": 8, "r": 8},
     )
-
-
-def _positive(parts: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
 
 
 def _colours(rings: Mapping[str, Mapping[str, float]]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any, get_args
 from workshop.extension import MESSAGES, Panel, Section, load
 from workshop.report.cards import Card
 from workshop.report.panels import messages, outcome, run_metrics
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.run_notes import notes
 

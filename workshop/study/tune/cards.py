@@ -9,12 +9,12 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from workshop.core.words import seconds as duration
-from workshop.report.cards import Card, Part, code, figure
+from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
 from workshop.store.records import Trial
-from workshop.study.cards import about, best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.cards import best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.kind import TuneReport

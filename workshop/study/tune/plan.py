@@ -179,9 +179,7 @@ def plan_here(
 def tuning_of(workload: Workload) -> Tuning:
     """The workload's description for the tuner. Raises BadInput if it has none."""
     if workload.tuning is None:
-        able = ", ".join(
-            able_workload.name for able_workload in workloads().values() if able_workload.tuning is not None
-        )
+        able = ", ".join(known.name for known in workloads().values() if known.tuning is not None)
         raise BadInput(f"The tuner doesn't know what to try with {workload.name}; it knows {able or 'no workload'}.")
     return workload.tuning
 
@@ -262,7 +260,9 @@ def _begin_on(
     alone = min(ours, key=lambda spot: (spot.ranks, spot.bind_to != "core", spot.cores_per_rank))
     naive = None
     begin: list[Point] = []
-    for values in _first_of(knobs):
+    first = {name: values[0] for name, values in knobs.items()}
+    others = [{**first, name: value} for name, values in list(knobs.items())[:1] for value in values[1:]]
+    for values in [first, *others]:  # the first value of each knob, then the first knob's others
         point = plain(workload, good, good.cores_per_rank, values, YIELDS[0])
         if point is not None and len(begin) < 2:
             begin.append(point)
@@ -270,13 +270,6 @@ def _begin_on(
     if naive is None or not begin:
         return None
     return [begin[0], naive, *(point for point in begin[1:] if point not in (begin[0], naive))]
-
-
-def _first_of(knobs: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """The first value of each knob, then the first knob's others."""
-    first = {name: values[0] for name, values in knobs.items()}
-    others = [{**first, name: value} for name, values in list(knobs.items())[:1] for value in values[1:]]
-    return [first, *others]
 
 
 class TuneOptions(Params):
