@@ -20,7 +20,7 @@ BENCH = "a bench measures the same workload each time"
 # Files of the core that may name a workload, each with its reason. This list may only shrink.
 ALLOWED = {
     "workshop/bench/chaos/__init__.py": BENCH,
-    "workshop/bench/chaos/plan.py": BENCH,
+    "workshop/bench/chaos/stage.py": BENCH,
     "workshop/bench/start.py": BENCH,
     "workshop/bench/viewers.py": BENCH,
     "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
@@ -28,9 +28,8 @@ ALLOWED = {
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
     "workshop/engine/fields.py": DATA,
-    "workshop/notebook/study_plan.py": EXAMPLE,
+    "workshop/notebook/studies.py": EXAMPLE,
     "workshop/study/grid/command.py": EXAMPLE,
-    "workshop/study/grid/file.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,
     "workshop/study/tune/bench.py": BENCH,
     "workshop/study/tune/command.py": EXAMPLE,

@@ -366,7 +366,7 @@ class Study:
     `kind` is a reference to a `workshop.study.kinds.Kind`, which says all of it. `plan` is a reference to a function
     `(store, session, workload, settings)`, which plans it from a notebook; empty: notebooks can't ask for it.
     `workload` is the one that it is about unless somebody names another one. `form` is a reference to a
-    `workshop.study.form.StudyForm`, by which the page Studies plans it; empty: that page can't.
+    `workshop.study.kinds.StudyForm`, by which the page Studies plans it; empty: that page can't.
     """
 
     name: str

@@ -5,8 +5,8 @@ import streamlit as st
 from workshop.core import words
 from workshop.pages import blocks, frame, links, study_form, study_report
 from workshop.pages.studies import live
-from workshop.store.records import Identity, SessionRecord, StudyRecord
-from workshop.study.kinds import expected, read, title
+from workshop.store.records import Identity, SessionRecord
+from workshop.study.kinds import expected_runs, title
 
 MOST = 100  # studies in the list
 WORDS = "A study runs a workload several times under different conditions, and compares what comes out."
@@ -40,16 +40,11 @@ def _begin(session: SessionRecord | None, identity: Identity, back: bool) -> Non
     links.link("run", "Meanwhile, run a workload once", ":material/play_circle:")
 
 
-def _runs(study: StudyRecord) -> str:
-    """How many runs there are, and how many it takes in all; a study that goes on may want more than it has."""
-    total = study.trials if study.finished_at else expected(study, *read(frame.store(), study.id))
-    return f"{study.done} of {total}"
-
-
 COLUMNS = {
     "Study": lambda study: study.id,
     "What": lambda study: words.capital(title(study)),
     "State": lambda study: "running" if live(study) else study.state,
-    "Runs": _runs,
+    # A study that goes on may want more runs than it has.
+    "Runs": lambda study: f"{study.done} of {expected_runs(frame.store(), study)}",
     "Begun": lambda study: words.moment(study.created_at),
 }

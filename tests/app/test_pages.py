@@ -17,7 +17,7 @@ from workshop.core.errors import BadInput
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
 from workshop.pages import frame
-from workshop.report.session_sections import SessionLook
+from workshop.report.run_sections import SessionLook
 from workshop.server import actions, auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -89,7 +89,7 @@ for order in orders(sys.argv[1], 0):
 TERMINATED = """
 import sys
 from workshop.bench.crew import crew
-from workshop.bench.state import own_state
+from workshop.bench import own_state
 with own_state(), crew("slow", [sys.executable, "-c", sys.argv[1]], 1, {}) as order:
     print(order({})["pid"], flush=True)
     order({})

@@ -14,8 +14,18 @@ import pytest
 
 from tests.support import until
 from workshop.bench import chaos
-from workshop.bench.chaos import leftovers
-from workshop.bench.chaos.plan import ACTIONS, LATEST, LONGEST, TARGETS, ChaosEvent, plan, true_status
+from workshop.bench.chaos.stage import (
+    ACTIONS,
+    LATEST,
+    LONGEST,
+    TARGETS,
+    ChaosEvent,
+    SessionTraces,
+    files_left,
+    plan,
+    processes_left,
+    true_status,
+)
 from workshop.core import processes
 
 EVENT = ChaosEvent(1, "rank", "kill", "kmeans", after=2.0, seconds=3.0, busy=False, choice=0.5)
@@ -94,8 +104,8 @@ def test_earlier_ranks_and_second_servers_are_left_behind() -> None:
         until(
             lambda: all(len(one.environ()) and "input()" in one.cmdline() for one in found), 60, "the programs to start"
         )
-        assert leftovers.processes_left([*found[1:3], found[3]]) == []
-        older, second = leftovers.processes_left(found)
+        assert processes_left([*found[1:3], found[3]]) == []
+        older, second = processes_left(found)
         assert str(started[0].pid) in older and second == "2 processes as dashboard"
     finally:
         for one in started:
@@ -108,8 +118,8 @@ def test_segments_and_folders_that_nobody_has_any_more(tmp_path: Path, monkeypat
     (tmp_path / "ompi.17").mkdir()
     (tmp_path / "ompi.18").mkdir()
     (tmp_path / "segment").touch()
-    seen = leftovers.SessionTraces({str(tmp_path / "segment"), str(tmp_path / "gone")}, {17, 18, 19})
-    found = leftovers.files_left(seen, leftovers.SessionTraces(set(), {18}))
+    seen = SessionTraces({str(tmp_path / "segment"), str(tmp_path / "gone")}, {17, 18, 19})
+    found = files_left(seen, SessionTraces(set(), {18}))
     assert found == [str(tmp_path / "segment"), str(tmp_path / "ompi.17")]
     seen.forget(found)
-    assert leftovers.files_left(seen, leftovers.SessionTraces(set(), {18})) == []
+    assert files_left(seen, SessionTraces(set(), {18})) == []

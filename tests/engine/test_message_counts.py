@@ -11,7 +11,7 @@ from tests.engine.message_counts_program import CALLS, SENT, VALUES
 from tests.ranks import run_ranks
 from workshop.engine.message_counts import KINDS, counts, document
 from workshop.mpi.tool_interface import COUNTING
-from workshop.report.analysis import messages
+from workshop.report.panels import messages
 from workshop.report.panels.messages import parts, sentences
 
 PROFILE = """# POINT TO POINT

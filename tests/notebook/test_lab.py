@@ -20,8 +20,7 @@ from tests.support import limit, starts_processes
 from workshop import extension, registry
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
-from workshop.notebook import guesses
-from workshop.notebook.lab import NotebookLab, lab
+from workshop.notebook.lab import CLOSE, NotebookLab, compared, lab, read_guess
 from workshop.store.store import Store
 
 NOTEBOOK = labs.NOTEBOOK.replace("How much is it?\n", 'How much is it?\n\n```python\nlab.predict("sum", 5)\n```\n')
@@ -167,7 +166,7 @@ values = st.one_of(st.booleans(), st.integers(), st.floats(allow_nan=False, allo
 
 @given(values, values)
 def test_any_two_values_are_compared(guess: object, measured: object) -> None:
-    said = guesses.compared("x", {"guess": guesses.read("x", guess), "measured": guesses.read("x", measured)})
+    said = compared("x", {"guess": read_guess("x", guess), "measured": read_guess("x", measured)})
     assert said.words().startswith("x: you guessed ")
     (html,) = said.pieces()
     assert "<div" in html
@@ -175,9 +174,9 @@ def test_any_two_values_are_compared(guess: object, measured: object) -> None:
 
 @given(st.floats(0.01, 1e6), st.floats(0.01, 1e6))
 def test_too_high_and_too_low(guess: float, measured: float) -> None:
-    words = guesses.compared("x", {"guess": guess, "measured": measured}).text
-    assert ("too high" in words) == (guess > measured * (1 + guesses.CLOSE))
-    assert ("too low" in words) == (guess < measured * (1 - guesses.CLOSE))
+    words = compared("x", {"guess": guess, "measured": measured}).text
+    assert ("too high" in words) == (guess > measured * (1 + CLOSE))
+    assert ("too low" in words) == (guess < measured * (1 - CLOSE))
 
 
 # Opened again, and opened twice.

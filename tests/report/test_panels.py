@@ -14,8 +14,8 @@ from workshop.extension import Params, Workload
 from workshop.registry import workload
 from workshop.report.cards import Card
 from workshop.report.panels import GENERAL, panels, side_by_side
+from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.panels.run_metrics import curve_names
-from workshop.report.predictions import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict

@@ -16,7 +16,7 @@ from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi.mapper import Prediction
 from workshop.report.figures import theme
-from workshop.report.predictions import Predictions, described
+from workshop.report.panels.outcome import Predictions, described
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.report.analysis import cases
 from tests.server import seed
-from workshop.report.session_sections import SessionLook
+from workshop.report.run_sections import SessionLook
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

@@ -24,8 +24,7 @@ from tests.sessions import Session, why_gone
 from tests.support import limit, starts_processes, until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.report.run_sections import turn
-from workshop.report.session_sections import SessionLook
+from workshop.report.run_sections import SessionLook, turn
 from workshop.runtime import client, lease, lease_manager, lifecycle
 from workshop.runtime.lease import HeldRanks
 from workshop.store.records import Lease, SessionRecord

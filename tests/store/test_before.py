@@ -27,9 +27,8 @@ from workshop.quiz.results import reader
 from workshop.quiz.results import report as quiz_report
 from workshop.quiz.results.findings import find
 from workshop.report.panels import side_by_side
-from workshop.report.predictions import PREDICTIONS
-from workshop.report.run_sections import RunLook
-from workshop.report.session_sections import SessionLook
+from workshop.report.panels.outcome import PREDICTIONS
+from workshop.report.run_sections import RunLook, SessionLook
 from workshop.report.snapshot import Snapshot
 from workshop.runtime.launchers import site
 from workshop.runtime.replay import replayed

@@ -21,7 +21,7 @@ from tests.support import need, until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.report import png_renderer
 from workshop.report.cards import Card, code, figure, fold, line, link, links, picture, pictures, table, tiles, words
-from workshop.report.figures.shares import shares
+from workshop.report.figures.shares import rings
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import export, kinds
@@ -62,7 +62,7 @@ def test_every_kind_of_part_is_written_and_none_of_it_is_markup(store: Store, st
         NASTY,
         (
             words(line(NASTY, NASTY, "note"), line(NASTY, tone="heading")),
-            figure(shares({NASTY: 1.0}), width=700),
+            figure(rings({"": {NASTY: 1.0}}), width=700),
             figure(export.pictures(cards(found))["01-grid.png"]),
             tiles([{"label": NASTY, "value": NASTY}]),
             code(NASTY),
@@ -143,7 +143,7 @@ def test_pictures_are_drawn_by_a_browser_that_ends_with_us(
 def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
     need(png_renderer.browser(), "chromium (apt-get install chromium)")
     with pytest.raises(WorkshopError, match="has not drawn 400 figures within 5 s"):
-        png_renderer.render([shares({"a": 1.0})] * 400, limit=5.0)
+        png_renderer.render([rings({"": {"a": 1.0}})] * 400, limit=5.0)
     assert not leftovers(workshop_home)
 
 
@@ -151,8 +151,8 @@ def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
 def test_after_kill_9_of_the_exporter_no_browser_is_left(workshop_home: Path) -> None:
     need(png_renderer.browser(), "chromium (apt-get install chromium)")
     program = (
-        "from workshop.report.figures.shares import shares; from workshop.report.png_renderer import render\n"
-        "render([shares({'a': 1.0})] * 200)"
+        "from workshop.report.figures.shares import rings; from workshop.report.png_renderer import render\n"
+        "render([rings({'': {'a': 1.0}})] * 200)"
     )
     exporter = subprocess.Popen(
         [sys.executable, "-c", program], env={**os.environ, "WORKSHOP_HOME": str(workshop_home)}

@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.analysis.cases import metrics
 from workshop.report.figures import theme
-from workshop.training.figures import rank_throughput
+from workshop.training.panels import rank_throughput
 
 TOLD = {
     "images_per_second": 9812.3,

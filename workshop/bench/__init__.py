@@ -1,7 +1,8 @@
 """Speed, measured side by side: ours and its peers interleaved in one run.
 
 A bench is `{bench, machine, rows [{name, value, unit, …}], ratios {name: number}}`. A row without a value says in
-`note` why, and what would give it one.
+`note` why, and what would give it one. A bench has a state folder of its own. So its runs are in nobody's history, and
+the folder is always removed.
 """
 
 from __future__ import annotations
@@ -9,12 +10,18 @@ from __future__ import annotations
 import math
 import os
 import platform
+import signal
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import metadata
+from pathlib import Path
 from typing import Any, TypeVar
 
-from workshop.core import topology
+from workshop.core import config, topology
 
 T = TypeVar("T")
 CONFIDENCE = 0.95
@@ -119,3 +126,34 @@ def document(
         "ratios": dict(ratios),
         **extra,
     }
+
+
+@contextmanager
+def clean_end() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, so its processes end and its files are removed. A second SIGTERM is
+    ignored."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only that thread hears of signals
+        return
+
+    def end(number: int, _: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGTERM) is end:
+            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def own_state() -> Iterator[Path]:
+    """State for this process and those it starts, in a folder that is removed at the end; then the user's again."""
+    cache = config.cache_folder("numba")
+    with clean_end(), tempfile.TemporaryDirectory(prefix="workshop-bench-") as folder, config.elsewhere(folder):
+        # Compiled kernels are the user's: compiling them again would be what is measured.
+        config.cache_folder("numba").rmdir()
+        (config.home() / "cache" / "numba").symlink_to(cache)
+        yield Path(folder)

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from workshop.bench.state import clean_end
+from workshop.bench import clean_end
 from workshop.core.errors import WorkshopError
 
 SECONDS = 300.0  # for one answer

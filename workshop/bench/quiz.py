@@ -21,8 +21,8 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from workshop import bench
+from workshop.bench import own_state
 from workshop.bench.learners import PATIENCE
-from workshop.bench.state import own_state
 from workshop.bench.viewers import HOST, served
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.parent_death import guarded

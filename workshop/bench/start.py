@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 
 from workshop import bench
-from workshop.bench.state import own_state
+from workshop.bench import own_state
 from workshop.core import processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement, default_for

@@ -149,7 +149,7 @@ def _show(
     from rich.console import Console
 
     from workshop.report import terminal
-    from workshop.report.placement_cards import MOST, placement_cards
+    from workshop.report.machine_picture import MOST, placement_cards
 
     out = Console(highlight=False)
     cards = placement_cards(

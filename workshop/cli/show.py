@@ -107,8 +107,7 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
 
 def _show_matrix(out: Console, counted: Mapping[str, Any]) -> None:
     """Print sentences on the messages between ranks, and the bytes inside collectives or, without these, the others."""
-    from workshop.report.analysis.messages import total
-    from workshop.report.panels.messages import TITLES, sentences
+    from workshop.report.panels.messages import TITLES, sentences, total
 
     for sentence in sentences(counted):
         out.print(sentence)

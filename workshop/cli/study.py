@@ -94,12 +94,12 @@ def list_(
 ) -> None:
     """List studies, the newest first."""
     from workshop.store.store import Store
-    from workshop.study.kinds import expected, read
+    from workshop.study.kinds import expected_runs
     from workshop.study.terminal import HEADINGS, studies_rows
 
     store = Store.open()
     studies = store.studies(limit=limit)
-    all_of = [study.trials if study.finished_at else expected(study, *read(store, study.id)) for study in studies]
+    all_of = [expected_runs(store, study) for study in studies]
     documents = [vars(study) | {"expected": runs} for study, runs in zip(studies, all_of, strict=True)]
     empty = "There is no study yet; run one with: workshop study run scaling --workload mnist"
     rows = studies_rows(studies, all_of)

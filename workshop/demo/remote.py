@@ -17,11 +17,9 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-from workshop.demo import sockets
 
 PORT = 22
 CONNECTED = 5.0  # seconds within which a host must have answered
@@ -241,13 +239,38 @@ def main() -> int:
     host, command = _words(sys.argv[1:])
     try:
         if "/" in host:
-            return call(sockets.connect(Path(host)), command, os.environ)
+            return call(connect(Path(host)), command, os.environ)
         line = socket.create_connection((host, PORT), CONNECTED)
     except OSError as error:
         print(f"connect to host {host} port {PORT}: {error.strerror or error}", file=sys.stderr)
         return LOST
     line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return call(line, command)
+
+
+def connect(path: Path) -> socket.socket:
+    """A connection to the socket at a path. Raises OSError."""
+    return _at(path, socket.socket.connect)
+
+
+def listen(path: Path) -> socket.socket:
+    """Listen at a path. Raises OSError."""
+    opened = _at(path, socket.socket.bind)
+    opened.listen()
+    return opened
+
+
+def _at(path: Path, what: Callable[[socket.socket, str], None]) -> socket.socket:
+    opened = socket.socket(socket.AF_UNIX)
+    folder = os.open(path.parent, os.O_PATH)
+    try:
+        what(opened, f"/proc/self/fd/{folder}/{path.name}")
+    except BaseException:
+        opened.close()
+        raise
+    finally:
+        os.close(folder)
+    return opened
 
 
 if __name__ == "__main__":

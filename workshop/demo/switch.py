@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.demo import namespaces, remote, sockets
+from workshop.demo import namespaces, remote
 from workshop.demo.link import Link
 
 NETWORK = "10.0.0"  # nobody else is in it
@@ -53,7 +53,7 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
     for host in hosts:
         _expect(host)
     pids = {name: host.pid for name, host in zip(names, hosts, strict=True)}
-    asyncio.run(_serve(sockets.listen(folder / "switch"), json.dumps(pids)))
+    asyncio.run(_serve(remote.listen(folder / "switch"), json.dumps(pids)))
 
 
 async def _serve(listening: socket.socket, word: str) -> None:
@@ -88,7 +88,7 @@ def host(folder: Path, name: str, number: int, limit: Link) -> None:
     for words in limit.commands(DEVICE):
         _limit(words, limit)
     listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
-    inside = sockets.listen(folder / name)
+    inside = remote.listen(folder / name)
     print(READY, flush=True)
     asyncio.run(remote.serve([listener, inside]))
 

@@ -13,9 +13,8 @@ from typing import Any, Literal
 
 import ipyparallel as ipp
 
-from workshop.core.words import count
+from workshop.core.words import count, ranges
 from workshop.engine import cells
-from workshop.mpi.reports.bindings import ranges
 from workshop.notebook.output import PATIENT, Output
 from workshop.runtime.engine_client import Ranks
 
@@ -109,7 +108,7 @@ def place(where: Mapping[str, Any], quote: str = "") -> str:
 
 def these(ranks: Sequence[int], capital: bool = False) -> str:
     """Ranks in words: rank 1, ranks 0-3."""
-    words = f"rank{'' if len(ranks) == 1 else 's'} {ranges(sorted(ranks)).replace(',', ', ')}"
+    words = f"rank{'' if len(ranks) == 1 else 's'} {ranges(ranks).replace(',', ', ')}"
     return words.capitalize() if capital else words
 
 

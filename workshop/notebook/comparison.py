@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
-from workshop.notebook import cards, store_access
+from workshop.notebook import display, store_access
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
-from workshop.notebook.results import ShownVerdict
-from workshop.notebook.shown import RunShown, ended
+from workshop.notebook.shown import RunShown, ShownVerdict, ended
 from workshop.report import comparison, terminal
 from workshop.report.cards import Card, figure, fold, line, table, words
 from workshop.report.comparison import Row
@@ -115,7 +114,7 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     def _curve(self, name: str) -> go.Figure:
         snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
         plot = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
-        return cards.titled(plot, name[:1].upper() + name[1:])
+        return display.titled(plot, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."

@@ -21,7 +21,7 @@ from workshop.notebook.display import CardsDisplay
 from workshop.notebook.request import ALIASES, FIELDS, in_python, placing, unknown
 from workshop.report.cards import Card, figure
 from workshop.report.figures.machine import WIDTH, machine_picture
-from workshop.report.placement_cards import placement_cards
+from workshop.report.machine_picture import placement_cards
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -13,13 +13,12 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import NotebookDisplay, StatusLine, show
-from workshop.notebook.request import parted
-from workshop.notebook.run_progress import ATTACH, follow, submit
+from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, show
+from workshop.notebook.request import ATTACH, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
+from workshop.report.activity import duration
 from workshop.report.analysis.oversubscription import asked_threads
 from workshop.report.sentences import SESSION, state_words
 from workshop.store.records import SessionRecord
@@ -116,7 +115,7 @@ class Session(NotebookDisplay):
                 "workload": run.workload,
                 "status": run.status,
                 "placement": Placement.parse(run.placement).describe(),
-                "seconds": run.finished_at - run.started_at if run.finished_at and run.started_at else None,
+                "seconds": duration(run),
                 "verdict": (run.verdict or {}).get("verdict", ""),
                 "queued": time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(run.queued_at)),
             }
@@ -187,7 +186,7 @@ class Session(NotebookDisplay):
         )
 
     def pieces(self) -> Iterable[Piece]:
-        from workshop.notebook.run_progress import dashboard
+        from workshop.notebook.request import dashboard
 
         now = self.record
         kind = "private, ends with this notebook" if now.private else "shared"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -15,13 +15,12 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.notebook import cards
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import CardsDisplay, FiguresDisplay
-from workshop.notebook.results import Files, RunMetrics, ShownVerdict, error_of
-from workshop.notebook.run_progress import link
+from workshop.notebook import display
+from workshop.notebook.display import CardsDisplay, FiguresDisplay, Piece
+from workshop.notebook.request import in_python, link
 from workshop.registry import workload_title
 from workshop.report import html
+from workshop.report.activity import duration
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card
 from workshop.report.machine_picture import machine_card
@@ -36,6 +35,80 @@ from workshop.store.store import Store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+class ShownVerdict(dict[str, str]):
+    """The verdict on a run or a study in plain words: `verdict`, `why`, `next`."""
+
+    def __init__(self, verdict: Mapping[str, str]) -> None:
+        super().__init__({name: in_python(text) for name, text in verdict.items()})
+
+    @property
+    def why(self) -> str:
+        return self.get("why", "")
+
+    @property
+    def next(self) -> str:
+        return self.get("next", "")
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name.capitalize()}: {text}" for name, text in self.items() if text)
+
+    __repr__ = __str__
+
+    def lines(self) -> list[str]:
+        """The verdict as HTML, line by line."""
+        rest = (html.line(self[name], name.capitalize()) for name in ("why", "next") if self.get(name))
+        return [html.line(self.get("verdict", ""), tone="heading"), *rest]
+
+    def _repr_html_(self) -> str:
+        return html.alone(html.box("".join(self.lines())))
+
+
+class RunMetrics(dict[str, Any]):
+    """The metrics of a run, by name. An unknown name raises an error of one sentence."""
+
+    def __init__(self, run: RunRecord) -> None:
+        super().__init__(run.metrics)
+        self._run = run
+
+    def __missing__(self, name: str) -> Any:
+        if not self:
+            why = f": {sentence}" if (sentence := error_of(self._run)) else ""
+            raise BadInput(f"Run {self._run.id} is {self._run.status} and has no metrics{why}.".replace("..", "."))
+        near = get_close_matches(str(name), list(self), 1, 0.5)
+        right = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self)}."
+        raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {right}")
+
+
+class Files(Mapping[str, bytes]):
+    """The files that a run has kept, read when one asks for them."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def __getitem__(self, name: str) -> bytes:
+        return self._snapshot.read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._snapshot.artifacts)
+
+    def __len__(self) -> int:
+        return len(self._snapshot.artifacts)
+
+    def __repr__(self) -> str:
+        files = [f"{artifact.name} ({say.size(artifact.size)})" for artifact in self._snapshot.artifacts.values()]
+        return ", ".join(files) or "no files"
+
+
+def error_of(run: RunRecord) -> str:
+    """A run's error in one sentence; empty where it has none."""
+    if not run.error:
+        return ""
+    where = "" if run.error.get("rank") is None else f"rank {run.error['rank']} on {run.error['host']}: "
+    sentence = f"{where}{run.error['type']}: {run.error['message']}".strip().split("\n", 1)[0]
+    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+
 
 LIMIT = 200_000  # events in a table unless somebody asks for more
 PAGE = 50_000  # events that are read at once
@@ -166,7 +239,7 @@ class RunShown(FiguresDisplay):
         pictures = [
             replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in panel_cards
         ]
-        yield from cards.pieces([card for card in pictures if card.parts], snapshot)
+        yield from display.pieces([card for card in pictures if card.parts], snapshot)
         if self.figures_by_name:
             yield self.figure()
 
@@ -212,7 +285,7 @@ def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
     panels_shown = panels(snapshot)
-    all_figures = cards.figures(
+    all_figures = display.figures(
         card
         for panel in panels_shown
         if panel.name not in SHOWN_ELSEWHERE
@@ -234,8 +307,8 @@ def title(run: RunRecord) -> str:
 
 def ended(run: RunRecord) -> str:
     """The state in words: completed in 3.2 s."""
-    took = run.finished_at - run.started_at if run.finished_at and run.started_at else None
-    return run.status if took is None else f"{run.status} after {say.seconds(max(took, 0.0))}"
+    took = duration(run)
+    return run.status if took is None else f"{run.status} after {say.seconds(took)}"
 
 
 def _panel_cards(panel: Any, snapshot: Snapshot) -> list[Card]:
@@ -267,7 +340,7 @@ class RankMapShown(CardsDisplay):
 
     @property
     def figure(self) -> go.Figure:
-        return go.Figure(cards.figures(self._cards)["machine"])
+        return go.Figure(display.figures(self._cards)["machine"])
 
     @property
     def table(self) -> DataFrame:

@@ -6,7 +6,8 @@ A study that was stopped goes on where it was when the same is asked for again.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
 from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,17 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.extension import load
-from workshop.notebook import cards
-from workshop.notebook.cards import Piece
-from workshop.notebook.display import FiguresDisplay, StatusLine, show
-from workshop.notebook.request import plain
-from workshop.notebook.results import ShownVerdict
-from workshop.notebook.run_progress import CellStopped, dashboard
-from workshop.notebook.study_plan import check, missing, number
+from workshop.extension import Workload, load
+from workshop.notebook import display
+from workshop.notebook.display import FiguresDisplay, Piece, StatusLine, show
+from workshop.notebook.request import CellStopped, dashboard, parted, plain, unknown
+from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html
+from workshop.runtime import client
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
@@ -34,11 +34,13 @@ from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
 from workshop.study.runner import check_place
 from workshop.study.trial_monitor import Progress
+from workshop.study.trials import Plan
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from workshop.notebook.session import Session
+
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
@@ -130,7 +132,7 @@ class StudyShown(FiguresDisplay):
     @property
     def _title(self) -> str:
         now, report = self.record, self.report
-        far = f"{now.done} of {say.count(expected(now, report.trials, report.runs), 'run')}"
+        far = f"{now.done} of {say.count(expected(report), 'run')}"
         failed = f", {now.failed} failed" if now.failed else ""
         return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
@@ -140,7 +142,7 @@ class StudyShown(FiguresDisplay):
 
     @cached_property
     def figures_by_name(self) -> dict[str, go.Figure]:
-        return cards.figures(cards_of(self.report))
+        return display.figures(cards_of(self.report))
 
 
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:
@@ -187,3 +189,49 @@ def _going_on(number: int, now: Progress) -> tuple[str, str]:
     what = f"run {now.run.id} ({now.trial.label}): {state}"
     bar = f'<progress max="{max(now.total, 1)}" value="{now.done + share:.3f}"></progress>'
     return f"{sentence}; {what}", html.box(f"{html.line(sentence)}{bar} {escape(what)}")
+
+
+def check(store: Store, session: SessionRecord, chosen: Workload, planned_study: Plan, whose: Identity | None) -> None:
+    """Refuse settings that no run could use. Raises BadInput."""
+    for cell in planned_study.cells:
+        if cell.why:  # a trial that can't be, which says so
+            continue
+        placement = client.placement_in(session, cell.placement)
+        params = chosen.check(cell.params)
+        if whose is not None:
+            client.check_limits(placement, session.limits, chosen.processes(params) if chosen.processes else 0)
+        client.inputs_of(store, chosen, params, placement)
+
+
+def missing(kind: str) -> str:
+    raise BadInput(f"Of which workload? Give its name, such as session.study({kind!r}, 'kmeans').")
+
+
+def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
+    """The names that belong to the params. A name that the study has too is the study's, except the seed, which runs
+    need."""
+    return tuple(chosen.params.model_fields) if name == "seed" else ()
+
+
+def parted_for(
+    chosen: Workload, settings: Mapping[str, Any], own_names: Sequence[str]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Params and fields; a name that is neither may be meant for the study."""
+    for name in settings:
+        elsewhere = name in chosen.params.model_fields or name in Placement.model_fields
+        if not elsewhere and get_close_matches(name, own_names, 1, 0.8):
+            raise unknown(name, own_names, "a setting of the study")
+    return parted(chosen, settings)
+
+
+def whole_number(name: str, value: Any) -> int:
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadInput(f"{name} is {value!r}: it should be a whole number.")
+    return value
+
+
+def number(name: str, value: Any, least: float, most: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
+        raise BadInput(f"{name} is {value!r}: it should be a number from {least:g} to {most:g}.")
+    return float(value)

@@ -21,7 +21,6 @@ from workshop.study.guided.guesses import Ask
 from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.guide import Guide
 from workshop.study.guided.kind import GuidedReport, by_step, expected, going_on, guided_report, total
-from workshop.study.kinds import Sofar
 
 RECENT = 20  # guided studies to choose from
 SETTINGS = {False: "Quick", True: "Thorough"}
@@ -155,7 +154,7 @@ def _far(now: GuidedView, going: bool) -> str:
         parts.append(f"run {study.done + 1} of {max(now.total, study.done + 1)}")
         if (trial := going_on(report.step_results)) is not None:
             parts.append(f"now {frame.plain(trial.label)}")
-        parts.append(studies.left_words(Sofar(study, report.trials, report.runs)))
+        parts.append(studies.left_words(report))
         return f":blue[:material/sync:] {' · '.join(parts)}"
     missing = now.remaining()
     if missing.runs:
@@ -197,8 +196,7 @@ def view(guide: Guide, study_id: int) -> GuidedView:
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _cached_view(state: tuple[object, ...], _guide: Guide, _study: StudyRecord) -> GuidedView:
     report = guided_report(_guide, frame.store(), _study)
-    sofar = Sofar(_study, report.trials, report.runs)
-    return GuidedView(report, total(_guide, sofar), by_step(_guide, frame.store(), sofar))
+    return GuidedView(report, total(_guide, report), by_step(_guide, frame.store(), report))
 
 
 def _questions(now: GuidedView, key: str) -> dict[str, Ask]:

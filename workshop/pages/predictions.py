@@ -9,7 +9,7 @@ import streamlit as st
 from workshop.core import words
 from workshop.pages import blocks, frame
 from workshop.pages.cards import FIGURE
-from workshop.report.figures.guesses import guesses as drawn_guesses
+from workshop.report.figures.bars import guesses as drawn_guesses
 from workshop.store.records import Identity
 from workshop.study.guided import guesses
 from workshop.study.guided.guesses import LOOKED, Answer, Ask, ChoiceGuess

@@ -19,7 +19,7 @@ from workshop.pages.placement import placement_form
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining, planned_work
-from workshop.study.form import StudyForm, StudyRequest
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Planned
 
 CACHE_SECONDS = 300.0  # seconds for which a plan is kept: making one may ask an MPI where ranks would run

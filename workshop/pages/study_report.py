@@ -17,7 +17,7 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings, visible
-from workshop.study.kinds import Report, Sofar, any_report, expected, title
+from workshop.study.kinds import Report, any_report, expected, title
 from workshop.study.trials import impossible, status
 
 EVERY = 3.0  # seconds after which a study that goes on is looked at again; all visitors share a look
@@ -65,17 +65,17 @@ def read_report(study: StudyRecord) -> tuple[Any, list[Card], int]:
 @st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
 def _cached(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
     report = any_report(frame.store(), _study)
-    return report, cards_of(report), expected(_study, report.trials, report.runs)
+    return report, cards_of(report), expected(report)
 
 
 def _head(report: Report, total: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
     """The study's title, its state, how far it is and what that still takes; and the instructor's buttons."""
-    study, sofar = report.study, Sofar(report.study, report.trials, report.runs)
+    study = report.study
     parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
     if going:
-        parts.append(left_words(sofar))
+        parts.append(left_words(report))
     elif study.state in START:
-        parts.append(ahead(sofar))
+        parts.append(ahead(report))
     if study_settings := settings(study):
         parts.append(frame.plain(study_settings))
     text = f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}"

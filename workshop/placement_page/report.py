@@ -12,7 +12,7 @@ from workshop.pages import frame
 from workshop.placement_page import prediction
 from workshop.placement_page.composition import Composition
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
-from workshop.report.panels.prediction import LEGEND
+from workshop.report.panels.outcome import LEGEND
 
 WHAT = """
 Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--report-bindings` or

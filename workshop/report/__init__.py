@@ -2,9 +2,8 @@
 
 `snapshot` reads a run. `analysis` has pure functions that find something in records and events;
 `verdict` puts findings into *Verdict, Why, Next*. `figures` has pure functions from records to Plotly figures, with one
-theme. `cards` are what pages show; `panels` make cards from a snapshot; `run_sections` and `session_sections` put them
-together for live pages, and `machine_picture` draws a machine with its ranks. `html` and `terminal` are the two
-renderers of cards; `png_renderer` writes figures as PNG. `sentences` and `command_line` have what all of them say
-alike. `failures` are placements that go wrong on purpose, which workloads bring, and `predictions` asks the mapper
-where a run's ranks should have landed.
+theme. `cards` are what pages show; `panels` make cards from a snapshot; `run_sections` puts them together for live
+pages, and `machine_picture` draws a machine with its ranks. `html` and `terminal` are the two renderers of cards;
+`png_renderer` writes figures as PNG. `sentences` and `command_line` have what all of them say alike. `failures` are
+placements that go wrong on purpose, which workloads bring.
 """

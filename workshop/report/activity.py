@@ -76,16 +76,19 @@ def usual_time(
     with these params and on so many ranks count: runs with other seeds take as long. Only runs that were queued
     `before` a moment count."""
     past = store.runs(workload=workload, status="completed", limit=LOOKED)
-    earlier = [run for run in past if _took(run) is not None and (before is None or run.queued_at < before)]
+    earlier = [run for run in past if duration(run) is not None and (before is None or run.queued_at < before)]
     values = {name: value for name, value in params.items() if name != SEED}
     same_params = [run for run in earlier if all(run.params.get(name) == value for name, value in values.items())]
     same_ranks = [run for run in same_params if ranks in (None, run.placement.get("ranks"))]
     counted = (same_ranks or same_params or earlier)[:COUNTED]
     if not counted:
         return None
-    usual = median(took for run in counted if (took := _took(run)) is not None)
+    usual = median(took for run in counted if (took := duration(run)) is not None)
     return Usual(usual, len(counted), bool(same_params), bool(same_ranks))
 
 
-def _took(run: RunRecord) -> float | None:
-    return run.finished_at - run.started_at if run.finished_at and run.started_at else None
+def duration(run: RunRecord) -> float | None:
+    """The seconds that a run took; None while it hasn't ended, or where it never started."""
+    if run.started_at is None or run.finished_at is None:
+        return None
+    return max(run.finished_at - run.started_at, 0.0)

@@ -39,6 +39,11 @@ def words(*lines: Part) -> Part:
     return {"kind": "words", "lines": list(lines)}
 
 
+def about(text: str) -> Part:
+    """An explanation of what stands beside it."""
+    return words(line(text, tone="about"))
+
+
 def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = (), label: str = "") -> Part:
     """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters. `label` is
     what screen readers say, in place of the card's title.

@@ -11,9 +11,10 @@ import plotly.graph_objects as go
 from workshop.core import words
 from workshop.core.placement import Host, Placement
 from workshop.registry import workload_title, workloads
+from workshop.report.activity import duration
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
-from workshop.report.sentences import duration, metrics_of, public_view
+from workshop.report.sentences import metrics_of, public_view
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 

@@ -1,14 +1,19 @@
-"""The machine with its ranks, as a card of a live page."""
+"""Cards of placements: the machine with its ranks, and ranks as they are predicted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import topology, words
-from workshop.report import cards
+from workshop import registry
+from workshop.core import topology
+from workshop.core import words as say
+from workshop.core.placement import Placement
+from workshop.core.words import ranges
+from workshop.mpi.mapper import Prediction
+from workshop.mpi.reports import masks
 from workshop.report.analysis.oversubscription import oversubscription
-from workshop.report.cards import Card, Part, Tone
+from workshop.report.cards import Card, Part, Tone, about, code, figure, line, table, words
 from workshop.report.figures import theme
 from workshop.report.figures.machine import WIDTH, machine_picture, sharing_words
 
@@ -30,15 +35,15 @@ def machine_card(
     tone: Tone
     begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
     sharing = sharing_words(oversubscription(rank_map, machine, threads))
-    lines = [cards.line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
+    lines = [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
     if resting:
-        lines.insert(0, cards.line(resting, tone="about"))
+        lines.insert(0, line(resting, tone="about"))
     if lines:
-        parts.append(cards.words(*lines))
-    parts.append(cards.figure(machine_picture(machine, rank_map, threads), WIDTH))
+        parts.append(words(*lines))
+    parts.append(figure(machine_picture(machine, rank_map, threads), WIDTH))
     if rows := [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]:
-        parts.append(cards.table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows))
-        parts.append(cards.words(cards.line(WAITING, tone="about")))
+        parts.append(table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows))
+        parts.append(about(WAITING))
     return [Card("machine", title, tuple(parts), tone="machine", later=True)]
 
 
@@ -52,9 +57,9 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
         report["host"],
         "any hardware thread (unbound)"
         if everywhere and len(report["units"]) > 1
-        else f"{words.numbered('hardware thread', report['units'])} in {words.numbered('core', report['cores'])}",
-        words.count(len(threads), "thread")
-        + (f", seen on {words.numbered('hardware thread', units_seen)}" if units_seen else ""),
+        else f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}",
+        say.count(len(threads), "thread")
+        + (f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""),
         str(report["pid"]),
     ]
 
@@ -62,3 +67,53 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
 def rank_cell(rank: int) -> Mapping[str, str]:
     """A rank in a table, with its colour."""
     return {"text": f"rank {rank}", "colour": theme.rank_colour(rank)}
+
+
+MOST = 64  # ranks in a table
+HEADINGS = ("Rank", "Host", "Package", "Cores", "Units", "B: may run here")
+
+
+def placement_cards(
+    placement: Placement,
+    machine: str,
+    prediction: Prediction,
+    commands: Mapping[str, str],
+    *,
+    unknown: Sequence[str] = (),
+    rest: str = "--json has all of them",
+    widest: int | None = None,
+) -> list[Card]:
+    """The placement on the machine of that name, then the `commands` below their titles. `unknown` are words that were
+    left out of it. `rest` says where all ranks are, and masks are left out above `widest` characters."""
+    lines = [line(f"{placement.describe()}, predicted for {machine}")]
+    lines += [line(f"Not understood, and left out: {word}", tone="note") for word in unknown]
+    if prediction.refused is not None:
+        mpi = registry.mpi(placement.mpi).title
+        lines.append(line(f"{mpi} refuses this placement: {prediction.refused}", tone="alarm"))
+        lines += [line("That is in the MPI's own words.", tone="about")] if prediction.own_words else []
+    lines += [line(prediction.advice, "What to change:")] if prediction.advice else []
+    lines += [line(prediction.note, tone="about")] if prediction.note else []
+    contents = [words(*lines), *_ranks(prediction, rest, widest)]
+    shown_commands = [Card(title, title, (code(text.rstrip("\n")),)) for title, text in commands.items()]
+    return [Card("placement", "", tuple(contents)), *shown_commands]
+
+
+def _ranks(prediction: Prediction, rest: str, widest: int | None) -> list[Part]:
+    """Rank by rank, with Open MPI 4's picture of the binding."""
+    reports = (prediction.rank_map or {}).get("ranks") or []
+    if not reports:
+        return []
+    machine = prediction.machine or topology.machine()
+    pictures = [masks.mask(report, machine) for report in reports[:MOST]]
+    fit = widest is None or max(map(len, pictures)) <= widest
+    rows = [
+        (
+            str(report["rank"]),
+            report["host"],
+            *(ranges(report[name]) for name in ("packages", "cores", "units")),
+            *([picture] if fit else []),
+        )
+        for report, picture in zip(reports[:MOST], pictures, strict=True)
+    ]
+    more = [words(line(f"and {len(reports) - MOST} more ranks ({rest})"))] if len(reports) > MOST else []
+    return [table(HEADINGS if fit else HEADINGS[:-1], rows), *more]

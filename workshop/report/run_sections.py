@@ -1,4 +1,4 @@
-"""The sections of one run's live page, for `workshop.server.push`."""
+"""The sections of the live pages of a run and of a session, for `workshop.server.push`."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Panel
+from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import ActivityReader
+from workshop.report.analysis.oversubscription import asked_threads, threads_of
 from workshop.report.cards import Card, line, words
+from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
-from workshop.report.sentences import STATUS, dumps, state_words, turn_words, waits_for, who
+from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
 from workshop.report.snapshot import Snapshot
 from workshop.store.queue import expected_wait
-from workshop.store.records import RunRecord
+from workshop.store.records import Lease, RunRecord, SessionRecord
 from workshop.store.store import Store
 
 LIVE, ENDED = 0.25, 2.0  # seconds between looks
@@ -112,3 +116,123 @@ def _render(panel: Panel, snapshot: Snapshot) -> str:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
         return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),), later=True)])
+
+
+EVERY = 0.5  # seconds between looks
+HISTORY = 50  # runs from which expected waits are taken
+RECENT = 6  # ended runs that are shown
+EMPTY = "Nobody waits: the next run starts at once."
+EMPTY_RECORDED = "Nobody waits: this is a recording."
+EMPTY_STARTING = "Nobody waits: the next run starts when the ranks are up."
+EMPTY_LEASED = "Nobody waits: the next run starts when the ranks are given back."
+
+
+class SessionLook:
+    """Looks at a session; the picture is drawn again only when ranks have moved."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self.store = store
+        self.name = name
+        self.every = EVERY
+        self._drawn: object = None
+        self._activity = ActivityReader(store)
+
+    def __call__(self) -> Mapping[str, str]:
+        session = self.store.session(self.name)
+        runs = self.store.runs(session_id=session.id, limit=HISTORY)
+        leases = self.store.leases(session.id)
+        sections = {"session": dumps(_facts(session, leases)), "queue": dumps(self._queue(session, runs, leases))}
+        up = session.state in ("ready", "running", "leased", "recorded")
+        last_run = _last_run(session, runs) if up else None
+        threads = threads_of(last_run) if last_run else asked_threads(session.placement)
+        picture_state = (session.machine, session.rank_map if up else None, threads, _resting(session, last_run))
+        if picture_state != self._drawn:
+            self._drawn = picture_state
+            sections["machine"] = html.live(machine_card("Ranks on the machine", *picture_state))
+        return sections
+
+    def _queue(self, session: SessionRecord, runs: list[RunRecord], leases: list[Lease]) -> dict[str, Any]:
+        running = next((run for run in runs if run.status == "running"), None)
+        queue = self.store.queue(session.id)
+        waits = {run_id: waiting(seconds) for run_id, seconds in expected_wait(queue, running, runs).items()}
+        waits |= {run.id: "until the machine is free for measuring" for run in queue if waits_for(session, run)}
+        if leases:
+            waits = dict.fromkeys(waits, f"after {leases[0].holder}")
+        return {
+            "running": _row(running) | {"progress": running.progress, "activity": self._activity.words(running)}
+            if running
+            else None,
+            "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
+            "empty": _empty(session, leases),
+            "recent": [
+                _row(run) | {"verdict": (run.verdict or {}).get("verdict", "")}
+                for run in [run for run in runs if run.ended][:RECENT]
+            ],
+        }
+
+
+def _empty(session: SessionRecord, leases: list[Lease]) -> str:
+    """The meaning of an empty queue for learners who want to start a run."""
+    if session.state == "recorded":
+        return EMPTY_RECORDED
+    if not session.up:
+        return rest_words(session)
+    if session.state in ("starting", "restarting"):
+        return EMPTY_STARTING
+    return EMPTY_LEASED if leases else EMPTY
+
+
+def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
+    """The last run that was taken, where it had the engines that are up."""
+    ranks = len((session.rank_map or {}).get("ranks") or [])
+    rank_processes = _processes(session.rank_map)
+    last_run = next(
+        (run for run in runs if run.started_at is not None and _processes(run.rank_map) == rank_processes), None
+    )
+    return last_run if last_run is not None and last_run.placement.get("ranks") == ranks else None
+
+
+def _processes(rank_map: Mapping[str, Any] | None) -> list[tuple[Any, ...]]:
+    """The processes of ranks and their places: a run's map has more threads than the session's."""
+    ranks = (rank_map or {}).get("ranks") or []
+    return [(report["host"], report["pid"], report["units"]) for report in ranks]
+
+
+def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
+    """The owners of ranks that compute nothing now."""
+    if session.state not in ("ready", "recorded") or not session.rank_map:
+        return ""
+    if last_run is None:
+        return "Nothing runs now; these ranks wait."
+    launched, here = session.placement.get("ranks"), last_run.placement.get("ranks")
+    other = f" They were started for it: the session itself has {say.count(launched or 1, 'rank')}."
+    return f"Nothing runs now; run {last_run.id} had these ranks last.{other if launched != here else ''}"
+
+
+def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:
+    waiting = [lease.holder for lease in leases if lease.state == "wanted"]
+    return {
+        "name": session.name,
+        "state": session.state,
+        "words": state_words(session),
+        "wanted": f"The ranks are wanted next by {', '.join(waiting)}." if waiting else "",
+        "placement": Placement.parse(session.placement).describe(),
+        "limits": (
+            f"Learners: up to {say.count(session.limits.ranks, 'rank')}, {say.count(session.limits.threads, 'thread')} "
+            f"per rank, {session.limits.minutes:g} minutes a run, "
+            f"{say.count(session.limits.queued, 'unfinished run')} each."
+        ),
+    }
+
+
+def _row(run: RunRecord) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "workload": workload_title(run.workload),
+        "who": who(run),
+        "placement": Placement.parse(run.placement).describe(),
+        "status": run.status,
+        "words": STATUS[run.status],
+        "started_at": run.started_at,
+        "finished_at": run.finished_at,
+    }

@@ -16,6 +16,7 @@ from workshop.core.documents import finite
 from workshop.core.forms import named
 from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
+from workshop.report.activity import duration
 from workshop.report.analysis import scores
 from workshop.report.figures.curves import number
 from workshop.store.records import Lease, RunRecord, SessionRecord
@@ -90,13 +91,6 @@ def took(run: RunRecord) -> str:
     return "" if seconds is None else words.seconds(seconds)
 
 
-def duration(run: RunRecord) -> float | None:
-    """The seconds that a run took; None while it hasn't ended, or where it never started."""
-    if run.started_at is None or run.finished_at is None:
-        return None
-    return max(run.finished_at - run.started_at, 0.0)
-
-
 def state_words(session: SessionRecord) -> str:
     """One sentence: what the session is doing."""
     plain = SESSION[session.state]
@@ -142,9 +136,9 @@ def waiting(seconds: float | None) -> str:
     return f"about {round(seconds / 60)} min"
 
 
-def metrics_of(run: RunRecord, told_elsewhere: Collection[str] = ()) -> list[dict[str, str]]:
+def metrics_of(run: RunRecord) -> list[dict[str, str]]:
     """The results of a run, as `metrics` labels them: first the results that its workload names."""
-    first, rest = metrics_in_two(run, told_elsewhere)
+    first, rest = metrics_in_two(run)
     return first + rest
 
 

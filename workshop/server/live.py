@@ -15,9 +15,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course.class_progress import Classroom
-from workshop.report.run_sections import RunLook, moment
+from workshop.report.run_sections import RunLook, SessionLook, moment
 from workshop.report.sentences import dumps
-from workshop.report.session_sections import SessionLook
 from workshop.server import class_sections, limits, roster, worker_gate
 from workshop.server.actions import only_instructor
 from workshop.server.class_sections import ClassLook, LearnerLook

@@ -1,11 +1,10 @@
 """Studies: runs that are planned, run one after the other, compared and reported.
 
-`kinds` defines what a kind of study provides and reports. `trials` has plans and orders their trials. `runner` submits
-the missing trials of any kind, resumes an interrupted study, and refuses hosts on which runs would not compare.
-`trial_monitor` waits for one run and may end it early. `estimate` predicts the time of trials, and `settings` reads
-settings from a command line. `form` is what a page asks for to plan a
-study. `results` compares cells and finds the settings that mattered. `cards`, `terminal` and
-`export` show a study, and `command` has the common code of its commands.
+`kinds` defines what a kind of study provides, reports and asks for on a page. `trials` has plans and orders their
+trials. `runner` submits the missing trials of any kind, resumes an interrupted study, and refuses hosts on which runs
+would not compare. `trial_monitor` waits for one run and may end it early. `estimate` predicts the time of trials, and
+`settings` reads settings from a command line. `results` compares cells and finds the settings that mattered. `cards`,
+`terminal` and `export` show a study, and `command` has the common code of its commands.
 
 Each kind has a folder: `scaling`, `grid` (also sampled, also from a file) and `tune`. `guided` has the common code of
 guided studies, which are sequences of grids; `workshop.workloads.sgan.study` is one. Other capabilities bring their own
@@ -24,15 +23,15 @@ EXTENSION = Extension(
             "scaling",
             "workshop.study.scaling.kind:KIND",
             "workshop.study.notebook:scaling",
-            form="workshop.study.scaling.form:FORM",
+            form="workshop.study.scaling.plan:FORM",
         ),
         Study(
             "grid",
             "workshop.study.grid.kind:KIND",
             "workshop.study.notebook:grid",
-            form="workshop.study.grid.form:FORM",
+            form="workshop.study.grid.plan:FORM",
         ),
-        Study("tune", "workshop.study.tune.kind:KIND", form="workshop.study.tune.form:FORM"),
+        Study("tune", "workshop.study.tune.kind:KIND", form="workshop.study.tune.plan:FORM"),
     ),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),

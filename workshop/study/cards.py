@@ -16,7 +16,7 @@ from workshop.extension import load
 from workshop.registry import workloads
 from workshop.report import cards as parts
 from workshop.report.actions import without_options
-from workshop.report.cards import Card, Part, line, link, table, words
+from workshop.report.cards import Card, Part, about, line, link, table, words
 from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
@@ -61,10 +61,6 @@ def verdict(report: Report) -> Card:
     if study.state in NEXT:
         texts["next"] = NEXT[study.state]
     return parts.verdict(texts, "Verdict" if study.finished_at else "So far")
-
-
-def about(text: str) -> Part:
-    return words(line(text, tone="about"))
 
 
 def rate_words(value: float | None, unit: str = "") -> str:

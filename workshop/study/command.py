@@ -99,7 +99,7 @@ def go_on(
         show_study(result)
     if result.study.finished_at is None:
         if as_json:  # the words of show_study have it already
-            far = f"{result.study.done} of {expected(result.study, result.trials, result.runs)} runs"
+            far = f"{result.study.done} of {expected(result)} runs"
             err.print(f"Study {study} is not complete: {far}. {resuming(study)}")
         return code or 1
     return 0 if result.study.state == "completed" else 1

@@ -40,7 +40,7 @@ def remaining_work(store: Store, sofar: Sofar) -> Remaining:
     """The runs that a study still needs, and their estimated time without waiting. The estimate uses the study's own
     completed runs, or earlier runs as long as there are none."""
     study, trials, runs = sofar.study, sofar.trials, sofar.runs
-    total = expected(study, trials, runs)
+    total = expected(sofar)
     number = len(missing(trials, runs)) + total - len(trials)
     price, why = _seconds(store, sofar, number, min((run.queued_at for run in runs.values()), default=None))
     seconds = price

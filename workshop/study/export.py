@@ -92,7 +92,8 @@ def table(report: Report) -> str:
     rows = []
     for trial in report.trials:
         values = {**trial_json(trial, report.runs, report.rate), "unit": report.unit, "why": reason(trial, report.runs)}
-        at = [value if isinstance(value := _point(trial).get(axis), str) else _json(value) for axis in axes]
+        point = {axis: value for axis, value in _point(trial).items() if value is not None}
+        at = [value if isinstance(value := point.get(axis, ""), str) else json.dumps(value) for axis in axes]
         further = [more[trial.number].get(name, "") for name in names]
         rows.append([*(values[name] for name in COLUMNS), *at, *further])
     table = pd.DataFrame(rows, columns=[*COLUMNS, *axes, *names], dtype=object)
@@ -105,8 +106,7 @@ def page(report: Report, cards: Sequence[Card]) -> str:
     study = report.study
     name = say.capital(title(study)) if study.kind in studies() else f"A study of {study.workload}"
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
-    runs = expected(study, report.trials, report.runs)
-    head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {runs} runs."
+    head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {expected(report)} runs."
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     body = "".join(render.section(card, _figure, linked=False, source=_picture) for card in cards)
     style = render.STYLE + STYLE.read_text(encoding="utf-8")
@@ -123,10 +123,6 @@ def _point(trial: Trial) -> Mapping[str, Any]:
     return trial.point or {
         name: trial.placement[name] for name in ("mpi", "ranks", "threads") if name in trial.placement
     }
-
-
-def _json(value: Any) -> str:
-    return "" if value is None else json.dumps(value)
 
 
 def _figure(part: Part) -> str:

@@ -6,25 +6,34 @@ decides only from stored data, so a resumed study makes the same decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from workshop.core.errors import BadInput
-from workshop.extension import load
+from workshop.core.placement import Placement
+from workshop.extension import Workload, load
 from workshop.registry import studies
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.trials import status
+from workshop.study.trials import Planned, status
 
 
 @dataclass(frozen=True)
-class Report:
-    """The results of a study so far. Each kind has a subclass; a study of an unknown kind uses this class."""
+class Sofar:
+    """A study as it is now: its trials in their order, its runs by id."""
 
     study: StudyRecord
     trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]  # by id
+    runs: Mapping[int, RunRecord]
+
+
+@dataclass(frozen=True)
+class Report(Sofar):
+    """The results of a study so far. Each kind has a subclass; a study of an unknown kind uses this class."""
+
     verdict: Mapping[str, str]  # verdict, why, next
 
     @property
@@ -70,15 +79,6 @@ def trial_json(trial: Trial, runs: Mapping[int, RunRecord], rate: str) -> dict[s
         "pruned": trial.pruned,
         "error": trial.error or (run.error if run is not None else None),
     }
-
-
-@dataclass(frozen=True)
-class Sofar:
-    """A study as it is now: its trials in their order, its runs by id."""
-
-    study: StudyRecord
-    trials: Sequence[Trial]
-    runs: Mapping[int, RunRecord]
 
 
 @dataclass(frozen=True)
@@ -159,11 +159,15 @@ def title(study: StudyRecord) -> str:
     return any_kind(study.kind).title(study)
 
 
-def expected(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> int:
+def expected(sofar: Sofar) -> int:
     """The estimated number of runs of a study, with those that its kind will still add."""
-    if study.finished_at is not None:
-        return len(trials)
-    return max(any_kind(study.kind).total(Sofar(study, trials, runs)), len(trials))
+    trials = len(sofar.trials)
+    return trials if sofar.study.finished_at is not None else max(any_kind(sofar.study.kind).total(sofar), trials)
+
+
+def expected_runs(store: Store, study: StudyRecord) -> int:
+    """The same, read from the store where that is necessary."""
+    return study.trials if study.finished_at else expected(Sofar(study, *read(store, study.id)))
 
 
 def report(store: Store, study: StudyRecord) -> Report:
@@ -176,3 +180,35 @@ def report(store: Store, study: StudyRecord) -> Report:
 def any_report(store: Store, study: StudyRecord) -> Report:
     """The report on a study, also of an unknown kind."""
     return any_kind(study.kind).report(store, study)
+
+
+@dataclass(frozen=True)
+class StudyRequest:
+    """A form that somebody has filled in."""
+
+    store: Store
+    session: SessionRecord | None
+    workload: Workload
+    params: Mapping[str, Any]  # those that differ from what the form began with
+    placement: Placement
+    options: Any  # of the form's model
+
+
+@dataclass(frozen=True)
+class StudyForm:
+    """The form of a kind of study.
+
+    `options` is a pydantic model of the study's own settings. `plan` plans the study and raises BadInput. `takes` says
+    whether a workload can be studied. `start` returns the params with which the kind begins if they differ from the
+    workload's defaults. `hidden` returns the params that the kind sets itself. `placement` names the fields of a
+    placement that can be set. The form whose `order` is lowest comes first.
+    """
+
+    title: str
+    options: type[BaseModel]
+    plan: Callable[[StudyRequest], Planned]
+    takes: Callable[[Workload], bool]
+    start: Callable[[Workload, Any], Mapping[str, Any]] = lambda workload, options: {}
+    hidden: Callable[[Workload], Collection[str]] = lambda workload: ()
+    placement: Collection[str] = ()
+    order: int = 500

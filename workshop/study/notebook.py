@@ -10,7 +10,7 @@ from workshop.core.errors import BadInput
 from workshop.extension import Workload
 from workshop.notebook.request import on_top
 from workshop.notebook.session import cores_of
-from workshop.notebook.study_plan import params_of, parted_for, whole_number
+from workshop.notebook.studies import params_of, parted_for, whole_number
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -15,7 +15,7 @@ from workshop.report import terminal
 from workshop.store.records import StudyRecord
 from workshop.store.store import Store
 from workshop.study import trial_monitor
-from workshop.study.kinds import Report, expected, read, title
+from workshop.study.kinds import Report, Sofar, expected, read, title
 from workshop.study.results import reason, results
 from workshop.study.trials import missing, status
 
@@ -68,18 +68,18 @@ def report_ends(err: Console, store: Store, study_id: int) -> Callable[[int], No
         return lambda number: None
 
     def print_end(number: int) -> None:
-        study, (trials, runs) = store.study(study_id), read(store, study_id)
-        trial, rate = trials[number - 1], study.description.get("rate", "")
-        (cell,) = results([trial], runs, rate)
+        study = store.study(study_id)
+        sofar = Sofar(study, *read(store, study_id))
+        trial, rate = sofar.trials[number - 1], study.description.get("rate", "")
+        (cell,) = results([trial], sofar.runs, rate)
         if cell.rates:
             outcome = f"{words.rate(cell.rates[0])} {study.description.get('unit', '')}".rstrip()
         elif rate and cell.why:
             outcome = f"{cell.status}: {cell.why}"
         else:  # also of a kind of study that compares no figure
-            outcome = ": ".join(filter(None, (status(trial, runs), reason(trial, runs))))
-        done = len(trials) - len(missing(trials, runs))
-        line = f"{done} of {expected(study, trials, runs)}: {trial.label}, {outcome}"
-        err.print(Text(line), soft_wrap=True)
+            outcome = ": ".join(filter(None, (status(trial, sofar.runs), reason(trial, sofar.runs))))
+        done = len(sofar.trials) - len(missing(sofar.trials, sofar.runs))
+        err.print(Text(f"{done} of {expected(sofar)}: {trial.label}, {outcome}"), soft_wrap=True)
 
     return print_end
 
@@ -108,7 +108,7 @@ def show_head(out: Console, report: Report) -> None:
     """Print the study's number, title, state and progress."""
     study = report.study
     state = (study.state, COLOURS.get(study.state, "white"))
-    far = f", {study.done} of {expected(study, report.trials, report.runs)} runs"
+    far = f", {study.done} of {expected(report)} runs"
     out.print(Text.assemble(f"Study {study.id}: {title(study)} - ", state, far))
 
 

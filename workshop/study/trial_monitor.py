@@ -54,10 +54,9 @@ class TrialMonitor:
 
     def until_ended(self, trial: Trial, run: RunRecord) -> None:
         study_id = self.study.id
-        trials, runs = read(self.store, study_id)
-        sofar = Sofar(self.study, trials, runs)
-        done = len(trials) - len(missing(trials, runs))
-        total, ahead = expected(self.study, trials, runs), remaining_work(self.store, sofar)
+        sofar = Sofar(self.study, *read(self.store, study_id))
+        done = len(sofar.trials) - len(missing(sofar.trials, sofar.runs))
+        total, ahead = expected(sofar), remaining_work(self.store, sofar)
         top, waits = leader(sofar), ""
 
         def say(sentence: str) -> None:
@@ -91,11 +90,9 @@ def leader(sofar: Sofar) -> str:
     """The best cell so far with its rate, in words; "" before there is one."""
     description = sofar.study.description
     top = best(results(sofar.trials, sofar.runs, description.get("rate", "")))
-    return (
-        ""
-        if top is None
-        else f"best so far: {words.rate(top.median or 0.0)} {description.get('unit', '')}, {top.label}"
-    )
+    if top is None:
+        return ""
+    return f"best so far: {words.rate(top.median or 0.0)} {description.get('unit', '')}, {top.label}"
 
 
 class _EndedEarly(Exception):

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic_core import to_jsonable_python
 
-from workshop.report.activity import SEED
+from workshop.report.activity import SEED, duration
 from workshop.store.records import RunRecord, Trial
 
 TrialStatus = Literal["waiting", "queued", "running", "completed", "failed", "pruned", "cancelled", "interrupted"]
@@ -153,11 +153,11 @@ def remaining(trials: Sequence[Trial], runs: Mapping[int, RunRecord], total: int
     past: dict[str, list[float]] = defaultdict(list)
     for trial in trials:
         run = runs.get(trial.run_id or 0)
-        if run is not None and run.status == "completed" and run.finished_at is not None and run.started_at is not None:
-            past[trial.label].append(run.finished_at - run.started_at)
+        if run is not None and run.status == "completed" and (seconds := duration(run)) is not None:
+            past[trial.label].append(seconds)
     if not past:
         return None
-    usual = {label: median(seconds) for label, seconds in past.items()}
-    fallback = median(seconds for group in past.values() for seconds in group)
+    usual = {label: median(group) for label, group in past.items()}
+    fallback = median(each for group in past.values() for each in group)
     further = max((total or 0) - len(trials), 0)
     return sum(usual.get(trial.label, fallback) for trial in missing(trials, runs)) + fallback * further

@@ -9,9 +9,7 @@ from workshop.core import words
 from workshop.engine.training.checkpoint_interval import daly, young
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
-from workshop.training.facts import has_trained
-from workshop.training.time_use import evaluation_share
-from workshop.training.timing import shares
+from workshop.training.time_use import evaluation_share, has_trained, shares
 
 DIFFERENT = 0.05  # share by which Daly's interval differs from Young's, from which it is worth a word
 FASTER = 0.02  # share of a step from which a faster exchange is worth a word

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workshop.report.analysis.messages import between_hosts, formula, pattern, ratio
+from workshop.report.panels.messages import between_hosts, formula, pattern, ratio
 
 
 def matrix(ranks, *edges):

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from tests.report.analysis.cases import machine, metrics, rank_map, run
-from workshop.report.analysis import openmp
-from workshop.report.analysis.threads import crews, sentences
+from workshop.report.analysis.threads import crews, is_openmp, openmp_matters, openmp_why, sentences
 from workshop.store.records import RunRecord
 
 Census = dict[str, dict[str, Any]]
@@ -110,19 +109,19 @@ def test_threads_that_did_nothing():
 
 
 def test_why_openmp_has_no_effect():
-    assert openmp.is_openmp("OMP_NUM_THREADS") and openmp.is_openmp("KMP_BLOCKTIME")
-    assert not openmp.is_openmp("TF_NUM_INTRAOP_THREADS") and not openmp.is_openmp("I_MPI_PIN")
-    assert "TF_NUM_INTRAOP_THREADS" in openmp.why()
+    assert is_openmp("OMP_NUM_THREADS") and is_openmp("KMP_BLOCKTIME")
+    assert not is_openmp("TF_NUM_INTRAOP_THREADS") and not is_openmp("I_MPI_PIN")
+    assert "TF_NUM_INTRAOP_THREADS" in openmp_why()
     told = with_threads(RANK, RANK)
-    assert openmp.matters(told) is False
-    assert openmp.why(told, "KMP_BLOCKTIME").startswith("KMP_BLOCKTIME is for OpenMP libraries")
-    assert openmp.why(told).endswith("This run had 2 threads of that pool, and no OpenMP thread worked.")
-    assert openmp.matters(run()) is None
-    assert openmp.why(run()) == openmp.why()
+    assert openmp_matters(told) is False
+    assert openmp_why(told, "KMP_BLOCKTIME").startswith("KMP_BLOCKTIME is for OpenMP libraries")
+    assert openmp_why(told).endswith("This run had 2 threads of that pool, and no OpenMP thread worked.")
+    assert openmp_matters(run()) is None
+    assert openmp_why(run()) == openmp_why()
 
 
 def test_it_does_not_say_so_where_openmp_worked():
     """As in Intel's build of TensorFlow."""
     told = with_threads({"main": kind(1, 1, 5.0), "openmp": kind(4, 4, 30.0)}, rank_map=rank_map([0, 1]))
-    assert openmp.matters(told) is True
-    assert openmp.why(told) == "OpenMP threads worked in this run, so OMP_NUM_THREADS may well matter here."
+    assert openmp_matters(told) is True
+    assert openmp_why(told) == "OpenMP threads worked in this run, so OMP_NUM_THREADS may well matter here."

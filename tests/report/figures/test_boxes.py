@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.report.figures.boxes import Box, arrange
+from workshop.report.figures.machine import Box, arrange
 
 leaves = st.builds(lambda width: Box("unit", width=width), st.floats(0.5, 4))
 trees = st.recursive(

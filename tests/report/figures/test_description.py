@@ -11,7 +11,7 @@ from tests.server.training import CONFUSION
 from workshop.report import html
 from workshop.report.figures import description
 from workshop.report.figures.description import MOST_ROWS
-from workshop.training.figures import confusion_matrix
+from workshop.training.panels import confusion_matrix
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=False, width=32)), max_size=300)
 

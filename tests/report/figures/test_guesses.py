@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.report.figures.guesses import guesses
+from workshop.report.figures.bars import guesses
 
 
 def test_a_bar_for_each_answer() -> None:

@@ -9,8 +9,7 @@ import plotly.graph_objects as go
 from tests.report.analysis.cases import machine, rank_map
 from workshop.core import machines
 from workshop.report.figures import theme
-from workshop.report.figures.machine import machine_picture
-from workshop.report.figures.units import NOT_MEANT
+from workshop.report.figures.machine import NOT_MEANT, machine_picture
 
 
 def shapes(figure: go.Figure, colour: str) -> list[Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.report.figures import theme
-from workshop.report.figures.points import AXIS, Point, as_axis, best, cited, interval
+from workshop.report.figures.points import Point, as_axis, best, interval
 
 
 def test_a_point_is_the_median_of_its_repeats() -> None:
@@ -14,7 +13,6 @@ def test_a_point_is_the_median_of_its_repeats() -> None:
 def test_the_best_is_the_first_of_equals_and_never_what_was_not_measured() -> None:
     points = [Point("a", state="failed"), Point("b", (5.0,)), Point("c", (9.0, 9.0)), Point("d", (9.0,))]
     assert best(points) == 2
-    assert best(points, highest=False) == 1
     assert best(points[:1]) is None
 
 
@@ -34,17 +32,6 @@ def test_words_of_people_are_no_tags() -> None:
 
 def test_what_a_pruned_one_had_reached_is_said() -> None:
     assert "pruned at 40 images/s" in Point("a", state="pruned", reached=40.0).words("images/s")
-
-
-def test_a_citation_is_words_below_the_figure_and_no_mark_in_it() -> None:
-    bare = theme.figure([], height=300)
-    noted = cited(bare, "In the article 50 threads were best, with 19.67 images/s (Rawat and Kapoor 2021)")
-    lines = noted.layout.title.text.count("<br>") + 1
-    assert lines == 2
-    assert noted.layout.height == 300 + 20 * lines
-    assert noted.layout.margin.b == AXIS + 20 * lines
-    assert len(noted.data) == 0
-    assert cited(bare, "") is bare
 
 
 def test_axes_of_numbers_near_and_far_and_of_words() -> None:

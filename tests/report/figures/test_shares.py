@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from workshop.report.figures import theme
-from workshop.report.figures.shares import NOTHING, compared, shares
+from workshop.report.figures.shares import NOTHING, rings
 
 
 def test_a_ring_has_the_parts_in_their_order() -> None:
-    figure = shares({"train": 60.0, "evaluate": 39.5, "rest": 0.5}, "before")
+    figure = rings({"before": {"train": 60.0, "evaluate": 39.5, "rest": 0.5}})
     (ring,) = figure.data
     assert list(ring.labels) == ["train", "evaluate", "rest"]
     assert list(ring.text) == ["60 %", "40 %", ""], "a sliver has no room for words"
@@ -20,7 +20,7 @@ def test_a_ring_has_the_parts_in_their_order() -> None:
 
 
 def test_a_part_has_the_same_colour_before_and_after() -> None:
-    before, after = compared({"before": {"a": 1.0, "train": 2.0}, "after": {"train": 3.0, "b": 1.0}}).data
+    before, after = rings({"before": {"a": 1.0, "train": 2.0}, "after": {"train": 3.0, "b": 1.0}}).data
     colours = [dict(zip(ring.labels, ring.marker.colors, strict=True)) for ring in (before, after)]
     assert colours[0]["train"] == colours[1]["train"] == theme.ACCENT
     assert len({colours[0]["a"], colours[1]["b"], theme.ACCENT}) == 3
@@ -28,13 +28,13 @@ def test_a_part_has_the_same_colour_before_and_after() -> None:
 
 
 def test_phases_look_as_everywhere() -> None:
-    (ring,) = shares({"compute": 1.0, "wait": 1.0}).data
+    (ring,) = rings({"": {"compute": 1.0, "wait": 1.0}}).data
     assert list(ring.marker.colors) == [theme.PHASES["compute"], theme.PHASES["wait"]]
     assert list(ring.marker.pattern.shape) == ["", "/"]
 
 
 def test_what_is_no_amount_is_left_out() -> None:
-    (ring,) = shares({"a": 1.0, "b": 0.0, "c": -1.0, "d": math.nan, "e": math.inf}).data
+    (ring,) = rings({"": {"a": 1.0, "b": 0.0, "c": -1.0, "d": math.nan, "e": math.inf}}).data
     assert list(ring.labels) == ["a"]
-    assert shares({"a": 0.0}).layout.annotations[0].text == NOTHING
-    assert shares({}).layout.annotations[0].text == NOTHING
+    assert rings({"": {"a": 0.0}}).layout.annotations[0].text == NOTHING
+    assert rings({"": {}}).layout.annotations[0].text == NOTHING

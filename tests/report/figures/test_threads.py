@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.report.analysis.test_threads import RANK, kind
-from workshop.report.figures.threads import CORES, GROUPS, REST, rank_threads
+from workshop.report.panels.run_metrics import CORES, GROUPS, REST, rank_threads
 
 
 def test_two_bars_for_each_rank_and_its_cores():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from workshop.report.figures.bars import GAIN, LOSS, WaterfallStep, waterfall
 from workshop.report.figures.points import NOTHING
-from workshop.report.figures.waterfall import GAIN, LOSS, WaterfallStep, waterfall
 
 START = WaterfallStep("naive start", 500.0)
 STEPS = [WaterfallStep("threads", 750.0), WaterfallStep("variables", 700.0, sure=False), WaterfallStep("ranks", 1400.0)]

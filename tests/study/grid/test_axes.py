@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.study import settings
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid.axes import cells, count, label, points, read_axes, sample
+from workshop.study.grid.axes import count, label, points, read_axes, sample
 
 MNIST = workload("mnist")
 KMEANS = workload("kmeans")
@@ -97,7 +97,7 @@ def test_words_of_a_command_line() -> None:
 def test_cells_have_params_and_placements_of_their_own() -> None:
     axes = read_axes({"ranks": [1, 2], "env.A": ["x", None], "steps": [5]}, MNIST)
     base = Placement(environment={"A": "base", "B": "b"}).as_json()
-    found = cells(axes, MNIST, {"batch": 64, "data": "digits"}, base, shared=True)
+    found = [axes_of.cell(point, MNIST, {"batch": 64, "data": "digits"}, base, True) for point in points(axes)]
     assert [cell.label for cell in found] == [
         "1 rank, A=x, steps 5",
         "1 rank, no A, steps 5",
@@ -109,18 +109,21 @@ def test_cells_have_params_and_placements_of_their_own() -> None:
     assert [cell.params["steps"] for cell in found] == [5] * 4
     assert [cell.placement["environment"] for cell in found] == [{"A": "x", "B": "b"}, {"B": "b"}] * 2
     assert [Placement.parse(cell.placement).ranks for cell in found] == [1, 1, 2, 2]
-    alone = cells(axes, MNIST, {"batch": 64}, base, shared=False)
+    alone = [axes_of.cell(point, MNIST, {"batch": 64}, base, False) for point in points(axes)]
     assert {cell.params["batch"] for cell in alone} == {64}
     assert not any(cell.why for cell in [*found, *alone])
 
 
 def test_what_can_not_be_says_why() -> None:
     axes = read_axes({"ranks": [2, 3]}, MNIST)
-    two, three = cells(axes, MNIST, {"batch": 64}, {}, shared=True)
+    two, three = [axes_of.cell(point, MNIST, {"batch": 64}, {}, True) for point in points(axes)]
     assert (two.why, three.why) == ("", "batch is 64, which 3 ranks can't divide among them.")
     assert three.point == {"ranks": 3}
     axes = read_axes({"clusters": [4, 100], "per_resource": [None, 2]}, KMEANS)
-    found = cells(axes, KMEANS, {"data": "blobs", "points": 50}, Placement().as_json(), shared=False)
+    found = [
+        axes_of.cell(point, KMEANS, {"data": "blobs", "points": 50}, Placement().as_json(), False)
+        for point in points(axes)
+    ]
     whys = {cell.label: cell.why for cell in found}
     assert whys["clusters 4, dealt out"] == ""
     assert whys["clusters 4, 2 per resource"].startswith("per_resource is 2, but of which resource?")

@@ -9,8 +9,7 @@ import pytest
 from tests.study.grid import cases
 from workshop.core.errors import BadInput
 from workshop.registry import workload
-from workshop.study.grid.command import placement_of, read_study
-from workshop.study.grid.file import DEEPEST, LARGEST, read, read_file
+from workshop.study.grid.command import DEEPEST, LARGEST, placement_of, read, read_study
 from workshop.study.grid.plan import plan
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
@@ -57,7 +56,7 @@ def test_what_a_file_leaves_open() -> None:
     found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\nlimit: ~\n")
     assert found.vary == {"checkpoint": ["off", "rank0", "no"]}, "they are words, not truth values"
     assert (found.params, found.placement, found.options.keys()) == ({}, {}, {"best", "sampler"})
-    assert found.options == {"best": {"cells": 2, "repeats": 3}, "sampler": {"name": "random"}}
+    assert found.options == {"best": {}, "sampler": {"name": "random"}}, "the best are repeated by default"
     none = read("workload: mnist\nvary: {batch: [1, 2]}\nbest: null\n")
     assert plan(workload("mnist"), none.vary, {}, placement_of(none, None), **none.options).settings["best"] is None
 
@@ -113,10 +112,10 @@ def test_files_that_can_not_be_read(tmp_path: Path) -> None:
         (binary, "is no text"),
     ]:
         with pytest.raises(BadInput) as refused:
-            read_file(path)
+            read_study(path)
         assert sentence in str(refused.value) and str(path) in str(refused.value)
     (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbfworkload: a\r\nvary: {a: [1]}\r\n")
-    assert read_file(tmp_path / "bom.yaml").workload == "a"
+    assert read_study(tmp_path / "bom.yaml").workload == "a"
 
 
 def test_what_is_both_set_and_varied(tmp_path: Path) -> None:

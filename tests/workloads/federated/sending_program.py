@@ -16,9 +16,9 @@ from workshop.core.errors import WorkshopError
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.communication import messages, uplink
+from workshop.workloads.federated.communication import messages
 from workshop.workloads.federated.communication.messages import InstitutionChannel, home
-from workshop.workloads.federated.communication.secure_aggregation import SecureUplink
+from workshop.workloads.federated.communication.secure_aggregation import SecureUplink, uplink
 from workshop.workloads.federated.run import Federation
 
 INSTITUTIONS, PARAMETERS, ROUNDS = 6, 700, 3

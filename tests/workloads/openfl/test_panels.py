@@ -16,7 +16,7 @@ from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, co
 from workshop.extension import Failure
 from workshop.report import html
 from workshop.report.failures import failures_of
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store

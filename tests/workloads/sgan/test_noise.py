@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.sgan.noise import Noise
+from workshop.workloads.sgan.models import Noise
 
 SHAPE = (5, 3)  # 15 numbers, which is no multiple of a block of the generator
 

@@ -9,9 +9,7 @@ from mpi4py import MPI
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.workloads.sgan import step as steps
-from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator, generator
-from workshop.workloads.sgan.noise import Noise
-from workshop.workloads.sgan.pictures import as_inputs
+from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator, Noise, as_inputs, generator
 
 SIZE, SEED = 28, 5
 KNOWN, REAL = 4, 8  # images of a step

@@ -1,7 +1,7 @@
 """Processes of a session are killed, stopped and terminated at random instants of real runs.
 
 `plan` says beforehand what happens, from a seed, and judges how runs ended; `stage` is the `workshop up` to which it
-happens; `leftovers` looks for what was left behind. CI doesn't run it, because it takes an hour.
+happens, and finds what was left behind. CI doesn't run it, because it takes an hour.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from workshop import bench
-from workshop.bench.chaos.plan import ChaosEvent, plan, true_status
-from workshop.bench.chaos.stage import Stage, stage
-from workshop.bench.state import own_state
+from workshop.bench import own_state
+from workshop.bench.chaos.stage import ChaosEvent, Stage, plan, stage, true_status
 from workshop.core.errors import WorkshopError
 from workshop.core.patience import patient
 from workshop.store.records import RunRecord

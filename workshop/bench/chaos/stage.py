@@ -1,23 +1,26 @@
-"""The `workshop up` to which chaos happens."""
+"""The `workshop up` to which chaos happens, and what it leaves behind: processes, segments of shared memory, folders of
+launchers."""
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from workshop.bench.chaos import leftovers
-from workshop.bench.chaos.plan import ChaosEvent
 from workshop.core import processes
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
@@ -27,6 +30,150 @@ from workshop.runtime import client
 from workshop.runtime.fork import stub
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
+
+TARGETS = ("rank", "stub", "server", "launcher", "controller", "conductor", "dashboard")
+ACTIONS = ("kill", "stop", "terminate")
+IDLE = 0.2  # share of events that happen just before a run
+LATEST = {"kmeans": 5.0, "mnist": 14.0}  # seconds after the submission: a bit longer than a run takes
+SHORTEST, LONGEST = 0.5, 20.0  # seconds for which a process is stopped
+# How runs end that lost a process, by what they say of it.
+LOST = (
+    "RankDied",
+    "EnginesDied",
+    "RanksNotStarted",
+    "RankServerDied",
+    "ControllerDied",
+    "RankSilent",
+    "ConductorSilent",
+    "EngineError",
+)
+
+
+@dataclass(frozen=True)
+class ChaosEvent:
+    """One event: a target, an action and a time."""
+
+    number: int
+    target: str
+    action: str
+    workload: str
+    after: float  # seconds from a run's submission; below 0: just before it
+    seconds: float  # for which a process is stopped
+    busy: bool  # whether all cores are taken meanwhile
+    choice: float  # which of several processes: a share of them
+
+    @property
+    def words(self) -> str:
+        how = f"stop of {self.seconds:.0f} s" if self.action == "stop" else self.action
+        when = f"{self.after:.1f} s into {self.workload}" if self.after >= 0 else f"just before {self.workload}"
+        return f"{how} of a {self.target}, {when}{', cores taken' if self.busy else ''}"
+
+
+def plan(count: int, seed: int, workloads: Sequence[str]) -> list[ChaosEvent]:
+    """So many events; the same ones for the same seed. Every target meets every action about equally often."""
+    stream = random.Random(seed)
+    pairs = [(target, action) for target in TARGETS for action in ACTIONS]
+    events: list[ChaosEvent] = []
+    while len(events) < count:
+        stream.shuffle(pairs)
+        for target, action in pairs[: count - len(events)]:
+            workload = stream.choice(list(workloads))
+            after = stream.uniform(0, LATEST[workload]) if stream.random() > IDLE else -1.0
+            events.append(
+                ChaosEvent(
+                    number=len(events) + 1,
+                    target=target,
+                    action=action,
+                    workload=workload,
+                    after=after,
+                    seconds=stream.uniform(SHORTEST, LONGEST),
+                    busy=stream.random() < 0.5,
+                    choice=stream.random(),
+                )
+            )
+    return events
+
+
+def true_status(event: ChaosEvent, hit: bool, status: str, error: Mapping[str, Any] | None) -> bool:
+    """Whether a run can have ended like that: `hit` says whether the event met it while it had not ended."""
+    if status == "completed":
+        return error is None
+    error_or_empty = error or {}
+    if not hit or event.target == "dashboard" or not error_or_empty.get("message"):
+        return False
+    if status == "interrupted":
+        return event.target == "conductor"
+    return status == "failed" and error_or_empty.get("type") in LOST
+
+
+SINGLE = {"workshop.runtime.conductor": "conductor", "workshop.server": "dashboard"}  # of each there is one at a time
+DELETED = " (deleted)"
+
+
+@dataclass
+class SessionTraces:
+    """Traces of a session, noted while its processes lived, by which its leftovers are found."""
+
+    segments: set[str] = field(default_factory=set)
+    launchers: set[int] = field(default_factory=set)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """Don't look for these files any longer."""
+        folders = {str(_folder(pid)): pid for pid in self.launchers}
+        for path in paths:
+            self.segments.discard(path)
+            self.launchers.discard(folders.get(path, 0))
+
+    def look(self, processes_now: Iterable[psutil.Process]) -> None:
+        """Note what these processes have."""
+        for process in processes_now:
+            with suppress(psutil.Error, OSError):
+                if process.name() in ("prterun", "mpirun"):
+                    self.launchers.add(process.pid)
+                maps = Path(f"/proc/{process.pid}/maps").read_text().splitlines()
+                self.segments |= {
+                    path.removesuffix(DELETED) for path in (line[73:] for line in maps) if path.startswith("/dev/shm/")
+                }
+
+
+def of_home(home: Path) -> list[psutil.Process]:
+    """All processes that work with a state folder, this one left out."""
+    return [process for process in processes.tagged("WORKSHOP_HOME", str(home)) if process.pid != os.getpid()]
+
+
+def processes_left(processes_now: Iterable[psutil.Process]) -> list[str]:
+    """Processes beyond those of one session under `workshop up`: older sets of ranks, second conductors."""
+    tags: dict[str, list[str]] = {}
+    ones: Counter[str] = Counter()
+    for process in processes_now:
+        with suppress(psutil.Error, OSError):
+            words = processes.command(process)
+            if tag := process.environ().get(processes.ENGINES_TAG):
+                tags.setdefault(tag, []).append(f"{process.name()} ({process.pid})")
+            elif kind := next((SINGLE[word] for word in words if word in SINGLE), None):
+                ones[kind] += 1
+    newest = max(tags, key=_order, default=None)
+    older = [f"{who} of earlier ranks" for tag, names in tags.items() if tag != newest for who in names]
+    return [*older, *(f"{count} processes as {kind}" for kind, count in ones.items() if count > 1)]
+
+
+def _order(tag: str) -> tuple[int, ...]:
+    """The number of a set of ranks (`…-PID-SET`). Sets of a conductor that is gone come first."""
+    pid, number = tag.rsplit("-", 2)[1:]
+    return psutil.pid_exists(int(pid)), int(number)
+
+
+def files_left(noted: SessionTraces, current: SessionTraces) -> list[str]:
+    """Segments and folders of the noted session that still exist and don't belong to a living process."""
+    folders = [_folder(pid) for pid in noted.launchers - current.launchers]
+    segments = [Path(path) for path in noted.segments - current.segments]
+    return [str(path) for path in (*segments, *folders) if path.exists()]
+
+
+def _folder(launcher: int) -> Path:
+    """The folder with the contact files of the mpirun with that number."""
+    return Path(tempfile.gettempdir()) / f"ompi.{launcher}"
+
 
 UP = "import sys; from workshop.cli import main; sys.argv[0] = 'workshop'; main()"
 SPIN = "while True: pass"
@@ -44,7 +191,7 @@ class Stage:
         self.store = store
         self._home = home
         self._process = process
-        self._seen = leftovers.SessionTraces()
+        self._seen = SessionTraces()
 
     @property
     def session(self) -> SessionRecord:
@@ -77,10 +224,10 @@ class Stage:
                 stack.callback(spinning.kill)
             yield
 
-    def looked(self) -> leftovers.SessionTraces:
+    def looked(self) -> SessionTraces:
         """The files and segments of the session's processes now, which are noted."""
-        current = leftovers.SessionTraces()
-        current.look(leftovers.of_home(self._home))
+        current = SessionTraces()
+        current.look(of_home(self._home))
         self._seen.segments |= current.segments
         self._seen.launchers |= current.launchers
         return current
@@ -101,7 +248,7 @@ class Stage:
         return False
 
     def _targets(self, target: str) -> list[psutil.Process]:
-        processes_here = leftovers.of_home(self._home)
+        processes_here = of_home(self._home)
         if target == "rank":
             return [process for process in processes_here if _is_rank(process)]
         if target == "server":
@@ -121,9 +268,7 @@ class Stage:
         deadline = time.monotonic() + patient(SETTLED)
         while True:
             current = self.looked()
-            remains = leftovers.processes_left(leftovers.of_home(self._home)) + leftovers.files_left(
-                self._seen, current
-            )
+            remains = processes_left(of_home(self._home)) + files_left(self._seen, current)
             if not remains or time.monotonic() > deadline:
                 self._seen.forget(remains)  # each is reported once
                 return remains
@@ -135,8 +280,8 @@ class Stage:
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(patient(ENDED))
-        remaining = [f"{_name(process)} ({process.pid})" for process in leftovers.of_home(self._home)]
-        return remaining + leftovers.files_left(self._seen, leftovers.SessionTraces())
+        remaining = [f"{_name(process)} ({process.pid})" for process in of_home(self._home)]
+        return remaining + files_left(self._seen, SessionTraces())
 
 
 @contextmanager
@@ -155,7 +300,7 @@ def stage(home: Path) -> Iterator[Stage]:
     finally:
         process.kill()
         process.wait()
-        for remaining in leftovers.of_home(home):
+        for remaining in of_home(home):
             with suppress(psutil.Error):
                 remaining.kill()
 

@@ -68,11 +68,6 @@ def difference(
     return differences
 
 
-def sentence(differences: Sequence[Difference]) -> str:
-    """All differences in a few sentences; one that says so where there is none."""
-    return " ".join(sentences(differences)) or AS_MEANT
-
-
 def sentences(differences: Sequence[Difference]) -> list[str]:
     """A sentence for each difference; of many ranks that differ in the same way one for all, with an example."""
     by_kind: dict[str, list[Difference]] = defaultdict(list)

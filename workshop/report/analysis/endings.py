@@ -8,6 +8,7 @@ from typing import Any
 from workshop.core import words
 from workshop.core.disk import NO_ROOM
 from workshop.core.errors import OUT_OF_MEMORY
+from workshop.report.activity import duration
 from workshop.report.analysis.balance import Totals
 from workshop.store.records import RunRecord
 
@@ -193,9 +194,10 @@ def _line(traceback: str) -> str:
 
 def _until(run: RunRecord) -> str:
     """How long it ran and how far it came."""
-    if run.started_at is None or run.finished_at is None:
+    seconds = duration(run)
+    if seconds is None:
         return ""
-    ran = f"It ran for {words.seconds(max(run.finished_at - run.started_at, 0.0))}"
+    ran = f"It ran for {words.seconds(seconds)}"
     if run.progress is None or run.progress[1] <= 0:
         return f"{ran}."
     done, total = run.progress

@@ -173,3 +173,39 @@ def _total(censuses: list[Any], name: str) -> float | None:
 def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
     finite = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return finite and (value > 0 or (zero and value == 0))
+
+
+PREFIXES = ("OMP_", "KMP_", "GOMP_")  # of variables that an OpenMP library reads
+INSTEAD = "TF_NUM_INTRAOP_THREADS"
+
+
+def is_openmp(variable: str) -> bool:
+    """Whether it is for an OpenMP library that a variable is."""
+    return variable.startswith(PREFIXES)
+
+
+def openmp_matters(run: RunRecord) -> bool | None:
+    """Whether OpenMP threads worked in a training run; None where it tells nothing of its threads."""
+    censuses = run.metrics.get("threads")
+    if not isinstance(censuses, list) or not censuses:
+        return None
+    return any((census.get("openmp") or {}).get("busy") for census in censuses)
+
+
+def openmp_why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", who: str = "this run") -> str:
+    """Why an OpenMP variable changes nothing, with what the run's threads show; that it may matter after all, where
+    they show otherwise. `who` is what the run is called."""
+    worked = openmp_matters(run) if run is not None else None
+    if run is not None and worked:
+        return f"OpenMP threads worked in {who}, so {variable} may well matter here."
+    reason = (
+        f"{variable} is for OpenMP libraries, and stock TensorFlow has none: it runs its kernels, oneDNN's too, on "
+        f"Eigen's thread pool, whose size {INSTEAD} sets, as a run's threads do (--threads)."
+    )
+    if run is None or worked is None:
+        return reason
+    pool = [census.get("intra-op") or {} for census in run.metrics["threads"]]
+    threads = sum(int(census.get("count") or 0) for census in pool)
+    return (
+        f"{reason} {words.capital(who)} had {words.count(threads, 'thread')} of that pool, and no OpenMP thread worked."
+    )

@@ -1,24 +1,25 @@
-"""Bars of settings that have no order: against a baseline, or side by side in groups."""
+"""Bars: settings that have no order, against a baseline or side by side in groups; guesses of a class; and steps from a
+start to an end, with what each of them gave."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
-from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, cited, interval, safe
+from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
 
 OTHERS, BASELINE = theme.FAINT, theme.REST
+HEIGHT = 380  # pixels of groups
 LINE, LINES = 44, 2  # characters of a line above a bar, which a phone has room for, and lines
 UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
 
 
-def settings(
-    points: Sequence[Point], unit: str, baseline: str = "", published: str = "", height: int | None = None
-) -> go.Figure:
+def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figure:
     """A horizontal bar for each setting below its name, the first on top, with its median, its repeats' range as
     whiskers and how many times as fast as `baseline` (a point's name) it is, where a line stands. The best is dark."""
     if not any(point.values for point in points):
@@ -46,9 +47,9 @@ def settings(
     )
     highest = max(max(point.values) for _, point in measured)
     edge = {"color": theme.INK, "width": 2, "dash": "dash"}
-    figure = theme.figure(
+    return theme.figure(
         [bars],
-        height=height or 70 + row * len(points),
+        height=70 + row * len(points),
         bargap=1 - 28 / row,
         showlegend=False,
         xaxis=marks.values_axis(unit, highest, nticks=5, range=[0, 1.06 * highest]),
@@ -61,21 +62,13 @@ def settings(
             *(_undone(place, point) for place, point in enumerate(points) if not point.values),
         ],
     )
-    return cited(figure, published)
 
 
-def grouped(
-    names: Sequence[str],
-    groups: Mapping[str, Sequence[Point]],
-    axis: str,
-    unit: str,
-    published: str = "",
-    height: int = 380,
-) -> go.Figure:
+def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: str, unit: str) -> go.Figure:
     """Upright bars in groups: for each of `names` one bar of each contender, whose points are in the same order."""
     every = [point for points in groups.values() for point in points]
     if not any(point.values for point in every):
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     traces, notes, first = [], [], 0
     width = 0.8 / len(groups)
     for order, (contender, points) in enumerate(groups.items()):
@@ -115,9 +108,9 @@ def grouped(
         ]
         first += len(points)
     highest = max(max(point.values) for point in every if point.values)
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         barmode="overlay",
         showlegend=len(groups) > 1,
         xaxis=marks.names_axis([*map(safe, names)], title={"text": axis}),
@@ -125,7 +118,6 @@ def grouped(
         annotations=notes,
         margin={"t": 40},
     )
-    return cited(figure, published)
 
 
 def _words(point: Point, base: Point | None, start: float | None) -> str:
@@ -147,3 +139,102 @@ def _undone(place: int, point: Point) -> dict[str, object]:
     font = {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)}
     where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "xshift": 6}
     return {**where, "text": f"{point.state}{reached}", "showarrow": False, "font": font, "hovertext": point.why}
+
+
+def guesses(tally: Sequence[tuple[str, int]]) -> go.Figure:
+    """A horizontal bar for each answer with how many gave it, in the given order from the top."""
+    if not any(count for _, count in tally):
+        return theme.nothing_yet("Nobody has guessed", 160)
+    names = [safe(name) for name, _ in tally]
+    counts = [count for _, count in tally]
+    texts = [f"<b>{count}</b>" if count else "" for count in counts]
+    hover = [f"{name}: {count}" for name, count in zip(names, counts, strict=True)]
+    bars = marks.bars(counts, list(range(len(tally))), theme.ACCENT, hover, texts, theme.PAPER, insidetextanchor="end")
+    return theme.figure(
+        [bars],
+        height=70 + 36 * len(tally),
+        bargap=0.3,
+        showlegend=False,
+        xaxis={"title": {"text": "learners"}, "dtick": max(max(counts) // 5, 1), "range": [0, 1.05 * max(counts)]},
+        yaxis=marks.names_axis(names, down=True),
+    )
+
+
+GAIN, LOSS, START = theme.GOOD, theme.OTHER, theme.QUIET
+WRAPPED = 22  # characters of a line beside a bar
+SMALL = 0.18  # share of the axis below which a bar has no room for its words
+
+
+@dataclass(frozen=True)
+class WaterfallStep:
+    """One change, and the work per second after it; `sure` is whether the repeats tell it from no change."""
+
+    name: str
+    after: float
+    sure: bool = True
+
+
+def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -> go.Figure:
+    """Bars from left to right and from top to bottom: the value at the start, what each step added or took and by which
+    factor, and the value at the end with the factor of all steps."""
+    if start.after <= 0:
+        return theme.nothing_yet(NOTHING)
+    before = [start.after, *(step.after for step in steps)]
+    end = before[-1]
+    names = [start.name, *(step.name for step in steps), "all together"]
+    factors = [step.after / was if was > 0 else 0.0 for step, was in zip(steps, before, strict=False)]
+    texts = [
+        number(float(f"{start.after:.3g}")),
+        *(f"×{factor:.2f}{'' if step.sure else ' ?'}" for factor, step in zip(factors, steps, strict=True)),
+        f"{number(float(f'{end:.3g}'))} · ×{end / start.after:.2f}",
+    ]
+    hover = [
+        f"{safe(start.name)}<br>{number(start.after)} {unit}",
+        *(
+            f"{safe(step.name)}<br>from {number(was)} to {number(step.after)} {unit}"
+            + ("" if step.sure else "<br>no more than chance does")
+            for step, was in zip(steps, before, strict=False)
+        ),
+        f"all together<br>{number(end)} {unit}",
+    ]
+    bases = [0.0, *(min(was, step.after) for was, step in zip(before, steps, strict=False)), 0.0]
+    lengths = [start.after, *(abs(step.after - was) for was, step in zip(before, steps, strict=False)), end]
+    colours = [START, *(GAIN if factor >= 1 else LOSS for factor in factors), theme.ACCENT]
+    highest = max(before)
+    rows = list(range(len(names)))
+    shapes = ["", *("" if step.sure else "/" for step in steps), ""]
+    hatch = {"shape": shapes, "fgcolor": theme.PAPER, "solidity": 0.4}
+    marker = {"color": colours, "line": {"width": 0}, "pattern": hatch}
+    bars = marks.bars(lengths, rows, marker, hover, base=bases)
+    notes = [
+        _note(row, base, length, text, highest)
+        for row, base, length, text in zip(rows, bases, lengths, texts, strict=True)
+    ]
+    thin = {"type": "line", "line": {"color": theme.MUTED, "width": 1}}
+    lines = [{**thin, "x0": at, "x1": at, "y0": row + 0.35, "y1": row + 0.65} for row, at in enumerate(before)]
+    return theme.figure(
+        [bars],
+        height=90 + 46 * len(names),
+        bargap=0.3,
+        showlegend=False,
+        shapes=lines,
+        annotations=notes,
+        xaxis=marks.values_axis(unit, highest, range=[0, 1.05 * highest], nticks=5),
+        yaxis=marks.names_axis([_wrapped(name, at in (0, len(names) - 1)) for at, name in enumerate(names)], down=True),
+    )
+
+
+def _note(row: int, base: float, length: float, text: str, highest: float) -> dict[str, object]:
+    """A bar's words: in it where it has room, else behind it, or before it where it ends at the right edge."""
+    font = {"size": 16, "color": theme.INK}
+    note = {"y": row, "text": f"<b>{text}</b>", "showarrow": False, "font": font}
+    if base == 0 and length > 2 * SMALL * highest:
+        return {**note, "x": 0, "xanchor": "left", "xshift": 6, "font": {**font, "color": theme.PAPER}}
+    if base + length < (1 - SMALL) * highest:
+        return {**note, "x": base + length, "xanchor": "left", "xshift": 5}
+    return {**note, "x": base, "xanchor": "right", "xshift": -5}
+
+
+def _wrapped(name: str, bold: bool) -> str:
+    text = "<br>".join(map(safe, textwrap.wrap(name, WRAPPED)[:2]))
+    return f"<b>{text}</b>" if bold else text

@@ -17,6 +17,7 @@ from workshop.store.records import Series
 
 FEW = 60  # points up to which each one is marked
 HELD_OUT = theme.OTHER
+HEIGHT = 320  # pixels of several runs in one plot
 STEPS, SECONDS = "step", "seconds since its first event"
 FROM_ZERO = ("/s", "spread", "drift")  # ends of names whose zero means something: standstill, all the same
 NONE: Mapping[str, Sequence[Series]] = {}
@@ -60,7 +61,6 @@ def overlay(
     runs: Mapping[str, Sequence[Series]],
     held_out: Mapping[str, Sequence[Series]] = NONE,
     began: Mapping[str, float] | None = None,
-    height: int = 320,
 ) -> go.Figure:
     """One event name of several runs in one plot, a line per run (its lowest rank's), labelled by the mapping's key,
     and points for held-out data. `began` are the times of the runs' first events."""
@@ -81,10 +81,10 @@ def overlay(
             traces.append(points)
             drawn_series.append(values)
     if not traces:
-        return theme.nothing_yet("Neither run told any", height)
+        return theme.nothing_yet("Neither run told any", HEIGHT)
     return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         xaxis=_x_axis(drawn_series),
         yaxis=_values(drawn_series),

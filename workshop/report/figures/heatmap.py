@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
-from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, cited, safe
+from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, safe
 
 DARK = 0.5  # share of the scale from which words are white
 WRITTEN = 12  # columns up to which a cell has room for its value
@@ -23,8 +23,6 @@ def heatmap(
     points: Mapping[tuple[Any, Any], Point],
     axes: tuple[str, str],
     unit: str,
-    published: str = "",
-    height: int | None = None,
     framed: bool = True,
 ) -> go.Figure:
     """Medians by both settings; `points` are by (value across, value down), and `axes` the settings' names.
@@ -60,16 +58,15 @@ def heatmap(
     ]
     shapes = [_frame(x, y, theme.ALARM, 1.5, "dot") for x, y, where in cells if _is(points[where], FAILED)]
     shapes += [_frame(x, y, BEST, 4, "solid") for x, y, where in cells if framed and places[where] == top]
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height or min(110 + ROW * len(down), MOST),
+        height=min(110 + ROW * len(down), MOST),
         showlegend=False,
         hovermode="closest",
         shapes=shapes,
         xaxis=_axis(axes[0], across),
         yaxis=_axis(axes[1], down),
     )
-    return cited(figure, published)
 
 
 def legend(points: Mapping[tuple[Any, Any], Point]) -> str:

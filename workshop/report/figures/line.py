@@ -1,4 +1,4 @@
-"""One setting along an axis, and what came out of each of its values, as one line or several."""
+"""One setting along an axis, and what came out of each of its values, as one line or several; memory over time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from workshop.core.words import size
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import (
@@ -19,12 +20,12 @@ from workshop.report.figures.points import (
     Point,
     as_axis,
     best,
-    cited,
     interval,
     safe,
 )
 
 Ideal = Literal["", "faster", "shorter", "level"]
+HEIGHT = 360  # pixels
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 BELOW = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
@@ -36,21 +37,18 @@ def line(
     axis: str,
     unit: str,
     *,
-    highest: bool = True,
     ideal: Ideal = "",
     mark: bool = True,
-    published: str = "",
-    height: int = 360,
 ) -> go.Figure:
     """Medians over a setting with whiskers from the lowest to the highest repeat, the best one marked (`mark`).
 
-    `along` are the setting's values, `lines` have a point for each of them; `highest` tells whether more is better.
-    `ideal` draws what the first line would reach if it went on as it began: "faster" in proportion to the setting,
-    "shorter" in inverse proportion, "level" not changing. `published` is written below, see `cited`.
+    `along` are the setting's values, `lines` have a point for each of them. `ideal` draws what the first line would
+    reach if it went on as it began: "faster" in proportion to the setting, "shorter" in inverse proportion, "level" not
+    changing.
     """
     every = [point for points in lines.values() for point in points]
     if not any(point.values for point in every):
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     x = as_axis(along)
     along = [safe(str(value)) for value in along] if x["type"] == "category" else list(along)
     traces = [_ideal(along, next(iter(lines.values())), ideal)] if ideal and x["type"] != "category" else []
@@ -58,7 +56,7 @@ def line(
     for place, (name, points) in enumerate(lines.items()):
         traces.append(_line(along, points, name, place, first, unit, len(lines)))
         first += len(points)
-    top = best(every, highest)
+    top = best(every)
     if mark and top is not None:
         across = [value for points in lines.values() for value, _ in zip(along, points, strict=True)]
         traces.append(_best(across[top], every[top], unit, top))
@@ -76,9 +74,9 @@ def line(
         for place, value in enumerate(along)
         if points[place].state in BELOW and not points[place].values
     ]
-    figure = theme.figure(
+    return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=len(traces) > 1,
         hovermode="closest",
         xaxis={"title": {"text": axis}, **x, **_room(along, x["type"])},
@@ -86,7 +84,6 @@ def line(
         annotations=list({(note["x"], note["text"]): note for note in marked}.values()),
         margin={"t": 56 if len(traces) > 3 else 40},
     )
-    return cited(figure, published)
 
 
 def _line(
@@ -143,3 +140,42 @@ def _values(points: Sequence[Point], traces: Sequence[go.Scatter], powers: bool)
         lows = [min(point.values) for point in points if point.values]
         return {**form, "type": "log", "dtick": "D2" if max(tops) < 50 * min(lows) else 1}
     return {**form, "range": [0, 1.12 * max(tops) or 1.0]}
+
+
+NO_MEMORY = "No rank has told yet how much memory it holds"
+LOW = 320  # pixels
+GB, MB = 1e9, 1e6
+
+
+def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: str = "seconds") -> go.Figure:
+    """A line for each contender or rank: its times (seconds from the start, or steps) and its bytes at each.
+
+    The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
+    gained from its first to its last point.
+    """
+    drawable = {name: line for name, line in lines.items() if line[1]}
+    if not drawable:
+        return theme.nothing_yet(NO_MEMORY, LOW)
+    highest = max(max(values) for _, values in drawable.values())
+    factor, unit = (GB, "GB") if highest >= GB else (MB, "MB")
+    traces = [
+        marks.line(
+            list(times),
+            [round(value / factor, 4) for value in values],
+            theme.rank_colour(place),
+            [size(value) for value in values],
+            size=7 if len(values) <= 40 else 0,
+            line={"dash": DASHES[place % len(DASHES)]},
+            name=f"{name}: {'+' if values[-1] >= values[0] else '−'}{size(abs(values[-1] - values[0]))}",
+            hovertemplate=f"%{{x:.4g}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
+        )
+        for place, (name, (times, values)) in enumerate(drawable.items())
+    ]
+    return theme.figure(
+        traces,
+        height=LOW,
+        showlegend=True,
+        xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
+        yaxis={"title": {"text": f"resident memory, {unit}"}, "range": [0, 1.1 * highest / factor], "nticks": 6},
+        margin={"t": 40 if len(traces) < 4 else 72},
+    )

@@ -1,27 +1,225 @@
-"""The machine with its ranks: packages, caches, cores and processing units, and who may run where."""
+"""The machine with its ranks: packages, caches, cores and processing units with their colours and words, and who may
+run where."""
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
 from workshop.core import topology, words
 from workshop.report.analysis.oversubscription import Oversubscription, oversubscription
 from workshop.report.figures import theme
-from workshop.report.figures.boxes import GAP, Box, arrange
-from workshop.report.figures.units import (
-    Scale,
-    Unit,
-    hover_words,
-    rectangle,
-    text,
-    unit_number,
-    unit_shapes,
-    unit_words,
-)
+
+GAP = 0.13  # between boxes, and from a box to what it holds; a processing unit is 1 high
+
+RAGGED = 0.25  # strain of each place that stays empty in the last row
+
+
+@dataclass
+class Box:
+    """A place in the picture; `x` and `y` are of its upper left corner, y grows downwards."""
+
+    kind: str
+    title: str = ""
+    children: list[Box] = field(default_factory=list)
+    content: Any = None
+    head: float = 0.0  # room for the title, above what the box holds
+    width: float = 1.0
+    height: float = 1.0
+    x: float = 0.0
+    y: float = 0.0
+
+    def everything(self) -> list[Box]:
+        """This box and all that are in it, outer ones first."""
+        return [self, *(inner for child in self.children for inner in child.everything())]
+
+
+def arrange(box: Box, aspect: float) -> None:
+    """Give a box and all in it their sizes and places; `aspect` is the width over the height to aim at. Boxes without
+    children keep the size that they have."""
+    _measure(box, aspect)
+    _place(box, 0.0, 0.0)
+
+
+def _measure(box: Box, aspect: float) -> None:
+    if not box.children:
+        return
+    for child in box.children:
+        _measure(child, 1.0 if child.kind == "core" else aspect)
+    # A core is a row of its units; other boxes take the number of columns that comes nearest to the aspect.
+    count = len(box.children)
+    choices = [count] if box.kind == "core" else range(1, count + 1)
+    sizes = {columns: _grid(box.children, columns, box.head) for columns in choices}
+    best = min(sizes, key=lambda columns: (_strain(sizes[columns], aspect) + RAGGED * (-count % columns), -columns))
+    box.width, box.height = sizes[best]
+    _spread(box, best)
+
+
+def _strain(size: tuple[float, float], aspect: float) -> float:
+    """How far a box is from the aspect to aim at; 0: it has it."""
+    width, height = size
+    return abs(math.log(width / height / aspect))
+
+
+def _rows(children: Sequence[Box], columns: int) -> list[Sequence[Box]]:
+    return [children[start : start + columns] for start in range(0, len(children), columns)]
+
+
+def _grid(children: Sequence[Box], columns: int, head: float) -> tuple[float, float]:
+    rows = _rows(children, columns)
+    width = max(sum(child.width for child in row) + GAP * (len(row) + 1) for row in rows)
+    height = sum(max(child.height for child in row) for row in rows) + GAP * (len(rows) + 1)
+    return width, height + head
+
+
+def _spread(box: Box, columns: int) -> None:
+    """Places of the children within their box."""
+    top = GAP + box.head
+    for row in _rows(box.children, columns):
+        x = GAP
+        for child in row:
+            child.x, child.y = x, top
+            x += child.width + GAP
+        top += max(child.height for child in row) + GAP
+
+
+def _place(box: Box, x: float, y: float) -> None:
+    box.x += x
+    box.y += y
+    for child in box.children:
+        _place(child, box.x, box.y)
+
+
+STRIPES = 8  # ranks that one unit can show as stripes
+FRAMES = 3  # ranks that one unit can show as missed
+NOT_MEANT = "not meant here"
+
+
+class Scale(NamedTuple):
+    """Pixels of a length of 1, across and down."""
+
+    across: float
+    down: float
+
+    def font(self, largest: float, height: float, characters: int = 0, width: float = 0.0) -> int:
+        """The largest size up to `largest` that fits into a height and, for so many characters, a width."""
+        size = min(largest, 0.8 * height * self.down)
+        return max(int(min(size, width * self.across / (0.56 * characters)) if characters else size), 1)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A processing unit: the ranks that may run on it, and how many of their threads were seen there. With a prediction
+    also the ranks that weren't meant to run here, and the ones that were meant to but may not."""
+
+    host: str
+    number: int
+    ranks: tuple[int, ...]
+    threads: Mapping[int, int]  # rank -> threads seen on this unit
+    crowded: bool
+    strangers: tuple[int, ...] = ()
+    missed: tuple[int, ...] = ()
+
+
+def rectangle(x: float, y: float, width: float, height: float, **style: Any) -> dict[str, Any]:
+    return {"type": "rect", "x0": x, "y0": y, "x1": x + width, "y1": y + height, "layer": "below", **style}
+
+
+def text(x: float, y: float, words: str, size: int, colour: str, **more: Any) -> dict[str, Any]:
+    return {"x": x, "y": y, "text": words, "showarrow": False, "font": {"size": size, "color": colour}, **more}
+
+
+def unit_shapes(box: Box, few: bool) -> list[dict[str, Any]]:
+    unit: Unit = box.content
+    ranks = unit.ranks[:STRIPES]
+    none = {"width": 0}
+    shapes = [rectangle(box.x, box.y, box.width, box.height, fillcolor=theme.EMPTY, line=none)]
+    for number, rank in enumerate(ranks):
+        stripe = box.width / len(ranks)
+        colour = theme.rank_colour(rank)
+        shapes.append(rectangle(box.x + number * stripe, box.y, stripe, box.height, fillcolor=colour, line=none))
+        if few and rank in unit.strangers:
+            edge = {"color": theme.INK, "width": 2.5, "dash": "dot"}
+            shapes.append(rectangle(*_inside(box.x + number * stripe, box.y, stripe, box.height, 1), line=edge))
+    for number, rank in enumerate(unit.missed[:FRAMES]):
+        edge = {"color": theme.rank_colour(rank), "width": 4 if few else 2, "dash": "dash"}
+        shapes.append(rectangle(*_inside(box.x, box.y, box.width, box.height, number + 1), line=edge))
+    edge = {"color": theme.ALARM, "width": 5} if unit.crowded else {"color": theme.PAPER, "width": 1}
+    shapes.append(rectangle(box.x, box.y, box.width, box.height, line=edge))
+    return shapes
+
+
+def _inside(x: float, y: float, width: float, height: float, depth: int) -> tuple[float, float, float, float]:
+    """A rectangle within another one, a little smaller for each step of depth."""
+    pad = depth * min(0.07, width / 10)
+    return x + pad, y + pad, width - 2 * pad, height - 2 * pad
+
+
+def unit_words(box: Box, scale: Scale) -> list[dict[str, Any]]:
+    """Each rank's name and the threads seen there, stripe by stripe, and the unit's number below."""
+    unit: Unit = box.content
+    middle = box.x + box.width / 2
+    state = " · shared" if unit.crowded else "" if unit.ranks else " · idle"
+    if unit.missed:
+        state = f" · meant for {words.numbered('rank', unit.missed[:FRAMES])}"
+    below = f"unit {unit.number}{state}"
+    size = scale.font(14, 0.25, len(below), box.width)
+    notes = [text(middle, box.y + 0.84, below, size, theme.INK, bgcolor="rgba(255,255,255,0.88)", borderpad=1)]
+    if not unit.ranks:
+        notes[0].pop("bgcolor")
+        return notes
+    ranks = unit.ranks[:STRIPES]
+    stripe = box.width / len(ranks)
+    wordy = stripe * scale.across > 58
+    for position, rank in enumerate(ranks):
+        x = box.x + (position + 0.5) * stripe
+        colour = theme.text_on(theme.rank_colour(rank))
+        name = f"rank {rank}" if wordy else str(rank)
+        notes.append(text(x, box.y + 0.27, f"<b>{name}</b>", scale.font(18, 0.34, len(name) + 2, stripe), colour))
+        threads = words.count(unit.threads.get(rank, 0), "thread")
+        if rank in unit.strangers and stripe * scale.across > 96:
+            notes.append(text(x, box.y + 0.55, NOT_MEANT, scale.font(15, 0.25, len(NOT_MEANT) + 1, stripe), colour))
+        elif rank in unit.threads and wordy:
+            notes.append(text(x, box.y + 0.55, threads, scale.font(15, 0.25, len(threads), stripe), colour))
+    if len(unit.ranks) > STRIPES:
+        notes.append(text(middle, box.y + 0.57, f"and {len(unit.ranks) - STRIPES} more", size, theme.INK))
+    return notes
+
+
+def unit_number(box: Box, scale: Scale) -> list[dict[str, Any]]:
+    """On a large machine only the rank, or how many share the unit."""
+    unit: Unit = box.content
+    if not unit.ranks:
+        return []
+    colour = theme.text_on(theme.rank_colour(unit.ranks[0]))
+    label = str(unit.ranks[0]) if len(unit.ranks) == 1 else f"{len(unit.ranks)}×"
+    label += "!" if unit.strangers else ""
+    size = scale.font(14, 0.9, len(label) + 1, box.width)
+    return [text(box.x + box.width / 2, box.y + box.height / 2, f"<b>{label}</b>", size, colour)]
+
+
+def hover_words(unit: Unit) -> str:
+    lines = [f"<b>unit {unit.number}</b> of {unit.host}"]
+    if not unit.ranks:
+        lines.append("no rank may run here")
+    for rank in unit.ranks:
+        threads = unit.threads.get(rank, 0)
+        threads_seen = f", {words.count(threads, 'thread')} seen" if threads else ""
+        lines.append(
+            f"rank {rank} may run here{threads_seen}{', but was not meant to' if rank in unit.strangers else ''}"
+        )
+    for rank in sorted(unit.threads.keys() - set(unit.ranks)):
+        lines.append(f"{words.count(unit.threads[rank], 'thread')} of rank {rank} seen, which may not run here")
+    lines += [f"rank {rank} was meant to run here, but may not" for rank in unit.missed]
+    if unit.crowded:
+        lines.append("<b>oversubscribed: these ranks have to share</b>")
+    return "<br>".join(lines)
+
 
 FEW = 16  # units up to which each one has room for words
 GROUPS = (("numa", "NUMA node"), ("l3", "L3 cache"))  # of cores, within a package

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
-
-import plotly.graph_objects as go
 
 from workshop.report.figures import theme
 from workshop.report.figures.curves import number
@@ -16,10 +14,8 @@ from workshop.report.figures.curves import number
 NOTHING = "Nothing has been measured yet"
 FAILED, PRUNED = "failed", "pruned"
 BEST = theme.OTHER
-CITED = 46  # characters of a line of a citation, which a phone has room for
 # Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
 CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
-AXIS = 62  # pixels of an axis' ticks and title
 
 
 @dataclass(frozen=True)
@@ -52,11 +48,10 @@ class Point:
         return f"{safe(self.name)}<br><b>{self.state}{reached}</b>{why}"
 
 
-def best(points: Sequence[Point], highest: bool = True) -> int | None:
+def best(points: Sequence[Point]) -> int | None:
     """The place of the best median, the first of equals; None where nothing was measured."""
     places = [place for place, point in enumerate(points) if point.values]
-    sign = 1 if highest else -1
-    return max(places, key=lambda place: sign * (points[place].value or 0.0), default=None)
+    return max(places, key=lambda place: points[place].value or 0.0, default=None)
 
 
 def interval(points: Sequence[Point], colour: str) -> dict[str, Any]:
@@ -81,31 +76,6 @@ def safe(text: str, but: str = "") -> str:
     return escaped.replace(but.replace("<", "&lt;").replace(">", "&gt;"), but) if but else escaped
 
 
-def cited(figure: go.Figure, words: str) -> go.Figure:
-    """The figure with published results below it.
-
-    They are words, not marks: they come from other hardware and other work, so marks on our axis would suggest a
-    comparison.
-    """
-    if not words:
-        return figure
-    lines = [safe(line) for line in textwrap.wrap(words, CITED)]
-    room = 20 * len(lines)
-    height = (figure.layout.height or 320) + room
-    noted = go.Figure(figure)
-    noted.update_layout(
-        height=height,
-        margin={"b": room + AXIS},
-        title={
-            "text": f"<i>{'<br>'.join(lines)}</i>",
-            "font": {"size": 14, "color": theme.MUTED},
-            **{"x": 0, "xref": "container", "xanchor": "left", "pad": {"l": 8}},
-            **{"y": room / height, "yref": "container", "yanchor": "top"},
-        },
-    )
-    return noted
-
-
 def as_axis(values: Sequence[Any]) -> dict[str, Any]:
     """How an axis shows these settings: in proportion where they are numbers that lie close enough together, in
     powers where they don't, side by side where they are words."""
@@ -118,8 +88,3 @@ def as_axis(values: Sequence[Any]) -> dict[str, Any]:
     if low > 0 and high >= 8 * low:
         return {"type": "log", **ticks}
     return {"type": "linear", **ticks}
-
-
-def labelled(values: Mapping[str, Any]) -> str:
-    """Coordinates as words: inter_op 1, intra_op 4."""
-    return ", ".join(f"{name} {value}" for name, value in values.items())

@@ -11,6 +11,7 @@ from workshop.core.words import percent
 from workshop.report.figures import theme
 
 NOTHING = "Nothing has told yet how it spent its time"
+HEIGHT = 320  # pixels
 INSIDE = 0.06  # share from which a slice has room for its own words
 WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
 # Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
@@ -18,27 +19,26 @@ COLOURS = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RA
 _WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
 
 
-def shares(parts: Mapping[str, float], title: str = "", height: int = 320) -> go.Figure:
-    """A ring of what each part is of all of them, in their order, from the top clockwise.
+def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
+    """A ring for each whole with the shares of its parts, in their order, from the top clockwise; parts have the same
+    colours in all rings.
 
-    `parts` are amounts of one unit (seconds, bytes), those that aren't positive are left out; `title` stands in the
-    middle, where a few words have room.
+    The parts of a whole are amounts of one unit (seconds, bytes); the ones that aren't positive are left out. The name
+    of a whole stands in the middle of its ring, where a few words have room.
     """
-    return compared({title: parts}, height)
-
-
-def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go.Figure:
-    """Several rings beside each other, with the same colours for the same parts."""
-    rings = {title: _positive(parts) for title, parts in wholes.items()}
-    rings = {title: parts for title, parts in rings.items() if parts}
-    if not rings:
-        return theme.nothing_yet(NOTHING, height)
-    colours = _colours(rings)
+    amounts = {
+        title: {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
+        for title, parts in wholes.items()
+    }
+    rings_drawn = {title: parts for title, parts in amounts.items() if parts}
+    if not rings_drawn:
+        return theme.nothing_yet(NOTHING, HEIGHT)
+    colours = _colours(rings_drawn)
     traces = []
-    for place, (title, parts) in enumerate(rings.items()):
+    for place, (title, parts) in enumerate(rings_drawn.items()):
         total = sum(parts.values())
         part_of = {name: value / total for name, value in parts.items()}
-        first, last = place / len(rings) + 0.01, (place + 1) / len(rings) - 0.01
+        first, last = place / len(rings_drawn) + 0.01, (place + 1) / len(rings_drawn) - 0.01
         traces.append(
             go.Pie(
                 labels=list(parts),
@@ -70,15 +70,11 @@ def compared(wholes: Mapping[str, Mapping[str, float]], height: int = 320) -> go
         )
     return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         legend={"y": -0.03, "yanchor": "top", "x": 0.5, "xanchor": "center", "traceorder": "normal"},
         margin={"t": 30, "b": 8, "l": 8, "r": 8},
     )
-
-
-def _positive(parts: Mapping[str, float]) -> dict[str, float]:
-    return {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
 
 
 def _colours(rings: Mapping[str, Mapping[str, float]]) -> dict[str, str]:

@@ -13,8 +13,8 @@ from typing import Any, get_args
 
 from workshop.extension import MESSAGES, Panel, Section, load
 from workshop.report.cards import Card
-from workshop.report.panels import messages, outcome, prediction, ranks, run_metrics, stream
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels import messages, outcome, run_metrics
+from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.run_notes import notes
 
@@ -24,7 +24,9 @@ def _state(snapshot: Snapshot) -> Any:
 
 
 def _recent(snapshot: Snapshot) -> Any:
-    return _state(snapshot), stream.lasting(snapshot) and int(2 * time.time())  # twice a second while a phase lasts
+    return _state(snapshot), run_metrics.lasting(snapshot) and int(
+        2 * time.time()
+    )  # twice a second while a phase lasts
 
 
 def _files(snapshot: Snapshot) -> Any:
@@ -50,12 +52,12 @@ GENERAL = (
     Panel("metrics", outcome.came_out, _metrics),
     Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
-    Panel("stream", stream.task_stream, _recent, "time"),
-    Panel("memory", ranks.memory, lambda snapshot: snapshot.totals.get(ranks.MEMORY), "time"),
+    Panel("stream", run_metrics.task_stream, _recent, "time"),
+    Panel("memory", run_metrics.memory, lambda snapshot: snapshot.totals.get(run_metrics.MEMORY), "time"),
     Panel("messages", messages.messages, lambda snapshot: snapshot.version(MESSAGES), "time"),
-    Panel("threads", ranks.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
+    Panel("threads", run_metrics.threads, lambda snapshot: (snapshot.run.metrics, snapshot.run.rank_map), "placement"),
     Panel("machine", outcome.machine, _placed, "placement", comparison=outcome.machine),
-    Panel("predicted", prediction.predicted, _predicted, "placement"),
+    Panel("predicted", outcome.predicted, _predicted, "placement"),
     Panel("files", outcome.files, _files, "files"),
 )
 

@@ -1,15 +1,93 @@
-"""Panels on events of ranks: curves, and the time use of each rank."""
+"""Panels on the ranks of every run: the curves of their events, their time use, the task stream, threads and memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+import plotly.graph_objects as go
+
+from workshop.core import words as say
 from workshop.extension import Workload
 from workshop.report.analysis.balance import balance
-from workshop.report.cards import Card, figure, line, words
+from workshop.report.analysis.threads import KINDS, is_openmp, openmp_why, sentences
+from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
+from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.curves import curve
+from workshop.report.figures.line import memory as drawn_memory
 from workshop.report.figures.times import rank_times
 from workshop.report.snapshot import Snapshot
+
+NOTHING = "No rank has told what threads it has"
+# What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
+GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "intra-op": (("intra-op",), theme.PHASES["compute"]),
+    "inter-op": (("inter-op",), theme.RANKS[5]),
+    "main": (("main",), theme.RANKS[2]),
+    "OpenMP, BLAS": (("openmp", "blas", "tbb", "numba"), theme.RANKS[1]),
+    "Horovod": (("horovod",), theme.RANKS[3]),
+    "MPI": (("mpi",), theme.RANKS[4]),
+}
+REST = "others"
+CORES = "its cores"
+
+
+def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = ()) -> go.Figure:
+    """Two stacked bars for each rank by kind, for all threads and for the ones that worked, and a mark at its known
+    cores. `censuses` are a run's metric `threads`, see `engine.threads`."""
+    if not censuses:
+        return theme.nothing_yet(NOTHING)
+    names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]
+    counts = {group: _counts(censuses, kinds) for group, (kinds, _) in GROUPS.items()}
+    named = {kind for kinds, _ in GROUPS.values() for kind in kinds}
+    all_kinds = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
+    counts[REST] = _counts(censuses, [kind for kind in all_kinds if kind not in named])
+    longest = max(sum(parts) for parts in zip(*counts.values(), strict=True))
+    counts = {group: values for group, values in counts.items() if any(values)}
+    colours = {group: colour for group, (_, colour) in GROUPS.items()} | {REST: theme.REST}
+    complete = len(cores) == len(censuses) and all(cores)
+    return marks.stacked(
+        names,
+        counts,
+        {group: {"color": colours[group], "line": {"width": 0}} for group in counts},
+        {group: f"%{{y}}<br>{group}: %{{x}}<extra></extra>" for group in counts},
+        {
+            group: [str(value) if value >= 0.03 * longest and value else "" for value in values]
+            for group, values in counts.items()
+        },
+        ("intra-op",),
+        anchor="start",  # the mark at the cores is at the end of a part
+        more=_core_marks(names, [number for number in cores for _ in range(2)]) if complete else (),
+        bargap=0.25,
+        height=max(320, min(150 + 40 * len(names), 900)),
+        xaxis={"title": {"text": "threads"}, "nticks": 8, "rangemode": "tozero", "tickformat": "d"},
+        margin={"t": 64},
+    )
+
+
+def _counts(censuses: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> list[int]:
+    """How many threads of some kinds each rank has and how many worked, in turns."""
+    return [
+        sum(int((census.get(kind) or {}).get(name) or 0) for kind in kinds)
+        for census in censuses
+        for name in ("count", "busy")
+    ]
+
+
+def _mark(width: int, colour: str) -> dict[str, Any]:
+    return {"symbol": "line-ns", "size": 34, "line": {"width": width, "color": colour}}
+
+
+def _core_marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
+    """A line across each bar, on a light ground, so that it can be seen on any colour."""
+    halo, line = _mark(9, theme.PAPER), _mark(4, theme.ALARM)
+    where = {"y": list(names), "x": list(cores), "mode": "markers"}
+    return [
+        go.Scatter(**where, marker=halo, showlegend=False, hoverinfo="skip"),
+        go.Scatter(**where, marker=line, name=CORES, hovertemplate=f"%{{y}}<br>{CORES}: %{{x}}<extra></extra>"),
+    ]
+
 
 CURVES = 4  # as many names of events get a curve where the workload doesn't say which
 HELD_OUT = "held-out "  # begins the names of what belongs to another curve, as its points
@@ -25,7 +103,7 @@ def curves(snapshot: Snapshot) -> list[Card]:
     for number, name in enumerate(names):
         height = _height(number, len(names))
         plot = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
-        note = [words(line(notes[name], tone="about"))] if name in notes else []
+        note = [about(notes[name])] if name in notes else []
         parts = (*note, figure(plot))
         cards.append(Card(name, name[0].upper() + name[1:], parts, half=True, switch=number == 0))
     beside = len(cards) - 1 if len(cards) > 1 and len(cards) % 2 == 0 else len(cards)
@@ -56,3 +134,84 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
 def _height(number: int, curves: int) -> int:
     """A curve that has a row of its own needs less height."""
     return LOW if curves % 2 == 0 and number == curves - 1 else TALL
+
+
+RECENT = 2000  # events that are looked at
+
+
+def task_stream(snapshot: Snapshot) -> list[Card]:
+    """Show what each rank has done in the last seconds and does now."""
+    run, names = snapshot.run, [name for name in snapshot.totals if name.startswith(stream.PREFIX)]
+    phases = lasting(snapshot)
+    # Also some events behind a past moment: they tell what ranks were in the middle of then.
+    events = snapshot.store.events(run.id, names, after=max(snapshot.events - RECENT, 0), limit=2 * RECENT)
+    recent = stream.stream(events, snapshot.ranks, phases, None if run.ended else min(time.time(), snapshot.until))
+    if recent is None:
+        return []
+    every_phase = [*(name.removeprefix(stream.PREFIX) for name in names), *(phase for phase, _ in phases.values())]
+    plot = stream.task_stream(recent, list(dict.fromkeys(every_phase)), run.started_at or recent.begin)
+    return [Card("stream", "Task stream", (figure(plot, label=f"Task stream. {recent.sentence}"),))]
+
+
+def lasting(snapshot: Snapshot) -> stream.Phases:
+    """The phases that ranks are in for some time now."""
+    stored = {} if snapshot.run.ended else (snapshot.run.activity or {}).get("phases", {})
+    return {int(rank): tuple(phase) for rank, phase in stored.items() if phase and int(rank) < snapshot.ranks}
+
+
+MEMORY = "memory"  # the event
+ABOUT_THREADS = (
+    "Counted while it trained. A thread worked if it was at work for a hundredth of the time at least, and for half as "
+    "long as those that worked longer."
+)
+
+
+def threads(snapshot: Snapshot) -> list[Card]:
+    """Sentences on the threads, how many each rank has, and what each kind did."""
+    censuses = snapshot.metric("threads", list)
+    if not censuses or not all(isinstance(census, Mapping) for census in censuses):
+        return []
+    reports = (snapshot.run.rank_map or {}).get("ranks") or []
+    cores = [len(report.get("cores") or []) for report in reports]
+    lines = [line(sentence) for sentence in sentences(snapshot.run)]
+    lines += [line(openmp_why(snapshot.run, name), tone="note") for name in _openmp_variables(snapshot)]
+    parts: list[Part] = [words(*lines)] if lines else []
+    parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
+    return [Card("threads", "Threads against cores", tuple(parts), later=True)]
+
+
+def _openmp_variables(snapshot: Snapshot) -> list[str]:
+    """Variables for OpenMP that somebody has set on the ranks by name."""
+    return [name for name in snapshot.run.placement.get("environment") or {} if is_openmp(name)][:1]
+
+
+def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
+    rows = []
+    for kind in dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)]):
+        of_kind = [census[kind] for census in censuses if kind in census]
+        if of_kind:
+            waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
+            rows.append(
+                [
+                    say.capital(KINDS.get(kind, kind)),
+                    str(sum(entry["count"] for entry in of_kind)),
+                    str(sum(entry["busy"] for entry in of_kind)),
+                    say.seconds(sum(entry["seconds"] for entry in of_kind)),
+                    say.seconds(sum(waited)) if waited else "–",
+                ]
+            )
+    return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
+
+
+def memory(snapshot: Snapshot) -> list[Card]:
+    """A line for each rank that told more than once how much it holds."""
+    if MEMORY not in snapshot.totals or snapshot.began is None:
+        return []
+    all_series = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
+    if not all_series:
+        return []
+    lines = {
+        f"rank {series.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in series.times], series.highs)
+        for series in all_series
+    }
+    return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]

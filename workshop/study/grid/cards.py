@@ -10,13 +10,12 @@ import plotly.graph_objects as go
 
 from workshop import registry
 from workshop.core import words as say
-from workshop.report.cards import Card, Part, code, figure, table
+from workshop.report.cards import Card, Part, about, code, figure, table
 from workshop.report.figures.bars import grouped, settings
 from workshop.report.figures.heatmap import heatmap, legend
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.points import Point
 from workshop.study.cards import (
-    about,
     axis_words,
     best_card,
     cells_table,
@@ -136,24 +135,16 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     axis_effects = _effects(cells) if len(axes) > 1 else []
     if not axis_effects:
         return []
-    rows = [
-        [
-            axis_words(effect.axis),
-            *(setting_words(effect.axis, value) for value in (effect.best, effect.worst)),
-            f"{effect.factor:.2f}x",
-        ]
-        if effect.factor >= SAME
-        else [axis_words(effect.axis), "–", "–", "nothing"]
-        for effect in axis_effects
-    ]
-    caption = "Means over cells that differ in nothing else."
-    return [
-        Card(
-            "effects",
-            "What mattered",
-            (about(caption), table(["Setting", "Best value", "Worst value", "Between them"], rows)),
-        )
-    ]
+    rows = []
+    for effect in axis_effects:
+        did = ["–", "–", "nothing"]
+        if effect.factor >= SAME:
+            ends = [setting_words(effect.axis, value) for value in (effect.best, effect.worst)]
+            did = [*ends, f"{effect.factor:.2f}x"]
+        rows.append([axis_words(effect.axis), *did])
+    heads = ["Setting", "Best value", "Worst value", "Between them"]
+    caption = about("Means over cells that differ in nothing else.")
+    return [Card("effects", "What mattered", (caption, table(heads, rows)))]
 
 
 def _effects(cells: Sequence[CellResult]) -> list[Effect]:

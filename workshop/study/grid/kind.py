@@ -16,7 +16,7 @@ from workshop.store.store import Store
 from workshop.study import results
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import plan
-from workshop.study.grid.sampler import propose
+from workshop.study.grid.axes import propose
 from workshop.study.grid.verdict import seed_by_seed, verdict
 from workshop.study.kinds import Kind, Report, Sofar, read
 from workshop.study.results import CellResult

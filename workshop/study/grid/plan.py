@@ -11,26 +11,31 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
+
+from pydantic import Field
+from pydantic.config import JsonDict
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.extension import Workload
+from workshop.extension import Params, Workload
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import verdict as seeding
+from workshop.study.grid.axes import PLACING
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.scaling.plan import REPEATS, scaling_of
+from workshop.study.settings import read_axes
 from workshop.study.trials import Cell, Plan
 
 MOST_LIMIT = 10_000  # cells, or trials of a sampler
 LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
-DEFAULT_BEST = {"cells": 2, "repeats": 3}  # the default repeats of the best cells
 
 
 def read_sampler(requested: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -107,7 +112,7 @@ def plan(
     "trials", "seed"}) chooses the cells while the study goes on. `limit` takes so many random cells, drawn with `seed`.
     `shared`: if the ranks are varied, they divide the work of a step (`Scaling.share`) as in a scaling study. `compare`
     names a metric to compare cells by, instead of their speed; more is better. `seeds` gives each repeat its own seed.
-    `seconds` is the estimated time of a run, for the message about too large grids.
+    `seconds` is the estimated time of a run, for the message about too large
     """
     scaling = scaling_of(workload)
     metric = seeding.metric(compare.strip())
@@ -278,3 +283,53 @@ def _too_many(axes: Mapping[str, Sequence[Any]], total: int, repeats: int, secon
         f"of them, at random) or a sampler (--sampler tpe --trials 50), or vary less: up to {MOST} cells are run as "
         "they are."
     )
+
+
+WITH: JsonDict = {"when": {"sampler": ["tpe", "random"]}}
+WITHOUT: JsonDict = {"when": {"sampler": "none"}}
+
+
+class GridOptions(Params):
+    """Settings of a grid."""
+
+    vary: dict[str, str] = Field(
+        {"ranks": "1,2"}, description="ranks, threads, … of the placement, env.NAME, or a setting of the workload"
+    )
+    title: str = Field("", description="what to call the study")
+    sampler: Literal["none", "tpe", "random"] = Field(
+        "none", description="none runs all combinations; tpe (Optuna's) or random choose some of them"
+    )
+    weak: bool = Field(False, description="each rank has the whole batch, instead of its part, where ranks are varied")
+    seeds: bool = Field(False, description="each repeat has a seed of its own")
+    repeats: int = Field(1, ge=1, le=REPEATS, description="interleaved runs of each combination")
+    trials: int = Field(20, ge=1, description="combinations that the sampler chooses", json_schema_extra=WITH)
+    limit: int | None = Field(None, ge=1, description="run only so many, drawn at random", json_schema_extra=WITHOUT)
+    best: int = Field(2, ge=0, le=MOST_BEST, description="repeat the best combinations; 0: none")
+    best_repeats: int = Field(3, ge=1, le=REPEATS, description="until each of them was run so often")
+    compare: str = Field("", description="a metric to compare by, the more the better; empty: the speed")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="of the sampler, or the limit")
+
+
+def _plan(form: StudyRequest) -> Plan:
+    axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
+    if both := next((name for name in form.params if name in axes), None):
+        raise BadInput(f"{both} is both set and varied; leave one out.")
+    unused = {"sampler", "trials"} if form.options.sampler == "none" else {"limit"}
+    chosen = options(**form.options.model_dump(exclude={"vary", *unused}))
+    return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
+
+
+def _start(workload: Workload, options: GridOptions) -> Mapping[str, Any]:
+    scaling = scaling_of(workload)
+    return scaling.strong if scaling.share and "ranks" in options.vary and not options.weak else {}
+
+
+FORM = StudyForm(
+    "Grid: all combinations of some values",
+    GridOptions,
+    _plan,
+    takes=lambda workload: workload.scaling is not None,
+    start=_start,
+    placement=(*PLACING, "environment"),
+    order=200,
+)

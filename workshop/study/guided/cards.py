@@ -8,12 +8,11 @@ from dataclasses import replace
 from workshop.core import words as say
 from workshop.extension import load
 from workshop.report.actions import without_options
-from workshop.report.cards import Card, Part, figure, line, words
-from workshop.report.figures.bars import settings
-from workshop.report.figures.waterfall import WaterfallStep as Stage
-from workshop.report.figures.waterfall import waterfall
+from workshop.report.cards import Card, Part, about, figure, line, words
+from workshop.report.figures.bars import WaterfallStep as Stage
+from workshop.report.figures.bars import settings, waterfall
 from workshop.store.store import Store
-from workshop.study.cards import about, cells_table, pick, point, rate_words, runs_card, verdict
+from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
 from workshop.study.guided.guesses import about as about_study
 from workshop.study.guided.kind import GuidedReport, StepReport

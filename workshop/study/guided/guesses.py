@@ -96,16 +96,12 @@ def score(ask: Ask, guess: float | str, answer: Answer) -> str:
         return f"You guessed {guess_text}. Measured: {measured}."
     if right(ask, guess, answer):
         return f"You guessed {guess_text}, measured {measured}: that is near enough."
-    more = guess - answer.value
+    side = "too high" if guess > answer.value else "too low"
     if getattr(ask, "unit", "") in ("x", "points") or answer.value <= 0:
-        return f"You guessed {guess_text}, measured {measured}: {'too high' if more > 0 else 'too low'}."
+        return f"You guessed {guess_text}, measured {measured}: {side}."
     by = max(guess, answer.value) / max(min(guess, answer.value), 1e-9)
-    far = (
-        f"{by:.1f} times too {'high' if more > 0 else 'low'}"
-        if by < 100
-        else f"far too {'high' if more > 0 else 'low'}"
-    )
-    return f"You guessed {guess_text}, measured {measured}: {far}."
+    far = f"{by:.1f} times" if by < 100 else "far"
+    return f"You guessed {guess_text}, measured {measured}: {far} {side}."
 
 
 def stored_guess(value: Any) -> float | str | None:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from workshop.core import words
 from workshop.core.placement import Placement
 from workshop.registry import workload
+from workshop.report.activity import duration
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.estimate import Remaining
@@ -140,8 +141,8 @@ def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable
     """
     seconds_by_crowd: dict[int, list[float]] = {}
     for run in past:
-        if run.measured and run.status == "completed" and run.finished_at is not None and run.started_at is not None:
-            seconds_by_crowd.setdefault(_crowd(run.placement, cores), []).append(run.finished_at - run.started_at)
+        if run.measured and run.status == "completed" and (took := duration(run)) is not None:
+            seconds_by_crowd.setdefault(_crowd(run.placement, cores), []).append(took)
     every = [seconds for group in seconds_by_crowd.values() for seconds in group]
     seconds = 0.0
     for placement in placements:

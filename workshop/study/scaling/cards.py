@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.report.analysis.balance import PHASES
-from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.report.cards import Card, about, figure, line, table, words
 from workshop.report.figures import theme
 from workshop.report.figures.line import Ideal
 from workshop.report.figures.line import line as drawn
@@ -32,16 +32,12 @@ def cards(report: ScalingReport) -> list[Card]:
     title = "speed-up" if start == 1 else f"speed-up over {start} ranks"
     speed = _over_ranks(report, title, lambda row, rate: row.against(rate) or 0.0, "faster")
     efficiency = _over_ranks(report, "efficiency", lambda row, rate: (row.against(rate) or 0.0) / row.ideal, "level")
+    throughput = _over_ranks(report, report.unit, lambda row, rate: rate, "faster")
     return [
         verdict(report),
         Card("speed-up", "Speed-up", (figure(_with_published(speed, report.references)),), half=True),
         Card("efficiency", "Efficiency", (figure(efficiency.update_yaxes(tickformat=".0%")),), half=True),
-        Card(
-            "throughput",
-            "Throughput",
-            (figure(_over_ranks(report, report.unit, lambda row, rate: rate, "faster")),),
-            half=True,
-        ),
+        Card("throughput", "Throughput", (figure(throughput),), half=True),
         *_times(report),
         Card("shares", "Where the ranks' time went", (figure(shares(report.rows)),), half=True),
         _figures(report),
@@ -116,20 +112,7 @@ def _times(report: ScalingReport) -> list[Card]:
         return []
     ideal: Ideal = "level" if report.weak else "shorter"
     over = drawn([row.ranks for row in report.rows], {"": points}, "ranks", "seconds", ideal=ideal, mark=False)
-    return [Card("time", "Time", (words(line(TIME, tone="about")), figure(over)), half=True)]
-
-
-def _published(report: ScalingReport) -> list[Part]:
-    if not report.references:
-        return []
-    return [
-        words(
-            *(
-                line(f"{reference.figures}. {reference.source}.", f"{reference.name}:", "about")
-                for reference in report.references
-            )
-        )
-    ]
+    return [Card("time", "Time", (about(TIME), figure(over)), half=True)]
 
 
 def _figures(report: ScalingReport) -> Card:
@@ -146,4 +129,8 @@ def _figures(report: ScalingReport) -> Card:
             ]
         shares = ["–" if share is None else say.percent(share) for share in row.shown_shares.values()]
         rows.append([str(row.ranks), *cells, *shares])
-    return Card("figures", "Figures", (table([*headings, *map(str.capitalize, PHASES)], rows), *_published(report)))
+    parts = [table([*headings, *map(str.capitalize, PHASES)], rows)]
+    if report.references:
+        texts = ((f"{published.figures}. {published.source}.", f"{published.name}:") for published in report.references)
+        parts.append(words(*(line(text, label, "about") for text, label in texts)))
+    return Card("figures", "Figures", tuple(parts))

@@ -16,13 +16,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import Field
+
+from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.extension import Scaling, Workload
+from workshop.extension import Params, Scaling, Workload
 from workshop.registry import workloads
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Cell, Plan
 
 KIND = "scaling"
@@ -154,3 +158,31 @@ def _check_grows(workload: Workload, scaling: Scaling, base: Mapping[str, Any]) 
                 f"Weak scaling of {workload.name} needs more {scaling.total} for more ranks, which {name} "
                 f"{base.get(name)} doesn't have; add --set {name}={value}."
             )
+
+
+def _ranks() -> str:
+    return ",".join(map(str, default_ranks(topology.allowed_cores(topology.machine()))))
+
+
+class ScalingOptions(Params):
+    """Settings of a scaling study."""
+
+    ranks: str = Field(default_factory=_ranks, description="numbers of ranks to compare, with commas between them")
+    weak: bool = Field(False, description="the same work for each rank, instead of the same work for all together")
+    repeats: int = Field(3, ge=1, le=REPEATS, description="interleaved runs of each number of ranks")
+
+
+def _plan(form: StudyRequest) -> Plan:
+    numbers, weak, repeats = read_ranks(form.options.ranks), form.options.weak, form.options.repeats
+    return plan_here(form.store, form.session, form.workload, form.params, numbers, form.placement, weak, repeats)
+
+
+FORM = StudyForm(
+    "Scaling: one workload on several numbers of ranks",
+    ScalingOptions,
+    _plan,
+    takes=lambda workload: workload.scaling is not None,
+    start=lambda workload, options: {} if options.weak else scaling_of(workload).strong,
+    placement=("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "environment"),
+    order=100,
+)

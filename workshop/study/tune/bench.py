@@ -13,21 +13,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from workshop import bench
-from workshop.bench.state import own_state
+from workshop.bench import own_state
 from workshop.core import machines
 from workshop.core.errors import WorkshopError
 from workshop.registry import workload as workload_of
+from workshop.report.activity import duration
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner, trial_monitor
-from workshop.study.kinds import read
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
-from workshop.study.tune.kind import pick, reported
+from workshop.study.tune.kind import tune_report
 from workshop.study.tune.plan import TuneLimits, offer_here, plan
-from workshop.study.tune.search import length, spent, took
+from workshop.study.tune.search import length, spent
 from workshop.study.tune.study import Point, TuneStudy, key, label
 
 WORKLOAD = "sgan"
@@ -35,11 +35,7 @@ PARAMS = {"data": "digits"}  # which every machine has, also without a network
 SEEDS = (0, 1, 2)
 REPEATS = 6
 # 32 cells on two cores, without impossible and duplicate ones.
-GRID = TuneLimits(
-    threads=(1, 2, 4),
-    knobs={"env.HOROVOD_CYCLE_TIME": (None,)},
-    yields=("1",),
-)
+GRID = TuneLimits(threads=(1, 2, 4), knobs={"env.HOROVOD_CYCLE_TIME": (None,)}, yields=("1",))
 # To see that the bench works.
 QUICK: dict[str, Any] = {
     "repeats": 1,
@@ -162,7 +158,7 @@ def exhaustive(
     best, most, seconds = None, 0.0, 0.0
     for point in order:
         run = runs.ended(runs.at(point))
-        seconds += took(run)
+        seconds += duration(run) or 0.0
         rate = rates[label(point)] = rate_of(run, runs.tune_study.rate)
         if rate is not None and rate > most:
             best, most = point, rate
@@ -186,13 +182,11 @@ def tuned(runs: BenchRuns, budget: float, seed: int, count_run: Callable[[], Non
 
     with runner.working_on(store, study.id) as me:
         runner.run_study(store, study.id, me, runs.session, look)
-    trials, runs_by_id = read(store, study.id)
-    tune_report = reported(store.study(study.id), trials, runs_by_id)
-    best = pick(tune_report.cells, tune_report.naive)
-    if best is None:
+    report = tune_report(store, store.study(study.id))
+    if report.best is None:
         raise WorkshopError(f"The tuner with the seed {seed} has found nothing that runs.")
-    pruned = sum(trial.pruned is not None for trial in trials)
-    return SearchResult(dict(best.point), tune_report.spent, len(trials), pruned)
+    pruned = sum(trial.pruned is not None for trial in report.trials)
+    return SearchResult(dict(report.best.point), report.spent, len(report.trials), pruned)
 
 
 def document(

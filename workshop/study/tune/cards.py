@@ -9,17 +9,18 @@ from itertools import accumulate
 import plotly.graph_objects as go
 
 from workshop.core.words import seconds as duration
-from workshop.report.cards import Card, Part, code, figure
+from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
 from workshop.store.records import Trial
-from workshop.study.cards import about, best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.cards import best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.kind import TuneReport
 from workshop.study.tune.search import spent
 
+HEIGHT = 380  # pixels
 WIDE = 180.0  # seconds from which the axis has minutes
 
 
@@ -31,12 +32,12 @@ class Tried:
     cost: float
 
 
-def search(tried: Sequence[Tried], unit: str, reference: float | None = None, height: int = 380) -> go.Figure:
+def search(tried: Sequence[Tried], unit: str, reference: float | None = None) -> go.Figure:
     """Trials over the cost of the search; a step line is the best so far. Pruned trials are crosses at the rate that
     they had reached, failed ones at the bottom. `reference` is a rate to compare with, such as the naive start's."""
     measured = [trial for trial in tried if trial.point.values]
     if not measured:
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet(NOTHING, HEIGHT)
     last = max(trial.cost for trial in tried)
     factor, axis = (60.0, "minutes of measuring") if last >= WIDE else (1.0, "seconds of measuring")
     so_far = list(accumulate((trial.point.value or 0.0 for trial in measured), max))
@@ -74,7 +75,7 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None, he
         traces.append(marks.line(x, y, theme.MUTED, "", line=theme.IDEAL, name=name))
     return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         hovermode="closest",
         xaxis={"title": {"text": axis}, "range": [0, 1.04 * last / factor], "nticks": 8},

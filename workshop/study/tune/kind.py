@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,11 @@ from workshop.registry import workload
 from workshop.report.command_line import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study.grid.axes import params_at
 from workshop.study.kinds import Kind, Report, Sofar, Watched, read
 from workshop.study.results import CellResult, Ratio, best, noise, ranked, ratio, results, ties
 from workshop.study.tune.search import more, spent, split, total
-from workshop.study.tune.study import NAME, TuneStudy, chosen_params, key, placed
+from workshop.study.tune.study import NAME, TuneStudy, key, placed
 
 
 @dataclass(frozen=True)
@@ -66,20 +67,31 @@ class TuneReport(Report):
     @property
     def command(self) -> str | None:
         """The command that runs the workload on the best placement."""
-        return self._line(_workshop)
+        return self._commands[0]
 
     @property
     def mpirun(self) -> str | None:
-        """The same with the MPI's own launcher, without a session."""
-        return self._line(_launcher)
+        """The same with the MPI's own launcher, without a session; None if the launcher can't express the placement."""
+        return self._commands[1]
 
-    def _line(self, line: Callable[[str, TuneStudy, Mapping[str, Any]], str | None]) -> str | None:
+    @cached_property
+    def _commands(self) -> tuple[str | None, str | None]:
         if self.best is None:
-            return None
+            return None, None
+        study, point = self.tune_study, self.best.point
+        values = {**study.load, **params_at(point)}
+        if study.share:
+            values[study.share] = study.params[study.share] // point["ranks"]
         try:
-            return line(self.study.workload, self.tune_study, self.best.point)
+            chosen, where = workload(study.workload), placed(point, study.placement)
+            launcher_words = command_lines.words(where.mpi, where, study.cores)
+            program = ["python", "-m", "workshop.engine", chosen.name, *params_of(chosen, values)]
+            command = run_command(chosen, values, where)
         except BadInput:  # the workload isn't there any more
-            return None
+            return None, None
+        if launcher_words is None:
+            return command, None
+        return command, " ".join(command_lines.quoted(word) for word in [*launcher_words, *program])
 
     def findings(self) -> dict[str, Any]:
         gain = self.gain
@@ -104,8 +116,7 @@ class TuneReport(Report):
 
 def tune_report(store: Store, study: StudyRecord) -> TuneReport:
     """The report on a tuning study."""
-    trials, runs = read(store, study.id)
-    return reported(study, trials, runs)
+    return reported(study, *read(store, study.id))
 
 
 def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> TuneReport:
@@ -177,30 +188,6 @@ def _range(cell: CellResult, unit: str) -> str:
     if len(cell.rates) < 2:
         return f"{rate_text} (1 run)"
     return f"{rate_text} ({len(cell.rates)} runs, {words.rate(min(cell.rates))} to {words.rate(max(cell.rates))})"
-
-
-def _workshop(name: str, tune_study: TuneStudy, point: Mapping[str, Any]) -> str:
-    """`workshop run …` on the placement at a point."""
-    return run_command(workload(name), _params(tune_study, point), placed(point, tune_study.placement))
-
-
-def _launcher(name: str, tune_study: TuneStudy, point: Mapping[str, Any]) -> str | None:
-    """The command of the point's MPI launcher, with its own options and without a session; None if the launcher can't
-    express the placement."""
-    where = placed(point, tune_study.placement)
-    launcher_words = command_lines.words(where.mpi, where, tune_study.cores)
-    if launcher_words is None:
-        return None
-    program = ["python", "-m", "workshop.engine", name, *params_of(workload(name), _params(tune_study, point))]
-    return " ".join(command_lines.quoted(word) for word in [*launcher_words, *program])
-
-
-def _params(tune_study: TuneStudy, point: Mapping[str, Any]) -> dict[str, Any]:
-    """The workload's params: the given ones, each rank's share, and the best values."""
-    values = {**tune_study.load, **chosen_params(point)}
-    if tune_study.share:
-        values[tune_study.share] = tune_study.params[tune_study.share] // point["ranks"]
-    return values
 
 
 # The repeats of a placement differ by up to a fifth on a machine that does other things as well. The live rate of a

@@ -6,19 +6,22 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from workshop.core import config, machines, words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.memory import Gauge
 from workshop.core.placement import USUAL_MPI, Placement, default_for
-from workshop.extension import Tuning, Workload, load
+from workshop.extension import Params, Tuning, Workload, load
 from workshop.mpi import inventory
 from workshop.registry import workloads
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.study import YIELDS, Length, Point, Spot, TuneStudy, numbers_of_ranks, plain, spots
 
@@ -176,9 +179,7 @@ def plan_here(
 def tuning_of(workload: Workload) -> Tuning:
     """The workload's description for the tuner. Raises BadInput if it has none."""
     if workload.tuning is None:
-        able = ", ".join(
-            able_workload.name for able_workload in workloads().values() if able_workload.tuning is not None
-        )
+        able = ", ".join(other.name for other in workloads().values() if other.tuning is not None)
         raise BadInput(f"The tuner doesn't know what to try with {workload.name}; it knows {able or 'no workload'}.")
     return workload.tuning
 
@@ -259,7 +260,9 @@ def _begin_on(
     alone = min(ours, key=lambda spot: (spot.ranks, spot.bind_to != "core", spot.cores_per_rank))
     naive = None
     begin: list[Point] = []
-    for values in _first_of(knobs):
+    first = {name: values[0] for name, values in knobs.items()}
+    others = [{**first, name: value} for name, values in list(knobs.items())[:1] for value in values[1:]]
+    for values in [first, *others]:  # the first value of each knob, then the first knob's others
         point = plain(workload, good, good.cores_per_rank, values, YIELDS[0])
         if point is not None and len(begin) < 2:
             begin.append(point)
@@ -269,8 +272,25 @@ def _begin_on(
     return [begin[0], naive, *(point for point in begin[1:] if point not in (begin[0], naive))]
 
 
-def _first_of(knobs: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """The first value of each knob, then the first knob's others."""
-    first = {name: values[0] for name, values in knobs.items()}
-    others = [{**first, name: value} for name, values in list(knobs.items())[:1] for value in values[1:]]
-    return [first, *others]
+class TuneOptions(Params):
+    """Settings of a tuning study."""
+
+    budget: str = Field("5m", description="how long its runs may take together: 90s, 5m, 1h")
+    trials: Annotated[int, Field(ge=TRIALS, le=10_000)] | None = Field(None, description="at most so many placements")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="the same seed makes the same choices")
+
+
+def _plan(form: StudyRequest) -> TuneStudy:
+    settings = {**form.options.model_dump(), "budget": read_budget(form.options.budget)}
+    return plan_here(form.store, form.session, form.workload, form.params, **settings)
+
+
+FORM = StudyForm(
+    "Tuner: the fastest placement of a workload",
+    TuneOptions,
+    _plan,
+    takes=lambda workload: workload.tuning is not None,
+    start=lambda chosen, _: {**scaling_of(chosen).strong, **tuning_of(chosen).load, **tuning_of(chosen).short},
+    hidden=lambda workload: tuning_of(workload).knobs,
+    order=300,
+)

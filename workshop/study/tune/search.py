@@ -16,9 +16,10 @@ from statistics import median
 from typing import Any
 
 from workshop.core.memory import SPARE
+from workshop.report.activity import duration
 from workshop.report.analysis.endings import MEMORY
 from workshop.store.records import RunRecord, Trial
-from workshop.study.grid.sampler import propose
+from workshop.study.grid.axes import propose
 from workshop.study.kinds import Sofar
 from workshop.study.results import rate_of, results
 from workshop.study.trials import Cell, interleave, status
@@ -66,22 +67,16 @@ def most_ranks(study: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunR
 
 def spent(tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
     """Seconds of runs with the start of their ranks."""
-    return sum(took(run) for run in _runs(tried, runs))
+    return sum(duration(run) or 0.0 for run in _runs(tried, runs))
 
 
 def usual(tried: Sequence[Trial], runs: Mapping[int, RunRecord]) -> float:
     """Seconds that a trial is likely to take."""
-    return median([took(run) for run in _runs(tried, runs)] or [0.0])
+    return median([duration(run) or 0.0 for run in _runs(tried, runs)] or [0.0])
 
 
 def _runs(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> list[RunRecord]:
     return [run for trial in trials if (run := runs.get(trial.run_id or 0)) is not None]
-
-
-def took(run: RunRecord) -> float:
-    if run.finished_at is None or run.started_at is None:  # it goes on, or never began
-        return 0.0
-    return max(run.finished_at - run.started_at, 0.0)
 
 
 def measured(trial: Trial, runs: Mapping[int, RunRecord], rate: str) -> float | None:

@@ -24,10 +24,12 @@ from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import POLLING, USUAL_MPI, Placement
+from workshop.core.words import ranges
 from workshop.extension import load
 from workshop.mpi import mapper
 from workshop.registry import workloads
 from workshop.store.records import StudyRecord, Trial
+from workshop.study.grid.axes import params_at
 from workshop.study.trials import Cell, description
 
 AT_ONCE = 4  # mappers that are asked at the same time; each takes about a tenth of a second
@@ -137,19 +139,8 @@ def _where(
 
 def masks(reports: Iterable[Mapping[str, Any]]) -> str:
     """The units of each rank, in the ranks' order, as a short text: `0-3|4-7`; once if all ranks have the same."""
-    each = [f"{report.get('host', '')}:{_span(report['units'])}" for report in reports]
+    each = [f"{report.get('host', '')}:{ranges(report['units'])}" for report in reports]
     return f"{len(each)}*{each[0]}" if len(set(each)) == 1 else "|".join(each)
-
-
-def _span(units: Sequence[int]) -> str:
-    ordered = sorted(units)
-    parts: list[list[int]] = []
-    for unit in ordered:
-        if parts and unit == parts[-1][1] + 1:
-            parts[-1][1] = unit
-        else:
-            parts.append([unit, unit])
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in parts)
 
 
 YIELDS = ("1", "0")  # Open MPI's ranks yield their core while they wait, or poll
@@ -178,11 +169,6 @@ def placed(point: Mapping[str, Any], base: Mapping[str, Any]) -> Placement:
     return Placement.parse({**base, **{name: point[name] for name in FIELDS}, "environment": environment})
 
 
-def chosen_params(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The workload's params at a point."""
-    return {name: value for name, value in point.items() if name not in FIELDS and not name.startswith("env.")}
-
-
 def key(point: Mapping[str, Any]) -> str:
     """A point as a key: equal keys are the same point."""
     return json.dumps(dict(point), sort_keys=True)
@@ -199,7 +185,7 @@ def label(point: Mapping[str, Any]) -> str:
     else:
         by = f" by {point['map_by']}" if point["map_by"] not in ("auto", point["bind_to"]) else ""
         parts.append(f"bound to {point['bind_to']}{by}")
-    parts += [str(value) for value in chosen_params(point).values()]
+    parts += [str(value) for value in params_at(point).values()]
     if point["mpi"] != USUAL_MPI:
         parts.append(point["mpi"])
     if point.get(f"env.{POLLING}") == "0":
@@ -308,7 +294,7 @@ class TuneStudy:
     def cell(self, point: Mapping[str, Any], length: Mapping[str, Any] | None = None) -> Cell:
         """The run at a point; `length` are params that say how long it goes on."""
         where = placed(point, self.placement)
-        values = {**self.params, **chosen_params(point), **(length or {})}
+        values = {**self.params, **params_at(point), **(length or {})}
         if self.share:
             values[self.share] = self.params[self.share] // where.ranks
         return Cell(label(point), values, where.as_json(), dict(point))

@@ -104,7 +104,7 @@ EXTENSION = Extension(
             kind="workshop.workloads.federated.study.kind:KIND",
             plan="workshop.workloads.federated.study.notebook:plan",
             workload="federated",
-            form="workshop.workloads.federated.study.form:FORM",
+            form="workshop.workloads.federated.study.plan:FORM",
         ),
     ),
     pages=(Page("federated", "Federated", "diversity_3", "workshop.workloads.federated.page:page", order=450),),

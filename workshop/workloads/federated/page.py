@@ -20,7 +20,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import remaining_work, seconds_each
-from workshop.study.kinds import Sofar
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
 from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS, SETTINGS
@@ -226,12 +225,12 @@ def _far(report: WaysReport, going: bool) -> str:
         if report.now is not None:
             round_ = max((max(curve) for curve in report.now.curves.values() if curve), default=0)
             far.append(f"seed {report.now.seed} in round {round_ or 1} of {report.rounds}")
-        far.append(left_words(Sofar(study, report.trials, report.runs)))
+        far.append(left_words(report))
         far[0] = f":blue[:material/sync:] {far[0]}"
     elif study.finished_at is not None:
         far[0] = f":green[:material/check_circle:] {far[0]}"
     else:
-        ahead = remaining_work(frame.store(), Sofar(study, report.trials, report.runs))
+        ahead = remaining_work(frame.store(), report)
         far.append(f"what is missing takes about {words.long(ahead.seconds)} ({frame.plain(ahead.why)})")
     return f"{' · '.join(far)}\n\n{frame.plain(setting(report))}"
 

@@ -19,8 +19,8 @@ from typing import Any
 import psutil
 
 from workshop import bench
+from workshop.bench import own_state
 from workshop.bench.crew import once
-from workshop.bench.state import own_state
 from workshop.core import config, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import THREAD_VARIABLES, Placement, default_for

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop import bench
-from workshop.bench.state import own_state
+from workshop.bench import own_state
 from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement, default_for

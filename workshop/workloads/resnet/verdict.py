@@ -9,7 +9,7 @@ from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.training import verdict as training
-from workshop.training.facts import is_independent
+from workshop.training.time_use import is_independent
 from workshop.workloads.resnet.rounds import CONFIDENCE
 
 GAIN = next(published for published in PUBLISHED if published.what == "ResNet-50")

@@ -131,7 +131,7 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     studies=(
-        Study("path", "workshop.workloads.sgan.study.guide:KIND", form="workshop.workloads.sgan.study.form:FORM"),
+        Study("path", "workshop.workloads.sgan.study.guide:KIND", form="workshop.workloads.sgan.study.guide:FORM"),
         Study("nodes", "workshop.workloads.sgan.nodes.guide:KIND"),
     ),
     pages=(

@@ -1,13 +1,60 @@
-"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve both of its heads."""
+"""The two nets: a generator of digits from noise, and a discriminator whose ten outputs serve both of its heads; images
+as their input, and generated digits as pictures."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.mnist.data.datasets import CLASSES
 from workshop.workloads.mnist.data.digits import SIDE
-from workshop.workloads.sgan.noise import Noise
+from workshop.workloads.mnist.data.images import png
+
+PHILOX = 1  # TensorFlow's number for the algorithm
+BLOCK = 4  # numbers that one value of the counter gives
+DRAWS, GROUPS = 64, 4  # at most, of a step
+
+
+class Noise:
+    """The noise of one step. Each draw has a number, `what`, below 64.
+
+    `groups` has a pair for each kind of examples in this rank's step: the number of the first example among the
+    examples of all ranks, which may be a tensor (int64), and the number of examples. `step` may be a tensor, too. Use
+    it inside a `tf.function`.
+    """
+
+    def __init__(self, seed: int, step: Any, groups: Sequence[tuple[Any, int]]) -> None:
+        self.tf = tensorflow()
+        self.seed, self.step, self.groups = seed, step, groups
+
+    def normal(self, what: int, shape: Sequence[int]) -> Any:
+        """Standard normal numbers, float32 [examples of all groups, *shape]."""
+        return self._draw(self.tf.raw_ops.StatelessRandomNormalV2, what, shape)
+
+    def dropout(self, what: int, shape: Sequence[int], rate: float) -> Any:
+        """0 with probability `rate`, else 1 / (1 - rate), of the same shape: the factors of dropout."""
+        uniform = self._draw(self.tf.raw_ops.StatelessRandomUniformV2, what, shape)
+        return self.tf.cast(uniform >= rate, self.tf.float32) / (1 - rate)
+
+    def _draw(self, operation: Any, what: int, shape: Sequence[int]) -> Any:
+        tf, size = self.tf, math.prod(shape)
+        blocks = -(-size // BLOCK)  # of one example
+        parts = []
+        for group, (first, count) in enumerate(self.groups):
+            stream = tf.constant((self.seed * DRAWS + what) * GROUPS + group, tf.int64)
+            key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(
+                seed=tf.stack([stream, tf.cast(self.step, tf.int64)])
+            )
+            ahead = tf.cast(tf.cast(first, tf.int64) * blocks, tf.uint64)
+            counter += tf.stack([ahead, tf.constant(0, tf.uint64)])
+            values = operation(shape=[count, blocks * BLOCK], key=key, counter=counter, alg=PHILOX, dtype=tf.float32)
+            parts.append(tf.reshape(values[:, :size], [count, *shape]))
+        return tf.concat(parts, axis=0) if len(parts) > 1 else parts[0]
+
 
 RATE = 0.003  # of learning
 LATENT = 32  # random numbers from which a digit is generated
@@ -68,3 +115,23 @@ def optimizer(rate: float, net: Any) -> Any:
 def further(size: int) -> int:
     """How many more layers than for 28 x 28 an image of this side takes."""
     return (size // SIDE).bit_length() - 1
+
+
+COUNT = 24  # generated digits that are kept
+SEED = 11
+
+
+def as_inputs(pixels: Any, size: int) -> Any:
+    """Bytes [n, 28, 28] as input of the nets: float32 [n, size, size, 1] from 0 to 1, enlarged bilinearly."""
+    tf = tensorflow()
+    images = tf.cast(pixels, tf.float32)[..., tf.newaxis] / 255
+    return images if size == SIDE else tf.image.resize(images, (size, size), "bilinear")
+
+
+def generated(generator: Any, classifier: Any) -> list[dict[str, Any]]:
+    """Digits generated from constant noise, as base64 of PNGs, with the classifier's label (`label`)."""
+    noise = np.random.default_rng(SEED).standard_normal((COUNT, LATENT)).astype(np.float32)
+    images = generator(noise, training=False)
+    read = classifier(images, training=False).numpy().argmax(axis=1)
+    pixels = np.rint(255 * np.nan_to_num(images.numpy()[..., 0])).astype(np.uint8)
+    return [{"png": png(image), "label": int(label)} for image, label in zip(pixels, read, strict=True)]

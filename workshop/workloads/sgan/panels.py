@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.extension import Panel
-from workshop.report.cards import Card, line, picture, pictures, words
+from workshop.report.cards import Card, about, picture, pictures
 from workshop.report.snapshot import Snapshot
 from workshop.training import panels as training_panels
 
@@ -25,7 +25,7 @@ def generated(snapshot: Snapshot) -> list[Card]:
     if not digits:
         return []
     images = [picture(f"data:image/png;base64,{digit['png']}", _reading(digit.get("label"))) for digit in digits]
-    return [Card("generated", "Generated digits", (words(line(ABOUT, tone="about")), pictures(images, small=True)))]
+    return [Card("generated", "Generated digits", (about(ABOUT), pictures(images, small=True)))]
 
 
 def _reading(label: Any) -> str:

@@ -17,9 +17,7 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.loop import Step
 from workshop.engine.training.step_report import SUMS, StepCurve
-from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator
-from workshop.workloads.sgan.noise import Noise
-from workshop.workloads.sgan.pictures import as_inputs
+from workshop.workloads.sgan.models import LATENT, LATENT_DRAW, Discriminator, Noise, as_inputs
 
 # Sums of a step: a rank's mean losses, steps (1 each), right answers and labelled images.
 LOSS, GENERATOR_LOSS, STEPS, RIGHT, LABELLED = range(SUMS, SUMS + 5)

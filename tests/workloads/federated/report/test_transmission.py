@@ -8,7 +8,7 @@ from tests.server import seed
 from workshop.report import html
 from workshop.report.cards import Card
 from workshop.report.panels import panels, side_by_side
-from workshop.report.predictions import PREDICTIONS
+from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store

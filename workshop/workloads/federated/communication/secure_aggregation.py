@@ -26,7 +26,7 @@ from workshop.core.errors import WorkshopError
 from workshop.engine.context import RankContext
 from workshop.workloads.federated.communication import messages
 from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
-from workshop.workloads.federated.communication.transmission import Parts, Uplink, arriving, silent_ones
+from workshop.workloads.federated.communication.transmission import Parts, PlainUplink, Uplink, arriving, silent_ones
 from workshop.workloads.federated.mathematics import secure_sum
 from workshop.workloads.federated.mathematics.aggregation import GatheredUpdates, Vector
 from workshop.workloads.federated.mathematics.secure_sum import BESIDE, KEY, Member, Words, mask, private_key
@@ -162,3 +162,9 @@ class SecureUplink(Uplink):
                 "secure off."
             )
         return decoded.mean()
+
+
+def uplink(ctx: RankContext, channel: InstitutionChannel, params: Learning) -> Uplink:
+    """Return the way to send updates that a run's params ask for."""
+    kind = PlainUplink if params.secure == "off" else SecureUplink
+    return kind(ctx, channel, params)

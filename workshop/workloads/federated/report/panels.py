@@ -10,7 +10,7 @@ from typing import Any
 from workshop.core.words import count, percent, size, thousands
 from workshop.extension import Panel
 from workshop.report.analysis import scores
-from workshop.report.cards import Card, Part, figure, line, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
@@ -106,7 +106,7 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
         return []
     began = None if snapshot.began is None else {NAMES.get(way, way): snapshot.began for way in ways}
     cards = []
-    for name, (title, about, event) in SIDE_BY_SIDE.items():
+    for name, (title, text, event) in SIDE_BY_SIDE.items():
         event_name = f"{event} {_measure(snapshot)}"
         lines = {
             NAMES.get(way, way): series
@@ -115,7 +115,7 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
         }
         chart = overlay(lines, began=began)
         chart.update_layout(xaxis_title_text="round")
-        cards.append(Card(name, title, (_about(about), figure(chart)), half=True))
+        cards.append(Card(name, title, (about(text), figure(chart)), half=True))
     by_way = snapshot.metric("by_way", Mapping) or {}
     rows = [
         [
@@ -167,13 +167,13 @@ def _by_round(snapshot: Snapshot, institutions: int, first: str) -> list[Card]:
     cards = []
     for what, words_of in BY_ROUND.items():
         if finite and by_kind[what]:
-            title, about = ALONE if (what, first) == (OWN_DATA, "alone") else words_of
+            title, text = ALONE if (what, first) == (OWN_DATA, "alone") else words_of
             rows = [
                 [by_kind[what].get((institution, number), math.nan) for number in rounds]
                 for institution in range(1, institutions + 1)
             ]
             chart = figures.by_round(rounds, rows, (min(finite), max(finite)))
-            cards.append(Card(f"institutions-{what}", title, (_about(about), figure(chart)), half=True))
+            cards.append(Card(f"institutions-{what}", title, (about(text), figure(chart)), half=True))
     return cards
 
 
@@ -192,15 +192,15 @@ def _by_institution(institutions: Sequence[Mapping[str, Any]], ways: Sequence[st
         heads.append("Alone, held-out images")
         for row, institution in zip(rows, institutions, strict=True):
             row.append(_accuracy(institution.get("held_out_alone")))
-    about = _about(ABOUT_TABLE + (ABOUT_LAST if alone else ""))
-    return [Card("institutions-end", "Institution by institution", (about, table(heads, rows)))]
+    parts = about(ABOUT_TABLE + (ABOUT_LAST if alone else "")), table(heads, rows)
+    return [Card("institutions-end", "Institution by institution", parts)]
 
 
 def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
     labels = [institution.get("labels") for institution in institutions]
     parts: list[Part] = []
     if all(isinstance(row, list) for row in labels):
-        parts += [_about(ABOUT_SHARES), figure(figures.shares([row or [] for row in labels]))]
+        parts += [about(ABOUT_SHARES), figure(figures.shares([row or [] for row in labels]))]
     # Heading, required key, text of the cell.
     columns: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("Lives on", "", lambda institution: rank_cell(institution.get("rank", 0))),
@@ -233,9 +233,9 @@ def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
     entries += [{"label": f"{way} in a round", "value": size(value / rounds)} for way, value in sums.items()]
     model = snapshot.metric("bytes_model", int)
     up = "scores up from each" if first == "centralised" else "an update up from each that learned"
-    about = f"A model down to every institution, {up}; as over a network between them."
-    about += f" A model has {size(model)}." if model else ""
-    return [Card("bytes", "What was sent", (_about(about), tiles(entries)), half=True)]
+    text = f"A model down to every institution, {up}; as over a network between them."
+    text += f" A model has {size(model)}." if model else ""
+    return [Card("bytes", "What was sent", (about(text), tiles(entries)), half=True)]
 
 
 def _phases(snapshot: Snapshot) -> list[Card]:
@@ -254,10 +254,6 @@ def _phases(snapshot: Snapshot) -> list[Card]:
 
 def _rounds(snapshot: Snapshot) -> int:
     return snapshot.totals.get("total images/s", {}).get(0, (0, 0.0))[0]
-
-
-def _about(text: str) -> Part:
-    return words(line(text, tone="about"))
 
 
 def _accuracy(value: Any) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 from workshop.core.words import capital, count, listed, numbered, percent, size, thousands
 from workshop.extension import Panel
-from workshop.report.cards import Card, Part, figure, line, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
 from workshop.report.figures.curves import curve
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.report import figures
-from workshop.workloads.federated.report.transmission_findings import saving, sent
+from workshop.workloads.federated.report.findings import saving, sent
 
 ABOUT_DISTANCES = (
     "How far each institution's update lies from the others': the median of its distances from them. The number is the "
@@ -142,7 +142,7 @@ def _private(snapshot: Snapshot) -> list[Card]:
     if clipped := snapshot.series("clipped"):
         vectors = "updates" if kind == "institutions" else "gradients"
         facts[f"{vectors} clipped, last round"] = percent(clipped[0].means[-1])
-    parts: list[Part] = [words(line(ABOUT_EPSILON[kind] + SURER, tone="about"))]
+    parts: list[Part] = [about(ABOUT_EPSILON[kind] + SURER)]
     if epsilons := snapshot.series("epsilon"):
         facts = {"epsilon so far": f"{epsilons[0].means[-1]:.3g}", "delta": f"{params.get('delta'):g}", **facts}
         chart = curve(epsilons, began=snapshot.began, height=260)
@@ -150,7 +150,7 @@ def _private(snapshot: Snapshot) -> list[Card]:
         parts += [_tiles(facts), figure(chart), *_each(snapshot)]
     else:
         parts += [_tiles(facts), words(line("Without noise there is no epsilon: nothing is promised."))]
-    return [Card("epsilon", "What noise promises", (*parts, words(line(COVERED, tone="about"))), half=True)]
+    return [Card("epsilon", "What noise promises", (*parts, about(COVERED)), half=True)]
 
 
 def _tiles(facts: Mapping[str, str]) -> Part:
@@ -167,7 +167,7 @@ def _each(snapshot: Snapshot) -> list[Part]:
     if not epsilons or len(epsilons) > WRITTEN or not all(isinstance(epsilon, float) for epsilon in epsilons):
         return []
     rows = [[str(number), f"{epsilon:.3g}"] for number, epsilon in enumerate(epsilons, 1)]
-    return [words(line(EACH, tone="about")), table(["Institution", "Epsilon"], rows)]
+    return [about(EACH), table(["Institution", "Epsilon"], rows)]
 
 
 def transmission(snapshot: Snapshot) -> list[Card]:
@@ -177,13 +177,13 @@ def transmission(snapshot: Snapshot) -> list[Card]:
 
 
 def _kinds(sending: Mapping[str, Any]) -> Card:
-    about = ABOUT_SECURE.get(str(sending.get("secure")), "") + COMPRESSED.get(str(sending.get("compression")), "")
+    text = ABOUT_SECURE.get(str(sending.get("secure")), "") + COMPRESSED.get(str(sending.get("compression")), "")
     facts = {
         "sent for updates": size(sending["bytes_updates"]),
         "plain updates take": size(sending["bytes_plain"]),
         "bytes against plain": saving(sending),
     }
-    parts: list[Part] = [words(line(about, tone="about")), _tiles(facts)]
+    parts: list[Part] = [about(text), _tiles(facts)]
     rows = [
         [
             way,
@@ -213,9 +213,9 @@ def _masked_words(sending: Mapping[str, Any]) -> list[Card]:
     if not isinstance(histograms, Mapping) or not histograms.get("message") or not histograms.get("sum"):
         return []
     cancelled = not sending.get("uncancelled")
-    about = words(line(ABOUT_SEEN + (CANCELLED if cancelled else MASKS_LEFT), tone="about"))
+    text = about(ABOUT_SEEN + (CANCELLED if cancelled else MASKS_LEFT))
     chart = figure(figures.word_shares(histograms["message"], histograms["sum"], cancelled))
-    return [Card("seen", f"What the aggregator saw in round {histograms.get('round')}", (about, chart), half=True)]
+    return [Card("seen", f"What the aggregator saw in round {histograms.get('round')}", (text, chart), half=True)]
 
 
 PANELS = (

@@ -12,7 +12,7 @@ from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent, points
 from workshop.training.divergence import GUESSING
 from workshop.training.verdict import observe
-from workshop.workloads.federated.report import protection_findings, transmission_findings
+from workshop.workloads.federated.report import findings as federation_findings
 from workshop.workloads.federated.report.facts import FederationFacts, numbered
 
 # Cited for the question only: it has other data and another measure than digits and accuracy.
@@ -48,12 +48,12 @@ def measured(facts: Facts) -> Finding | None:
     run, ways = FederationFacts(facts), _ways(facts)
     if not ways:
         return None
-    attack = protection_findings.attacked(run)
-    if spoiled := transmission_findings.broken(run) or (None if attack else _lost(run)):
+    attack = federation_findings.attacked(run)
+    if spoiled := federation_findings.broken(run) or (None if attack else _lost(run)):
         return spoiled
-    findings = [attack, protection_findings.protected(run), transmission_findings.measured(run), _reached(run, ways)]
+    findings = [attack, federation_findings.protected(run), federation_findings.transmitted(run), _reached(run, ways)]
     main, *others = [finding for finding in findings if finding is not None]
-    why = [main.why, protection_findings.remark(run), *(finding.verdict for finding in others)]
+    why = [main.why, federation_findings.remark(run), *(finding.verdict for finding in others)]
     return Finding(main.verdict, _joined(why), main.following)
 
 

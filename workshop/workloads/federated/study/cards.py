@@ -12,15 +12,14 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.report.analysis.scores import percent
-from workshop.report.cards import Card, code, figure, line, table, words
+from workshop.report.cards import Card, about, code, figure, line, table, words
 from workshop.report.figures import marks, theme
-from workshop.study.cards import about, runs_card, runs_cell, verdict
+from workshop.study.cards import runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES
 from workshop.workloads.federated.report.verdict import PUBLISHED
-from workshop.workloads.federated.study import verdict as sentences
-from workshop.workloads.federated.study.kind import WaysReport
+from workshop.workloads.federated.study import kind
+from workshop.workloads.federated.study.kind import ALONE, WaysReport, summary
 from workshop.workloads.federated.study.results import ON, OURS, WAYS, WAYS_ON, Band, Curve, Peer, start_command
-from workshop.workloads.federated.study.verdict import ALONE, summary
 
 # The colours of a run's own page.
 COLOURS = {
@@ -76,13 +75,11 @@ def lines(
     )
 
 
-def by_seed(
-    ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str, height: int = 320
-) -> go.Figure:
+def by_seed(ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str) -> go.Figure:
     """Draw each way's final scores, from (seed, score): points joined by seed, and a bar at their mean. `ways` has the
     ways' names by key."""
     if not any(values.values()):
-        return theme.nothing_yet("No seed has come to its end yet", height)
+        return theme.nothing_yet("No seed has come to its end yet", 320)
     seeds = sorted({seed for points in values.values() for seed, _ in points})
     widest = (len(seeds) - 1) / 2
     spacing = min(JITTER, 0.3 / widest) if widest else 0.0
@@ -110,7 +107,7 @@ def by_seed(
             ]
     return theme.figure(
         traces,
-        height=height,
+        height=320,
         showlegend=False,
         hovermode="closest",
         xaxis=marks.names_axis(list(ways.values()), tickangle=0),
@@ -249,11 +246,11 @@ def _final_scores(report: WaysReport) -> list[Card]:
     seed_cards: list[Card] = []
     for on in ON:
         values = {way: [(run.seed, run.scores[way, on]) for run in report.seeds] for way in WAYS}
-        chart = by_seed(sentences.NAMES, values, report.measure)
+        chart = by_seed(kind.NAMES, values, report.measure)
         seed_cards.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(chart),), half=True))
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(sentences.spread(report.seeds.spread(way, on)) for on in ON)] for way in WAYS]
-    each = ["Seed", "Run", *(f"{say.capital(sentences.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
+    rows = [[say.capital(NAMES[way]), *(kind.spread(report.seeds.spread(way, on)) for on in ON)] for way in WAYS]
+    each = ["Seed", "Run", *(f"{say.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
         [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
     ]
@@ -266,10 +263,10 @@ def _differences(report: WaysReport) -> list[Card]:
         return []
     rows = [
         [
-            f"{say.capital(sentences.NAMES[pair.way])} against {sentences.NAMES[pair.other]}",
-            sentences.DATA[pair.on],
-            sentences.difference(pair),
-            sentences.relative(pair),
+            f"{say.capital(kind.NAMES[pair.way])} against {kind.NAMES[pair.other]}",
+            kind.DATA[pair.on],
+            kind.difference(pair),
+            kind.relative(pair),
             f"{pair.better} of {len(pair.differences)}",
             say.percent(pair.chance),
         ]
@@ -281,15 +278,15 @@ def _differences(report: WaysReport) -> list[Card]:
 
 def _published(report: WaysReport) -> list[Card]:
     """Return a card with the relative gains over learning alone, here and in a publication."""
-    heads = ["Better than alone", *(say.capital(sentences.DATA[on]) for on in ON)]
+    heads = ["Better than alone", *(say.capital(kind.DATA[on]) for on in ON)]
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(sentences.relative(report.seeds.compare(way, ALONE, on)) for on in ON)]
+        [f"{say.capital(NAMES[way])}, here", *(kind.relative(report.seeds.compare(way, ALONE, on)) for on in ON)]
         for way in WAYS
         if way != ALONE
     ]
-    rows.append([f"Data of all, {sentences.PUBLISHED_BY}", *(f"{100 * sentences.PUBLISHED[on]:+.2g} %" for on in ON)])
+    rows.append([f"Data of all, {kind.PUBLISHED_BY}", *(f"{100 * kind.PUBLISHED_GAINS[on]:+.2g} %" for on in ON)])
     summaries = [line(text) for on in ON if (text := summary(report.seeds, on))]
-    lines = words(*summaries, line(PUBLISHED, "Published", "about"), line(sentences.CAVEAT, tone="about"))
+    lines = words(*summaries, line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
     return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
 
 
@@ -303,7 +300,7 @@ def _openfl(report: WaysReport) -> list[Card]:
     heads = [
         "OpenFL",
         "Seed",
-        *(say.capital(sentences.DATA[on]) for on in ON),
+        *(say.capital(kind.DATA[on]) for on in ON),
         "Ours with this seed",
         "Within our seeds",
     ]
@@ -324,7 +321,7 @@ def _within(report: WaysReport, peer: Peer) -> str:
     """Say whether a real federation's score lies between the lowest and the highest of our seeds."""
     ours = report.seeds.spread(OURS, ON[0])
     if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
-        return sentences.NONE
+        return kind.NONE
     low, high = min(ours.values), max(ours.values)
     inside = low <= peer.scores[ON[0]] <= high
     return f"{'yes' if inside else 'no'}, {percent(low)} to {percent(high)}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from workshop.extension import Workload
 from workshop.notebook.request import on_top
-from workshop.notebook.study_plan import parted_for, whole_number
+from workshop.notebook.studies import parted_for, whole_number
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import Field
+
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for
-from workshop.extension import Workload
+from workshop.extension import Params, Workload
 from workshop.report.activity import SEED
 from workshop.runtime import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Cell, Plan
 
 KIND = "ways"
@@ -77,3 +80,24 @@ def checked(
     study = plan(workload, options, where, seeds)
     client.inputs_of(store, workload, workload.check(study.cells[0].params), where)
     return study
+
+
+class WaysOptions(Params):
+    """Settings of a study of three ways."""
+
+    seeds: int = Field(SEEDS, ge=1, le=MOST, description="runs of all three ways, each with a seed of its own")
+
+
+def _plan(form: StudyRequest) -> Plan:
+    return checked(form.store, form.workload, form.params, form.options.seeds, form.session, form.placement)
+
+
+FORM = StudyForm(
+    "Three ways: pooled data, alone, federated",
+    WaysOptions,
+    _plan,
+    takes=lambda workload: workload.name in MEASURES,
+    start=lambda workload, options: SETTINGS[workload.name],
+    hidden=lambda workload: (WAY,),
+    placement=("ranks", "threads", "map_by", "cores_per_rank", "bind_to", "environment"),
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workshop.core import words
-from workshop.report.cards import table
-from workshop.study.cards import about
+from workshop.report.cards import about, table
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name

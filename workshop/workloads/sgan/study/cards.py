@@ -7,13 +7,12 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.report.analysis.threads import KINDS
-from workshop.report.cards import Part, figure, table
+from workshop.report.cards import Part, about, figure, table
 from workshop.report.figures.line import line as drawn_line
-from workshop.report.figures.memory import memory
+from workshop.report.figures.line import memory
 from workshop.report.figures.points import Point
-from workshop.report.figures.shares import compared
+from workshop.report.figures.shares import rings
 from workshop.store.records import RunRecord
-from workshop.study.cards import about
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
@@ -48,7 +47,7 @@ def _profile(report: GuidedReport, step_report: StepReport, cells: Sequence[Cell
         parts.append(table(["Kind of thread", *heads], rows))
     times = {label: _times(run) for label, run in runs.items()}
     if any(times.values()):
-        parts += [about("Where the time of the run went, in seconds of it."), figure(compared(times))]
+        parts += [about("Where the time of the run went, in seconds of it."), figure(rings(times))]
     sizes = [f"{label} {say.size(max(memory))}" for label, run in runs.items() if (memory := run.metrics.get("memory"))]
     if sizes:
         parts.append(about(f"Memory of the rank: {say.listed(sizes)}."))
@@ -76,10 +75,10 @@ def _memory(report: GuidedReport, step_report: StepReport, cells: Sequence[CellR
 def _evaluation(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Shares of training and evaluation before and after on the most ranks; scaling in images/s and in time."""
     several = sorted({cell.point["ranks"] for cell in cells})
-    rings = {}
+    shares = {}
     for cell, run in report.step_results.measured(step_report.step.key):
         if cell.point["ranks"] == several[-1] and (seconds := as_long_run(run)):
-            rings[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
+            shares[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
 
     def over_ranks(value_of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
         """A line for each way to evaluate, with a point for each number of ranks."""
@@ -91,7 +90,7 @@ def _evaluation(report: GuidedReport, step_report: StepReport, cells: Sequence[C
         return figure(drawn_line(several, lines, "ranks", unit, ideal=ideal, mark=False))
 
     return (
-        figure(compared(rings)),
+        figure(rings(shares)),
         about("Images a second of training alone, as is most often told:"),
         over_ranks(lambda run: rate_of(run, "images_per_second"), report.unit, "faster"),
         about("Time for the same images, evaluation counted in:"),

@@ -13,8 +13,7 @@ from workshop.core import words
 from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.report.analysis import openmp
-from workshop.report.analysis.threads import KINDS
+from workshop.report.analysis.threads import KINDS, openmp_matters, openmp_why
 from workshop.report.command_line import run_command
 from workshop.study.guided.guesses import Answer
 from workshop.study.guided.guide import Events, Step, Verdict
@@ -136,7 +135,7 @@ def _openmp(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     facts = _compared(findings, step)
     if facts is None:
         return None
-    outcomes = {openmp.matters(run) for _, run in findings.measured("b")}
+    outcomes = {openmp_matters(run) for _, run in findings.measured("b")}
     worked = True if True in outcomes else False if False in outcomes else None  # None: no run tells
     reason = _openmp_reason(findings, "b", "OMP_NUM_THREADS")
     if not facts["apart"]:
@@ -351,8 +350,8 @@ def _joined(*sentences: str) -> str:
 
 def _openmp_reason(findings: StepResults, step_key: str, variable: str) -> str:
     """The reason why an OpenMP variable has no effect, with the evidence of a run's threads."""
-    telling_run = next((run for _, run in findings.measured(step_key) if openmp.matters(run) is not None), None)
-    return openmp.why(telling_run, variable, f"run {telling_run.id}" if telling_run is not None else "")
+    telling_run = next((run for _, run in findings.measured(step_key) if openmp_matters(run) is not None), None)
+    return openmp_why(telling_run, variable, f"run {telling_run.id}" if telling_run is not None else "")
 
 
 def _command(findings: StepResults, cell: CellResult) -> str:
