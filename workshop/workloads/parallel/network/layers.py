@@ -8,7 +8,7 @@ micro-batches can be under way at the same time, and an activation that is recom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -104,7 +104,8 @@ class Layer:
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        return ()
+        """The parameters among the attributes, and those of the layers among them, in the order of the attributes."""
+        return list(_parameters(vars(self).values()))
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         """The outputs, and the arrays that `backward` needs."""
@@ -117,6 +118,16 @@ class Layer:
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         """The cost for inputs of this shape, with numbers of so many bytes."""
         raise NotImplementedError
+
+
+def _parameters(values: Iterable[object]) -> Iterator[Parameter]:
+    for value in values:
+        if isinstance(value, Parameter):
+            yield value
+        elif isinstance(value, Layer):
+            yield from value.parameters
+        elif isinstance(value, list | tuple):
+            yield from _parameters(value)
 
 
 @dataclass(frozen=True)
@@ -146,10 +157,6 @@ class Linear(Layer):
     def __init__(self, weight: Parameter, bias: Parameter | None) -> None:
         self.weight, self.bias = weight, bias
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs = inputs @ self.weight.value
         if self.bias is not None:
@@ -173,10 +180,6 @@ class TiedLinear(Layer):
 
     def __init__(self, tokens: Parameter) -> None:
         self.tokens = tokens
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.tokens]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         return inputs @ self.tokens.value.T, inputs
@@ -227,10 +230,6 @@ class LayerNorm(Layer):
     def __init__(self, gain: Parameter, bias: Parameter) -> None:
         self.gain, self.bias = gain, bias
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.gain, self.bias]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         centred = inputs - inputs.mean(axis=-1, keepdims=True)
         scale = 1 / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
@@ -257,10 +256,6 @@ class Embedding(Layer):
 
     def __init__(self, tokens: Parameter, positions: Parameter) -> None:
         self.tokens, self.positions = tokens, positions
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.tokens, self.positions]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         return self.tokens.value[inputs] + self.positions.value[: inputs.shape[1]], inputs
@@ -291,10 +286,6 @@ class Attention(Layer):
 
     def __init__(self, inner: Layer, outer: Layer, heads: int) -> None:
         self.inner, self.outer, self.heads = inner, outer, heads
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [*self.inner.parameters, *self.outer.parameters]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         mixed, inner_saved = self.inner.forward(inputs)
@@ -360,10 +351,6 @@ class Convolution(Layer):
     def __init__(self, weight: Parameter, bias: Parameter | None, halo: bool = False) -> None:
         self.weight, self.bias, self.halo = weight, bias, halo  # weight [3, 3, in, out]
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         rows = (0, 0) if self.halo else (1, 1)
         padded = np.pad(inputs, ((0, 0), rows, (1, 1), (0, 0)))
@@ -424,10 +411,6 @@ class Sequential(Layer):
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.layers = layers
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [parameter for layer in self.layers for parameter in layer.parameters]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         all_saved = []
         for layer in self.layers:
@@ -460,10 +443,6 @@ class Residual(Layer):
 
     def __init__(self, *layers: Layer) -> None:
         self.inside = Sequential(layers)
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inside.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs, saved = self.inside.forward(inputs)
