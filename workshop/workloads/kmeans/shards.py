@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from workshop.workloads.kmeans import KMeansParams
 from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+
+if TYPE_CHECKING:
+    from workshop.workloads.kmeans.numba_kernel import NumbaShard
 
 SAMPLE = 10_000  # points whose mean is the centre
 CENTRE_BITS = 12
-
-
-class Shard(Protocol):
-    """One rank's points, relative to a centre; see NumpyShard for the shapes."""
-
-    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None: ...
-
-    size: int
-    features: int
-    dtype: np.dtype[Any]
-    total: NDArray[np.float64]
-    squares: float
-    sums: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    visited: int
-
-    @property
-    def labels(self) -> NDArray[np.int32]: ...
-    def update(self, centroids: NDArray[np.floating]) -> int: ...
-    def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
-    ) -> NDArray[np.float64]: ...
-    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]: ...
+Shard: TypeAlias = "NumpyShard | NumbaShard"  # a rank's points, relative to a centre; Numba takes a second to import
 
 
 def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
@@ -78,3 +60,10 @@ def mean_variance(comm: Any, shard: Shard) -> float:
     comm.Allreduce(MPI.IN_PLACE, sums)
     total, squares, size = sums[:-2], sums[-2], sums[-1]
     return float(squares / size - np.square(total / size).sum()) / shard.features
+
+
+def compile_kernels() -> None:
+    """Compile the kernels for photos and for blobs as the form has them, as the ranks of a session find them."""
+    params = KMeansParams()
+    for features in (3, params.features):
+        compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))
