@@ -2,7 +2,7 @@
 
 `exchange` has the time of an all-reduce by formula, `transfers` the same all-reduces as messages, and `run` carries
 them out in a step. `calibration` is what a machine was measured to do, and `step` predicts from it. `curve` reads
-curves from files, `model` is the step time on n workers, and `regression` finds what a curve says of the model's
+curves from files, and `regression` has the step time on n workers, and finds what a curve says of this model's
 parameters. This file only describes the capability.
 """
 
