@@ -14,8 +14,7 @@ import pytest
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import regression
-from workshop.workloads.scale.curve import ScalingCurve
-from workshop.workloads.scale.regression import fit
+from workshop.workloads.scale.regression import ScalingCurve, fit
 
 # TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
 WORKERS = (1, 8, 16, 32, 64)

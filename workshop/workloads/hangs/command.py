@@ -93,7 +93,7 @@ def _look(name: str, after: float, as_json: bool) -> int:
     if as_json:
         common.answer({"session": name, "diagnoses": [diagnosis.as_json()] if diagnosis else []})
     elif diagnosis is not None:
-        print("\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]))
+        print(diagnosis)
     else:
         print("\n".join(["The ranks move, or they wait for work.", *(state.line for state in states)]))
     return int(diagnosis is not None)
@@ -188,6 +188,4 @@ class Watch:
         typed = diagnosis.kind == "input" and sys.stdin.isatty()  # somebody may be about to type
         self.ended |= self.end and diagnosis.hang and not typed
         if not self.quiet:
-            print(
-                "\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]), file=sys.stderr, flush=True
-            )
+            print(diagnosis, file=sys.stderr, flush=True)

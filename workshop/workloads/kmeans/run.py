@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads.kmeans import KMeansParams, daal, photo, start
+from workshop.workloads.kmeans import KMeansParams, daal, photo
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
-from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online
+from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online, plus_plus, random_points
 from workshop.workloads.kmeans.numpy_kernel import nearest
 from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
@@ -54,9 +54,9 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         relative = points - middle if library and batch else None
         del points  # the kernel has its own copy
         if params.init == "k-means++":
-            centroids = start.plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
+            centroids = plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
         else:
-            centroids = start.random_points(ctx.comm, own_shard, params.clusters, params.seed)
+            centroids = random_points(ctx.comm, own_shard, params.clusters, params.seed)
         tolerance = params.tolerance * mean_variance(ctx.comm, own_shard)
     ctx.end_step(0)
     ctx.activity("computing")

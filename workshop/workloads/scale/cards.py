@@ -172,7 +172,7 @@ def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
     return marks.stacked(
         list(predictions),
         parts,
-        {part: {"color": COLOURS[part], "line": {"width": 0}} for part in parts},
+        COLOURS,
         {part: f"%{{y}}<br>{part}: %{{x:.3g}} ms<extra></extra>" for part in parts},
         {
             part: [f"{value:.3g}" if value > 0.06 * longest else "" for value in values]

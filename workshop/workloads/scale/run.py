@@ -118,7 +118,9 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
     for number in range(params.steps):
         began = time.perf_counter()
         read, computed, exchanged = step.take(params.overlap)
-        extra = _extra(step, params, ctx.rank, number)
+        evaluation = _timed(step.work.evaluate) if _due(params.evaluate_every, number) else 0.0
+        saves = ctx.rank == 0 and _due(params.checkpoint_every, number)
+        extra = evaluation, _timed(step.work.save) if saves else 0.0
         total = time.perf_counter() - began
         rows.append((total, read, computed, exchanged, *extra))
         now = time.time()
@@ -151,18 +153,6 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
     }
 
 
-def _extra(step: RankStep, params: StepParams, rank: int, number: int) -> tuple[float, float]:
-    """The seconds of an evaluation and of a checkpoint, where one is due behind this step."""
-    times = []
-    due = _due(params.evaluate_every, number), _due(params.checkpoint_every, number) and rank == 0
-    for is_due, part in zip(due, (step.work.evaluate, step.work.save), strict=True):
-        began = time.perf_counter()
-        if is_due:
-            part()
-        times.append(time.perf_counter() - began if is_due else 0.0)
-    return times[0], times[1]
-
-
 def _due(every: int, number: int) -> bool:
     return bool(every) and (number + 1) % every == 0
 
@@ -187,9 +177,9 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
             return None
     ctx.activity("measuring input, evaluation and checkpoint")
     parts = {
-        "input": comm.allgather(_repeat(lambda: _timed(lambda: work.read(params.batch)))),
-        "evaluation": comm.allgather(_repeat(lambda: _timed(work.evaluate), FEW)),
-        "checkpoint": [_repeat(lambda: _timed(work.save), FEW)] if ctx.rank == 0 else [],
+        "input": comm.allgather([_timed(lambda: work.read(params.batch)) for _ in range(REPEATS)]),
+        "evaluation": comm.allgather([_timed(work.evaluate) for _ in range(FEW)]),
+        "checkpoint": [[_timed(work.save) for _ in range(FEW)]] if ctx.rank == 0 else [],
     }
     ctx.activity("measuring messages")
     total = params.parameters * NUMBER
@@ -223,10 +213,6 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
         "all_reduces": all_reduces,
         "overlap": {str(overlap).lower(): statistics.median(seconds) for overlap, seconds in steps.items()},
     }
-
-
-def _repeat(measure: Callable[[], float], times: int = REPEATS) -> list[float]:
-    return [measure() for _ in range(times)]
 
 
 def _timed(part: Callable[[], Any]) -> float:

@@ -98,6 +98,17 @@ class Cost:
     forward: Exchanges = field(default_factory=Exchanges)
     backward: Exchanges = field(default_factory=Exchanges)
 
+    def then(self, after: Cost) -> Cost:
+        """The cost of a layer and of the one behind it."""
+        return Cost(
+            after.outputs,
+            self.activations + after.activations,
+            max(self.transient, after.transient),
+            self.operations + after.operations,
+            self.forward + after.forward,
+            self.backward + after.backward,
+        )
+
 
 class Layer:
     """A layer or a network of layers."""
@@ -332,16 +343,9 @@ class Attention(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         inner = self.inner.cost(inputs, itemsize)
         batch, length, mixed = inner.outputs
-        outer = self.outer.cost((batch, length, mixed // 3), itemsize)
         activations = (batch * length * mixed + batch * self.heads * length**2) * itemsize
-        return Cost(
-            outer.outputs,
-            inner.activations + outer.activations + activations,
-            max(inner.transient, outer.transient),
-            inner.operations + outer.operations + 2 * batch * length**2 * (mixed // 3),
-            inner.forward + outer.forward,
-            inner.backward + outer.backward,
-        )
+        heads = Cost((batch, length, mixed // 3), activations, operations=2 * batch * length**2 * (mixed // 3))
+        return inner.then(heads).then(self.outer.cost(heads.outputs, itemsize))
 
 
 class Convolution(Layer):
@@ -426,15 +430,7 @@ class Sequential(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         total = Cost(inputs)
         for layer in self.layers:
-            each = layer.cost(total.outputs, itemsize)
-            total = Cost(
-                each.outputs,
-                total.activations + each.activations,
-                max(total.transient, each.transient),
-                total.operations + each.operations,
-                total.forward + each.forward,
-                total.backward + each.backward,
-            )
+            total = total.then(layer.cost(total.outputs, itemsize))
         return total
 
 
