@@ -21,6 +21,9 @@ TICKS = {4**power: message(4**power) for power in range(1, 14, 2)}
 SECONDS = {10.0**power: f"{10 ** (power % 3)} {('ns', 'µs', 'ms', 's')[power // 3 + 3]}" for power in range(-8, 3)}
 RATES = {10.0**power: rate(10.0**power) for power in range(3, 12)}
 HEIGHT = 420
+LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
+MESSAGE = "message"
+LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
 
 
 def latency(curves: Sequence[AllReduceCurve]) -> go.Figure:
@@ -89,11 +92,6 @@ def _by_size(traces: list[go.Scatter], ticks: Mapping[float, str]) -> go.Figure:
 
 def _ticks(ticks: Mapping[float, str]) -> dict[str, object]:
     return {"tickvals": list(ticks), "ticktext": list(ticks.values())}
-
-
-LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
-MESSAGE = "message"
-LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
 
 
 def allreduce(snapshot: Snapshot) -> list[Card]:

@@ -29,6 +29,12 @@ MESSAGES = {"latency": 2, "bandwidth": WINDOW, "bidirectional": 2 * WINDOW}  # o
 STREAM = 10  # times fewer iterations of a call with a window of messages, as in OSU's benchmarks
 Floats = NDArray[np.float32]
 Call = Callable[[], Any]
+COLUMNS = {
+    "latency": ["Latency (us)"],
+    "bandwidth": ["Bandwidth (MB/s)"],
+    "bidirectional": ["Bandwidth (MB/s)"],
+}
+OF_RANKS = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
 
 
 class Timing(NamedTuple):
@@ -165,14 +171,6 @@ def seconds_each(comm: Any, name: str, call: Call, turns: int) -> float:
         total += time.perf_counter() - began
         comm.Barrier()
     return total / turns
-
-
-COLUMNS = {
-    "latency": ["Latency (us)"],
-    "bandwidth": ["Bandwidth (MB/s)"],
-    "bidirectional": ["Bandwidth (MB/s)"],
-}
-OF_RANKS = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
 
 
 def osu_table(name: str, sizes: Sequence[int], timings: Sequence[Sequence[float]]) -> str:

@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -115,24 +116,20 @@ def _tree() -> Iterator[str]:
         reaper.communicate()
 
 
+@dataclass
 class Watch:
     """A program that is watched. `diagnoses` are those that were reported, each with the seconds for which nothing had
     moved; `ended` says whether it was ended for one."""
 
-    def __init__(
-        self,
-        command: list[str],
-        folder: Path,
-        tag: str,
-        after: float,
-        end: bool,
-        quiet: bool,
-        environment: Mapping[str, str],
-    ) -> None:
-        self.command, self.folder, self.tag, self.after, self.end, self.quiet = command, folder, tag, after, end, quiet
-        self.environment = environment
-        self.diagnoses: list[tuple[Diagnosis, float]] = []
-        self.ended = False
+    command: list[str]
+    folder: Path
+    tag: str
+    after: float
+    end: bool
+    quiet: bool
+    environment: Mapping[str, str]
+    diagnoses: list[tuple[Diagnosis, float]] = field(default_factory=list)
+    ended: bool = False
 
     def run(self) -> int:
         """Run it to its end; returns the exit code."""

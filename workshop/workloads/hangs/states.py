@@ -27,6 +27,8 @@ DOES = {
     "stopped": "was stopped by a signal",
     "unknown": "does something that can't be seen",
 }
+PROGRAM = "program.py"  # artifact: the program as it was run
+PLACE = re.compile(r"^(.+\.py):(\d+)$")
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,6 @@ def match_message(receive: Call, sender: int, sent: Call) -> bool:
     """Whether a receive takes what a rank has sent to it."""
     fits = receive.source is not None and sent.scope == receive.scope and receive.recvtag in (ANY, sent.tag)
     return fits and (receive.source == ANY or receive.world(receive.source) == sender)
-
-
-PROGRAM = "program.py"  # artifact: the program as it was run
-PLACE = re.compile(r"^(.+\.py):(\d+)$")
 
 
 def rows(lines: Sequence[str]) -> list[list[str]]:

@@ -22,6 +22,8 @@ from workshop.workloads.mnist.data.digits import SIDE
 
 Pictures = NDArray[np.float32]  # [n, 28, 28, 1] from 0 to 1
 Digits = NDArray[np.int32]  # [n]
+SAME_PICTURE = 1e-2  # mean difference of pixels up to which two neurons show the same picture
+SILENT = 1e-6  # share of the largest bias gradient below which a neuron tells nothing
 
 
 @dataclass(frozen=True)
@@ -77,10 +79,6 @@ def _expected(model: Any) -> NDArray[np.float64]:
     logits = np.asarray(model(flat, training=False), np.float64)
     raised = np.exp(logits - logits.max(axis=1, keepdims=True))
     return (raised / raised.sum(axis=1, keepdims=True)).mean(axis=0)
-
-
-SAME_PICTURE = 1e-2  # mean difference of pixels up to which two neurons show the same picture
-SILENT = 1e-6  # share of the largest bias gradient below which a neuron tells nothing
 
 
 def recover(attack_input: AttackInput) -> tuple[Pictures, Digits]:

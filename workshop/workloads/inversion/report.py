@@ -22,6 +22,16 @@ GOOD = 20.0  # dB of likeness from which a picture counts as recovered: errors o
 RECOVERED, TOLD_APART, LOST = "recovered", "told apart", "lost"
 
 Picture = Mapping[str, Any]
+PICTURE = "recovered.png"
+ABOUT = (
+    "Above, images that institutions have and never sent. Below, what the aggregator made of the updates that they did "
+    "send; it knows the shared model, and nothing else of them."
+)
+MEANING = (
+    "The correlation is that of pixels; beside it is that with the most similar of all other images. Recovered: most "
+    f"similar to the true image, and a PSNR of {GOOD:.0f} dB at least. Told apart: most similar to it, but less so."
+)
+MANY = 32  # rows
 
 
 def outcome(picture: Picture) -> str:
@@ -170,18 +180,6 @@ def _decibels(value: float) -> str:
 
 
 VERDICT = Verdict(measured, first=True)
-
-
-PICTURE = "recovered.png"
-ABOUT = (
-    "Above, images that institutions have and never sent. Below, what the aggregator made of the updates that they did "
-    "send; it knows the shared model, and nothing else of them."
-)
-MEANING = (
-    "The correlation is that of pixels; beside it is that with the most similar of all other images. Recovered: most "
-    f"similar to the true image, and a PSNR of {GOOD:.0f} dB at least. Told apart: most similar to it, but less so."
-)
-MANY = 32  # rows
 
 
 def inversion(snapshot: Snapshot) -> list[Card]:

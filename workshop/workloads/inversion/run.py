@@ -1,7 +1,7 @@
 """The workload: institutions make updates, a curious aggregator makes pictures of them.
 
-Every rank has both sides of an attack of its own: `victim` knows images, `attack` and `search` are
-given what would be sent. Only here and in `watch` they are compared, to tell how far the attack came.
+Every rank has both sides of an attack of its own: `victim` knows images, `attack` and `search` are given what would be
+sent. Only here and in `watch` they are compared, to tell how far the attack came.
 """
 
 from __future__ import annotations

@@ -22,6 +22,9 @@ from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.mnist.heldout import as_inputs
 
 DRAW = 91  # stream of a seed
+FILTERS, STRIDES = 12, (2, 2, 1)  # of three convolutions
+WIDE = 0.5  # weights begin between minus and plus this
+NOISE, ROUNDING = 92, 93  # streams of a seed
 
 
 @dataclass(frozen=True)
@@ -63,10 +66,6 @@ def updates(params: InversionParams, learner: LocalLearner, start: Vector, all_o
     return updates_made
 
 
-FILTERS, STRIDES = 12, (2, 2, 1)  # of three convolutions
-WIDE = 0.5  # weights begin between minus and plus this
-
-
 def build_model(name: str, seed: int) -> Any:
     """A Keras model for images [n, 28, 28, 1] from 0 to 1 that gives ten logits each, with weights drawn from a seed.
 
@@ -87,9 +86,6 @@ def build_model(name: str, seed: int) -> Any:
     convolutions = [layers.Conv2D(FILTERS, 5, stride, "same", activation="sigmoid", **wide()) for stride in STRIDES]
     last = [layers.Flatten(), layers.Dense(models.CLASSES, **wide())]
     return keras.Sequential([layers.Input(models.SHAPE), *convolutions, *last])
-
-
-NOISE, ROUNDING = 92, 93  # streams of a seed
 
 
 @dataclass(frozen=True)

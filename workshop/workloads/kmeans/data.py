@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from workshop.engine.data.shards import blocks
+from workshop.workloads.kmeans.numpy_kernel import Floats
 
 BLOCK = 8192  # points that one seed makes
 SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has variance 1 along every axis
@@ -21,7 +22,7 @@ class Blobs:
         self._seed, self._dtype = seed, dtype
         self._centres = np.random.default_rng([seed, 0]).random((clusters, features), np.float32) * np.float32(SIDE)
 
-    def read(self, first: int, end: int) -> NDArray[np.floating]:
+    def read(self, first: int, end: int) -> Floats:
         """Points `first` to `end`, (end - first, features)."""
         points = np.empty((end - first, self.features), self._dtype)
         for number, some, place in blocks(first, end, BLOCK):
@@ -48,7 +49,7 @@ class Pixels:
         self._dtype = np.dtype(dtype)
         self._order = None if shuffle is None else np.random.default_rng([shuffle, 2]).permutation(self.size)
 
-    def read(self, first: int, end: int) -> NDArray[np.floating]:
+    def read(self, first: int, end: int) -> Floats:
         some = self._flat[first:end] if self._order is None else self._flat[self._order[first:end]]
         return some.astype(self._dtype)
 

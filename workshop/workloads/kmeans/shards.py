@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
 from workshop.workloads.kmeans import KMeansParams
-from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+from workshop.workloads.kmeans.numpy_kernel import Floats, NumpyShard
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.numba_kernel import NumbaShard
@@ -30,7 +29,7 @@ def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
     return LloydShard if algorithm == "lloyd" else NumbaShard
 
 
-def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
+def compile_for(shards: type[Shard], point: Floats) -> None:
     """Have a kernel compiled for points like this one, (1, features), unless Numba's cache has it."""
     tiny = shards(point, point[0])
     centroids = np.repeat(point, 256, axis=0)  # enough for bounds
@@ -39,7 +38,7 @@ def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
     tiny.nearer(point, np.ones(1, point.dtype), point[0])
 
 
-def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
+def centre(comm: Any, points: Floats) -> Floats:
     """A place in the middle of all ranks' points, (features,), the same on all: the mean of some thousands will do.
 
     Which points are taken depends on their number among all alone, not on the number of ranks. The mean is rounded to

@@ -26,12 +26,12 @@ def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     if params.data != EARLIER:
         files = images.find(params.data)
     else:
-        kept = {name: _kept(params, artifacts, name) for name in images.names()}
-        files = {name: data for name, data in kept.items() if data is not None}
+        earlier = {name: _earlier_input(params, artifacts, name) for name in images.names()}
+        files = {name: data for name, data in earlier.items() if data is not None}
         if not files:
             raise BadInput(f"Run {params.resume} has kept no data of its own; give data anew.")
     if params.model == EARLIER:
-        if (model := _kept(params, artifacts, "model.keras")) is None:
+        if (model := _earlier_input(params, artifacts, "model.keras")) is None:
             raise BadInput(f"Run {params.resume} has kept no model of its own; give model anew.")
         files["model.keras"] = model
     elif params.model not in ("cnn", "dense"):
@@ -41,7 +41,7 @@ def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     return files
 
 
-def _kept(params: MnistParams, artifacts: Artifacts, name: str) -> bytes | None:
+def _earlier_input(params: MnistParams, artifacts: Artifacts, name: str) -> bytes | None:
     """An input that the earlier run has kept; None where it has none of this name. Raises BadInput."""
     if not is_run_number(params.resume):
         raise BadInput(

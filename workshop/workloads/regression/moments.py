@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from workshop.core.errors import BadInput
+from workshop.workloads.regression.data import Floats
 
 NARROW = 32  # features up to which the compiled kernel is faster than BLAS
 ROWS = 512  # that BLAS multiplies at once
@@ -22,12 +23,7 @@ BUFFER = 128  # rows of the buffer of `add_products`
 
 
 @njit(cache=True)
-def shift(
-    features: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    pivot: NDArray[np.float64],
-    rows: NDArray[np.float64],
-) -> None:
+def shift(features: Floats, targets: Floats, pivot: NDArray[np.float64], rows: NDArray[np.float64]) -> None:
     """Fill the first p + 1 columns of `rows` (n, at least p + 1) with [X - pivot, y - pivot], for features X (n, p),
     targets y (n,) and pivot (p + 1,)."""
     size, width = features.shape
@@ -39,12 +35,7 @@ def shift(
 
 # Sums may be reordered, so that vector registers add; infinities and NaN keep their meaning.
 @njit(cache=True, fastmath={"contract", "nsz", "reassoc"})
-def add_products(
-    features: NDArray[np.floating],
-    targets: NDArray[np.floating],
-    pivot: NDArray[np.float64],
-    products: NDArray[np.float64],
-) -> None:
+def add_products(features: Floats, targets: Floats, pivot: NDArray[np.float64], products: NDArray[np.float64]) -> None:
     """Add to the upper triangle of `products` (p + 2, p + 2) the products of the columns of [X - pivot, y - pivot, 1],
     for features X (n, p), targets y (n,) and pivot (p + 1,).
 
@@ -96,7 +87,7 @@ class Moments:
         self.rows = 0
         self.bad_row: int | None = None
 
-    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+    def add(self, features: Floats, targets: Floats) -> None:
         """Add rows: features (n, p) and targets (n,)."""
         features, targets = compilable(features), compilable(targets)
         columns = len(self.products)
@@ -123,7 +114,7 @@ class Moments:
         return self.products[np.triu_indices(len(self.products))]
 
 
-def compilable(array: NDArray[np.floating]) -> NDArray[np.floating]:
+def compilable(array: Floats) -> Floats:
     """The array in the one layout and kind for which the kernels are compiled; others would be compiled, too."""
     return np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"])
 
@@ -150,7 +141,7 @@ class Triangle:
         self.pivot = pivot
         self.factor = np.zeros((len(pivot) + 1, len(pivot) + 1))
 
-    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+    def add(self, features: Floats, targets: Floats) -> None:
         """Add rows: features (n, p) and targets (n,)."""
         features, targets = compilable(features), compilable(targets)
         at_once = max(ROWS, 4 * len(self.factor))

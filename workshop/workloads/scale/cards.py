@@ -15,6 +15,9 @@ from workshop.workloads.scale.published import ComparedPoint, PublishedMachine
 from workshop.workloads.scale.step import PARTS, StepPrediction
 from workshop.workloads.scale.training_time import WATTS, TrainingPreset, TrainingTime
 
+COLOURS = {part: theme.rank_colour(number) for number, part in enumerate(PARTS)}
+PREDICTED, MEASURED = theme.rank_colour(0), theme.rank_colour(1)
+
 
 def predicted(predictions: Sequence[StepPrediction], measured_rates: Mapping[int, float]) -> Card:
     """Predictions by ranks: what limits them, a table, and the rates as a figure. `measured_rates`: examples/s by
@@ -115,10 +118,6 @@ def _days(seconds: float) -> str:
     """A time with three digits in minutes, hours or days."""
     factor, unit = next((each for each in ((86400, "days"), (3600, "h")) if seconds >= 2 * each[0]), (60, "min"))
     return f"{seconds / factor:,.0f} {unit}" if seconds >= 100 * factor else f"{seconds / factor:.3g} {unit}"
-
-
-COLOURS = {part: theme.rank_colour(number) for number, part in enumerate(PARTS)}
-PREDICTED, MEASURED = theme.rank_colour(0), theme.rank_colour(1)
 
 
 def rates(predictions: Sequence[StepPrediction], measured: Mapping[int, float]) -> go.Figure:

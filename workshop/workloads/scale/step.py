@@ -72,9 +72,9 @@ def predict(measurement: StepMeasurement, changed: StepParams, ranks: int) -> St
     doublings = max(float(np.log2(ranks / calibration.ranks)), 0.0)
     totals = []
     for _ in range(RESAMPLES):
-        resampled = np.array([stream.choice(rank, len(rank)) for rank in samples])
-        drawn = sum(_parts(calibration, measured, changed, ranks, resampled, split=False).values()) + rest
-        totals.append(drawn * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal()))
+        sample = np.array([stream.choice(rank, len(rank)) for rank in samples])
+        total_seconds = sum(_parts(calibration, measured, changed, ranks, sample, split=False).values()) + rest
+        totals.append(total_seconds * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal()))
     low, high = np.quantile(totals, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = max(min(float(low), total), total / 10), max(float(high), total)
     return StepPrediction(ranks, total, low, high, parts, ranks * changed.batch)

@@ -3,23 +3,20 @@ the network outlines them, beside the panels of any training run."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from workshop.core import words
-from workshop.core.words import count, percent
+from workshop.core.words import percent
 from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.cards import Card, line, picture, pictures, table
+from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
 from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.training import outcome as training_outcome
 from workshop.training import panels as training_panels
 from workshop.training import verdict as training
-from workshop.workloads.segmentation.panels import DICE, FIGURES, LEGEND, PICTURE, SYNTHETIC
+from workshop.workloads.segmentation.panels import DICE, LEGEND, PICTURE, SYNTHETIC, newest_outlines
 
 GAIN = next(published for published in PUBLISHED if published.what == "U-Net")
 CITED = GAIN.sentence
@@ -50,14 +47,11 @@ VERDICT = replace(training.VERDICT, outcome=outcome)
 
 def overlays(snapshot: Snapshot) -> list[Card]:
     """The outlines after the newest epoch, as a picture and as a table."""
-    if PICTURE not in snapshot.artifacts or FIGURES not in snapshot.artifacts:
+    if (outlines := newest_outlines(snapshot, "epoch")) is None:
         return []
-    document: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
-    patients: Sequence[Mapping[str, Any]] = document["patients"]
-    label = f"CT, PET and outlines of {count(len(patients), 'held-out patient')} after epoch {document['epoch']}"
+    image, patients = outlines
     notes = sentences(line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), line(CITED, tone="about"))
     rows = [[str(at), percent(patient["share"]), percent(patient["dice"])] for at, patient in enumerate(patients, 1)]
-    image = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
     heads = ["Patient", "Lesions' share of the image", "Dice"]
     return [Card("overlays", "Lesions as the network outlines them", (notes, image, table(heads, rows)))]
 

@@ -27,6 +27,7 @@ from workshop.workloads.mnist.data.files import File
 
 LARGEST = 64 << 20  # bytes
 PIECE = 1 << 16  # bytes
+REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
 
 
 @dataclass(frozen=True)
@@ -142,9 +143,6 @@ def _why(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
-
-
-REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
 
 
 class NotThere(Exception):

@@ -98,7 +98,7 @@ class Cost:
     forward: Exchanges = field(default_factory=Exchanges)
     backward: Exchanges = field(default_factory=Exchanges)
 
-    def then(self, after: Cost) -> Cost:
+    def join(self, after: Cost) -> Cost:
         """The cost of a layer and of the one behind it."""
         return Cost(
             after.outputs,
@@ -345,7 +345,7 @@ class Attention(Layer):
         batch, length, mixed = inner.outputs
         activations = (batch * length * mixed + batch * self.heads * length**2) * itemsize
         heads = Cost((batch, length, mixed // 3), activations, operations=2 * batch * length**2 * (mixed // 3))
-        return inner.then(heads).then(self.outer.cost(heads.outputs, itemsize))
+        return inner.join(heads).join(self.outer.cost(heads.outputs, itemsize))
 
 
 class Convolution(Layer):
@@ -430,7 +430,7 @@ class Sequential(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         total = Cost(inputs)
         for layer in self.layers:
-            total = total.then(layer.cost(total.outputs, itemsize))
+            total = total.join(layer.cost(total.outputs, itemsize))
         return total
 
 
