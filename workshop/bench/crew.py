@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +17,8 @@ from typing import IO, Any
 
 from workshop.bench import clean_end
 from workshop.core.errors import WorkshopError
+from workshop.core.placement import POLLING, Placement
+from workshop.mpi import openmpi
 
 SECONDS = 300.0  # for one answer
 GRACE = 5.0  # seconds to end by themselves
@@ -92,6 +95,16 @@ def once(name: str, command: Sequence[str], environment: Mapping[str, str], seco
             words = " ".join(errors.read().split())[-600:]
             raise WorkshopError(f"{name} ended with exit code {process.returncode} while it was measured: {words}")
         return json.loads(answers[-1])
+
+
+def run_workload(name: str, workload: str, ranks: int, params: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """Run a workload by mpirun on ranks of one thread, which may share cores; returns its workload and metrics. Raises
+    WorkshopError as `once` does."""
+    placement = Placement(ranks=ranks, threads=1, oversubscribe=True, environment={POLLING: "1"})
+    options = [word for key, value in params.items() for word in (f"--{key.replace('_', '-')}", str(value).lower())]
+    command = [openmpi.launcher(), "-n", str(ranks), "--oversubscribe", sys.executable, "-m", "workshop.engine"]
+    environment = os.environ | openmpi.environment(placement) | placement.rank_environment()
+    return once(name, [*command, workload, *options], environment, seconds)
 
 
 def orders(folder: str, rank: int) -> Iterator[dict[str, Any]]:

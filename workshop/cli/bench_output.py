@@ -77,17 +77,20 @@ def with_bar(measure: Measure) -> dict[str, Any]:
     return document
 
 
-def command(run: str, text: str, repeats: int, least: int) -> Callable[..., None]:
-    """The command of a bench that measures in interleaved repeats, with the help `text`.
+def command(run: str, text: str, repeats: int = 0, least: int = 1, **others: tuple[Any, Any]) -> Callable[..., None]:
+    """The command of a bench, with the help `text`.
 
-    `run` is a reference to a function `(repeats, progress)` that returns the document; `repeats` are the usual number
-    of repeats, `least` the fewest.
+    `run` is a reference to a function that gets the options and `progress`, and returns the document. For a bench that
+    measures in interleaved repeats, `repeats` are the usual number of repeats, `least` the fewest. `others` are further
+    options, each with its type and default.
     """
 
-    def measure(repeats: int, no_wait: bool, as_json: bool) -> None:
-        show(alone(lambda progress, _: load(run)(repeats=repeats, progress=progress), no_wait), as_json)
+    def measure(no_wait: bool, as_json: bool, **options: Any) -> None:
+        show(alone(lambda progress, _: load(run)(**options, progress=progress), no_wait), as_json)
 
     measure.__doc__ = text
-    option = Annotated[int, typer.Option(min=least, help="Interleaved repeats of which medians are taken.")]
-    options = [("repeats", option, repeats), ("no_wait", common.NoWait, False), ("as_json", common.JSON, False)]
-    return params.with_options(measure, options)
+    if repeats:
+        option = Annotated[int, typer.Option(min=least, help="Interleaved repeats of which medians are taken.")]
+        others = {"repeats": (option, repeats), **others}
+    others |= {"no_wait": (common.NoWait, False), "as_json": (common.JSON, False)}
+    return params.with_options(measure, [(name, *about) for name, about in others.items()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.workloads.allreduce.figures import bandwidth, latency, page
+from workshop.workloads.allreduce.panels import bandwidth, latency, page
 from workshop.workloads.allreduce.verdict import AllReduceCurve
 
 SIZES = (4, 1024, 1 << 20)

@@ -29,9 +29,9 @@ from workshop.workloads.hangs import WORKLOAD
 from workshop.workloads.hangs.diagnosis import FIXES
 from workshop.workloads.hangs.examples import environment, example, examples
 from workshop.workloads.hangs.failures import WRONG, options
-from workshop.workloads.hangs.listing import PROGRAM, marked, rows
 from workshop.workloads.hangs.outcome import watch
 from workshop.workloads.hangs.report import CAUSES, cause
+from workshop.workloads.hangs.states import PROGRAM, marked, rows
 from workshop.workloads.hangs.waits import MOVING
 
 HANGS = failures_of("hang")

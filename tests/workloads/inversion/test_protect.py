@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.workloads.inversion import WORKLOAD
-from workshop.workloads.inversion.protect import protected, signal_to_noise
+from workshop.workloads.inversion.victim import protected, signal_to_noise
 
 UPDATES = [np.random.RandomState(one).standard_normal(3000).astype(np.float32) for one in range(4)]
 

@@ -9,7 +9,7 @@ import pytest
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
 from workshop.workloads.inversion import WORKLOAD
-from workshop.workloads.inversion.verdict import LOST, RECOVERED, TOLD_APART, outcome
+from workshop.workloads.inversion.report import LOST, RECOVERED, TOLD_APART, outcome
 
 
 def picture(likeness: float = 50.0, nearest: bool = True, **changes: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from tests.workloads.kmeans.oracle import blobs
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.data.shards import shard
 from workshop.extension import no_artifacts
-from workshop.workloads.kmeans import WORKLOAD, start
-from workshop.workloads.kmeans.lloyd import fit
+from workshop.workloads.kmeans import WORKLOAD
+from workshop.workloads.kmeans.lloyd import fit, plus_plus, random_points
 from workshop.workloads.kmeans.shards import centre, kernel
 
 SIZE, FEATURES, CLUSTERS = 2003, 4, 9
@@ -66,7 +66,7 @@ def main() -> None:
     for backend, dtype in CASES:
         mine = points_of(dtype)[slice(*shard(SIZE, comm.size, comm.rank))]
         own = kernel(backend)(mine, centre(comm, mine))
-        for name, choose in (("k-means++", start.plus_plus), ("random", start.random_points)):
+        for name, choose in (("k-means++", plus_plus), ("random", random_points)):
             chosen = choose(comm, own, CLUSTERS, 4) + centre(comm, mine)
             found["starts"][f"{backend} {dtype} {name}"] = chosen.tolist()
 

@@ -10,8 +10,7 @@ from mpi4py import MPI
 
 from tests.workloads.kmeans.oracle import blobs, equal_up_to_ties, exact_inertia, sklearn_fit
 from workshop.engine.context import RankContext
-from workshop.workloads.kmeans import start
-from workshop.workloads.kmeans.lloyd import fit, lloyd
+from workshop.workloads.kmeans.lloyd import fit, lloyd, plus_plus, random_points
 from workshop.workloads.kmeans.shards import kernel, mean_variance
 
 BACKENDS = ["numpy", "numba"]
@@ -108,7 +107,7 @@ def test_inertia_falls_and_moves_end(backend):
 def test_plus_plus_starts_as_well_as_scikit_learn(backend, dtype):
     points = blobs(3000, 3, 20, dtype)
     shard = kernel(backend)(points, np.full(3, 50, dtype))
-    found = [exact_inertia(points, start.plus_plus(MPI.COMM_SELF, shard, 20, seed) + 50) for seed in range(12)]
+    found = [exact_inertia(points, plus_plus(MPI.COMM_SELF, shard, 20, seed) + 50) for seed in range(12)]
     from sklearn.cluster import kmeans_plusplus
 
     theirs = [exact_inertia(points, kmeans_plusplus(points, 20, random_state=seed)[0]) for seed in range(12)]
@@ -119,15 +118,15 @@ def test_plus_plus_starts_as_well_as_scikit_learn(backend, dtype):
 def test_starts_are_points_of_the_data(backend):
     points = blobs(400, 3, 5, "float64")
     shard = kernel(backend)(points, np.zeros(3))
-    for choose in (start.plus_plus, start.random_points):
+    for choose in (plus_plus, random_points):
         found = choose(MPI.COMM_SELF, shard, 30, 1)
         assert len(np.unique(found, axis=0)) == 30
         assert set(map(tuple, found)) <= set(map(tuple, points))
         np.testing.assert_array_equal(found, choose(MPI.COMM_SELF, shard, 30, 1))
         assert not np.array_equal(found, choose(MPI.COMM_SELF, shard, 30, 2))
-    assert len(np.unique(start.random_points(MPI.COMM_SELF, shard, 400, 1), axis=0)) == 400
+    assert len(np.unique(random_points(MPI.COMM_SELF, shard, 400, 1), axis=0)) == 400
 
 
 def test_a_start_from_points_that_are_all_alike():
     shard = kernel("numba")(np.ones((50, 2)), np.zeros(2))
-    np.testing.assert_array_equal(start.plus_plus(MPI.COMM_SELF, shard, 4, 0), np.ones((4, 2)))
+    np.testing.assert_array_equal(plus_plus(MPI.COMM_SELF, shard, 4, 0), np.ones((4, 2)))

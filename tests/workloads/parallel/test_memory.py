@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.workloads.parallel import memory
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw, Sequential, buffers
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.schedules import SCHEDULES
+from workshop.workloads.parallel.schedules import SCHEDULES, most_kept
 
 
 @settings(deadline=None, max_examples=30)
@@ -56,5 +55,5 @@ def test_recomputing_keeps_the_inputs_alone() -> None:
 
 def test_schedules_differ_in_what_a_stage_keeps() -> None:
     activations = {stage: 1 for stage in range(4)}
-    assert memory.most_kept(SCHEDULES["gpipe"](4, 8)[0], activations) == 8
-    assert [memory.most_kept(SCHEDULES["1f1b"](4, 8)[stage], activations) for stage in range(4)] == [4, 3, 2, 1]
+    assert most_kept(SCHEDULES["gpipe"](4, 8)[0], activations) == 8
+    assert [most_kept(SCHEDULES["1f1b"](4, 8)[stage], activations) for stage in range(4)] == [4, 3, 2, 1]

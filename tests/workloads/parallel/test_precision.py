@@ -12,8 +12,7 @@ from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw, Sequential, cross_entropy
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.optimizer import Sgd
-from workshop.workloads.parallel.update import Update
+from workshop.workloads.parallel.optimizer import Adam, Update
 
 SHAPE = TransformerShape(vocabulary=7, length=4, width=8, heads=2, blocks=2)
 STREAM = np.random.default_rng(1)
@@ -34,7 +33,7 @@ def test_half_precision_with_master_weights_learns_like_single() -> None:
     losses = {}
     for precision, dtype in (("float32", np.float32), ("float16", np.float16)):
         network = Sequential(networks.transformer(SHAPE, Draw(5, dtype)))
-        update = Update(network.parameters, Sgd(0.1), precision)
+        update = Update(network.parameters, Adam(0.001), precision)
         for _ in range(80):
             scores, saved = network.forward(INPUTS)
             losses[precision], gradient = cross_entropy(scores.astype(np.float32), TARGETS, TARGETS.size)
@@ -48,7 +47,7 @@ def test_half_precision_with_master_weights_learns_like_single() -> None:
 
 def test_a_gradient_that_is_no_number_is_left_out() -> None:
     network = Sequential(networks.perceptron([2, 2], Draw(1, np.float16)))
-    update = Update(network.parameters, Sgd(0.1), "float16")
+    update = Update(network.parameters, Adam(0.001), "float16")
     before, scale = update.weights.copy(), update.scale.value
     update.gradients[0] = np.inf
     update.step(update.finite())

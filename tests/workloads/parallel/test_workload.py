@@ -16,7 +16,7 @@ from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.study.grid import plan as grid
 from workshop.study.trials import impossible
-from workshop.workloads.parallel import WORKLOAD, ParallelParams, examples, plan, settings, timeline
+from workshop.workloads.parallel import WORKLOAD, ParallelParams, plan, settings, timeline
 from workshop.workloads.parallel.schedules import SCHEDULES, fixed, parse, simulate, written
 
 SMALL = {"width": 16, "heads": 2, "blocks": 2, "length": 8, "batch": 8}
@@ -100,13 +100,13 @@ def test_a_timeline_survives_its_trace() -> None:
 
 
 def test_examples_are_the_same_on_all_ranks_and_apart_from_those_of_the_evaluation() -> None:
-    codes, characters = examples.text()
+    codes, characters = settings.text()
     assert codes.max() == len(characters) - 1
-    inputs, targets = examples.batch(params(), 3)
+    inputs, targets = settings.batch(params(), 3)
     assert np.array_equal(inputs[:, 1:], targets[:, :-1])
-    activations, _ = examples.batch(params(), 3)
+    activations, _ = settings.batch(params(), 3)
     assert np.array_equal(inputs, activations)
-    images, labels = examples.batch(params(network="convolutional", image=16), 0)
+    images, labels = settings.batch(params(network="convolutional", image=16), 0)
     assert images.shape == (8, 16, 16, 1) and labels.max() < 10
 
 

@@ -42,5 +42,5 @@ def test_batches_have_each_image_once_and_are_full(count: int, batch: int) -> No
     ],
 )
 def test_flags_of_the_processor(text: str, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Path, "read_text", lambda path: text)
+    monkeypatch.setattr(Path, "read_text", lambda path, encoding=None: text)
     assert arithmetic.instructions() == names

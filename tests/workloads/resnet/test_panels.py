@@ -7,7 +7,7 @@ from workshop.extension import OUTPUT
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.resnet.panels import PANELS, printed
+from workshop.workloads.resnet.report import PANELS, printed
 
 LINES = "Iter #0: 12.3 img/sec per CPU\nImg/sec per CPU: 12.3 +-0.0\n"
 

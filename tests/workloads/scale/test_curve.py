@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale.curve import read
+from workshop.workloads.scale.regression import read_curve
 
 
 def test_a_curve_has_its_points_and_what_describes_them() -> None:
-    curve = read("\ufeffRate, workers,algorithm,bytes,batch\n52.4,1,Ring,4e6,32\n\n378,8,ring,2e6,64\n", "k80.csv")
+    curve = read_curve(
+        "\ufeffRate, workers,algorithm,bytes,batch\n52.4,1,Ring,4e6,32\n\n378,8,ring,2e6,64\n", "k80.csv"
+    )
     assert (curve.workers, curve.rates) == ((1, 8), (52.4, 378.0))
     assert (curve.algorithm, curve.bytes, curve.batch) == (("ring", "ring"), (1, 0.5), (1, 2))
     far = curve.setting([64, 128])
@@ -39,14 +41,14 @@ def test_a_curve_has_its_points_and_what_describes_them() -> None:
 )
 def test_a_damaged_curve_is_refused_with_its_place(text: str, sentence: str) -> None:
     with pytest.raises(BadInput, match=r"k80\.csv") as refused:
-        read(text, "k80.csv")
+        read_curve(text, "k80.csv")
     assert sentence in str(refused.value)
 
 
 @given(st.text(max_size=200))
 def test_any_text_is_a_curve_or_bad_input(text: str) -> None:
     try:
-        curve = read(text, "any.csv")
+        curve = read_curve(text, "any.csv")
     except BadInput:
         return
     assert len(curve.workers) == len(curve.rates) >= 2

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from workshop.workloads.scale import exchange
 from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Network, NetworkLink, exchange_seconds
-from workshop.workloads.scale.simulation import Simulation
-from workshop.workloads.scale.transfers import Rounds, rounds
+from workshop.workloads.scale.simulation import Rounds, Simulation, rounds
 
 LINKS = st.builds(NetworkLink, st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
 SIZES = st.floats(4, 1e9)

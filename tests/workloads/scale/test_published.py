@@ -6,7 +6,7 @@ import pytest
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import published
-from workshop.workloads.scale.model import PRIOR
+from workshop.workloads.scale.regression import PRIOR
 
 
 def test_machines_have_a_source_and_curves_that_grow() -> None:

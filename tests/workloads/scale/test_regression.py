@@ -13,9 +13,8 @@ import numpy as np
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale import model
-from workshop.workloads.scale.curve import ScalingCurve
-from workshop.workloads.scale.regression import fit
+from workshop.workloads.scale import regression
+from workshop.workloads.scale.regression import ScalingCurve, fit
 
 # TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
 WORKERS = (1, 8, 16, 32, 64)
@@ -37,10 +36,10 @@ def test_intervals_hold_nine_of_ten_points_of_curves_that_the_model_draws() -> N
     stream = np.random.default_rng(4)
     held = 0
     for _ in range(60):
-        parameters = {name: np.array([mean * stream.exponential() ** 2 / 2]) for name, mean in model.PRIOR.items()}
-        sizes = stream.choice(np.asarray(model.HOST_SIZES, float), 1)
+        parameters = {name: np.array([mean * stream.exponential() ** 2 / 2]) for name, mean in regression.PRIOR.items()}
+        sizes = stream.choice(np.asarray(regression.HOST_SIZES, float), 1)
         workers = np.array([1, 2, 4, 8, 16, 128])
-        rates = 100 * workers / model.step_times(parameters, sizes, ScalingCurve(tuple(map(int, workers)), ()))[0]
+        rates = 100 * workers / regression.step_times(parameters, sizes, ScalingCurve(tuple(map(int, workers)), ()))[0]
         rates *= np.exp(0.01 * stream.standard_normal(len(workers)))
         (prediction,) = fit(ScalingCurve(tuple(map(int, workers[:5])), tuple(map(float, rates[:5]))), [128]).predicted
         held += prediction.low <= rates[5] <= prediction.high
@@ -63,7 +62,7 @@ def test_bytes_batches_and_algorithms_of_a_curve_count(algorithm: str) -> None:
     names = (algorithm,) * len(workers) if algorithm else ()
     curve = ScalingCurve(workers, (), (1, 1, 0.5, 0.5, 0.25), (1, 1, 1, 2, 2), names)
     parameters = {name: np.array([value]) for name, value in (truth | {"hosts": 0.0}).items()}
-    times = model.step_times(parameters, np.array([1.0]), curve)[0]
+    times = regression.step_times(parameters, np.array([1.0]), curve)[0]
     rates = 100 * np.array(workers) * np.array(curve.batch) / times
     measured = replace(curve, rates=tuple(map(float, rates)))
     assert fit(measured).mean_error < 0.03
@@ -92,8 +91,8 @@ def test_the_slowest_of_n_is_that_of_a_simulation() -> None:
     stream = np.random.default_rng(1)
     for workers in (2, 16, 256):
         simulated = stream.standard_normal((4000, workers)).max(axis=1).mean()
-        assert model.slowest(np.array([float(workers)]))[0] == pytest.approx(simulated, abs=0.06)
-    assert model.slowest(np.array([1.0]))[0] == 0
+        assert regression.slowest(np.array([float(workers)]))[0] == pytest.approx(simulated, abs=0.06)
+    assert regression.slowest(np.array([1.0]))[0] == 0
 
 
 def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -108,7 +107,7 @@ def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
     ended = scale("fit", str(file), "--predict", "64,256", "--json")
     assert ended.returncode == 0, ended.stderr
     document: dict[str, Any] = json.loads(ended.stdout)
-    assert set(document["parameters"]) == set(model.PRIOR)
+    assert set(document["parameters"]) == set(regression.PRIOR)
     assert [entry["workers"] for entry in document["predicted"]] == [64, 256]
     assert all(entry["low"] < entry["rate"] < entry["high"] for entry in document["predicted"])
     written = scale("fit", str(file), "--predict", "256")

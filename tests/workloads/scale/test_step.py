@@ -14,11 +14,11 @@ from tests.report.analysis.cases import run
 from workshop.core.errors import BadInput
 from workshop.report.verdict import verdict
 from workshop.workloads.scale import WORKLOAD, StepParams
+from workshop.workloads.scale.bench import BASE_RANKS, combinations
 from workshop.workloads.scale.calibration import StepMeasurement, fit_link
 from workshop.workloads.scale.exchange import Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 from workshop.workloads.scale.step import StepPrediction, draw_compute, exposed, predict, quantiles
-from workshop.workloads.scale.whatif import BASE_RANKS, combinations
 
 INSIDE, BETWEEN = NetworkLink(1e-4, 1e9), NetworkLink(5e-4, 5e7)
 PARAMS = {"per_host": 2, "spread": 0.1}

@@ -11,7 +11,7 @@ from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.unet.panels import PANELS, overlays
+from workshop.workloads.unet.report import PANELS, overlays
 
 TOTALS = times([8.0, 8.0], [0.3, 0.3], [0.1, 0.1], [0.0, 0.0])
 METRICS = {

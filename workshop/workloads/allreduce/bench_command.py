@@ -22,7 +22,7 @@ def allreduce(
 ) -> None:
     """All-reduce by message size on every MPI that is here, in several ways, against what memory allows."""
     from workshop.workloads.allreduce import WORKLOAD, bench
-    from workshop.workloads.allreduce.figures import page
+    from workshop.workloads.allreduce.panels import page
 
     params: Any = WORKLOAD.check({"largest": largest, **({"methods": methods} if methods else {})})
     chosen = bench.read_mpis(mpis)

@@ -1,20 +1,97 @@
-"""Panels of a run that measures all-reduces, also while it goes on: seconds and bandwidth by message size."""
+"""Panels of a run that measures all-reduces, also while it goes on, and the figures of the bench: how long each takes
+by message size, and how much each rank moves in a second meanwhile."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+
+import plotly.graph_objects as go
 
 from workshop.core.words import seconds
 from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.allreduce.figures import bandwidth, latency
 from workshop.workloads.allreduce.verdict import AllReduceCurve, message, rate
 
+NOTHING = "No all-reduce has been measured yet"
+METHODS = ("own", "ring", "parameter-server", "horovod")  # each has its colour, whichever are there
+DASHES = ("solid", "dash", "dot", "dashdot")  # one for each MPI
+TICKS = {4**power: message(4**power) for power in range(1, 14, 2)}
+SECONDS = {10.0**power: f"{10 ** (power % 3)} {('ns', 'µs', 'ms', 's')[power // 3 + 3]}" for power in range(-8, 3)}
+RATES = {10.0**power: rate(10.0**power) for power in range(3, 12)}
+HEIGHT = 420
 LATENCY, BANDWIDTH = "latency ", "bandwidth "  # begin the names of events, before that of the method
 MESSAGE = "message"
 LEVEL = "Level: latency counts. Rising with the message: bandwidth does."
+
+
+def latency(curves: Sequence[AllReduceCurve]) -> go.Figure:
+    """Seconds over bytes, both logarithmic: level where latency counts, rising with the size where bandwidth does. A
+    colour for each method, a dash for each MPI."""
+    if not curves:
+        return theme.nothing_yet(NOTHING, HEIGHT)
+    traces = [_line(curves, number, curve.seconds, seconds) for number, curve in enumerate(curves)]
+    return _by_size(traces, SECONDS)
+
+
+def bandwidth(curves: Sequence[AllReduceCurve], copied: float | None = None, sent: float | None = None) -> go.Figure:
+    """Bus bandwidth by size, with a line for what each rank `sent` to another host in a second, or else `copied` in
+    memory: both are measured by themselves, so that an all-reduce within caches may be above."""
+    several = [curve for curve in curves if curve.ranks > 1]
+    if not several:
+        return theme.nothing_yet("One rank has nothing to exchange" if curves else NOTHING, HEIGHT)
+    traces = [_line(several, number, curve.bus, rate) for number, curve in enumerate(several)]
+    if beside := sent or copied:
+        name = "sent to another host" if sent else "copied in memory"
+        ends = [min(curve.sizes[0] for curve in several), max(curve.sizes[-1] for curve in several)]
+        hover, look = f"{name}: {rate(beside)}<extra></extra>", {"width": 2, "dash": "longdash"}
+        traces.append(marks.line(ends, [beside, beside], theme.MUTED, hover, line=look, name=name))
+    return _by_size(traces, RATES)
+
+
+def page(curves: Sequence[AllReduceCurve], copied: float | None = None) -> str:
+    """Both figures as one web page that needs nothing else."""
+    return web_page("All-reduce by message size", latency(curves), bandwidth(curves, copied))
+
+
+def web_page(title: str, *plots: go.Figure) -> str:
+    """Figures as one web page that needs nothing else."""
+    parts = [plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(plots)]
+    return f'<!doctype html><meta charset="utf-8"><title>{title}</title>{"".join(parts)}'
+
+
+def _line(
+    curves: Sequence[AllReduceCurve], number: int, values: Sequence[float], say: Callable[[float], str]
+) -> go.Scatter:
+    curve = curves[number]
+    mpis = list(dict.fromkeys(each.mpi for each in curves))
+    places = list(dict.fromkeys([*METHODS, *(each.method for each in curves)]))
+    return marks.line(
+        list(curve.sizes),
+        list(values),
+        theme.rank_colour(places.index(curve.method)),
+        [f"{message(size)}: {say(value)}" for size, value in zip(curve.sizes, values, strict=True)],
+        size=7,
+        line={"dash": DASHES[mpis.index(curve.mpi) % len(DASHES)]},
+        name=" ".join(filter(None, [curve.mpi, curve.method])),
+        hovertemplate="%{hovertext}<extra>%{fullData.name}</extra>",
+    )
+
+
+def _by_size(traces: list[go.Scatter], ticks: Mapping[float, str]) -> go.Figure:
+    return theme.figure(
+        traces,
+        height=HEIGHT,
+        showlegend=True,
+        xaxis={"title": {"text": "message"}, "type": "log", **_ticks(TICKS)},
+        yaxis={"type": "log", **_ticks(ticks)},
+        margin={"t": 48 if len(traces) < 6 else 96},
+    )
+
+
+def _ticks(ticks: Mapping[float, str]) -> dict[str, object]:
+    return {"tickvals": list(ticks), "ticktext": list(ticks.values())}
 
 
 def allreduce(snapshot: Snapshot) -> list[Card]:
@@ -76,8 +153,11 @@ def measured_curves(snapshot: Snapshot) -> list[AllReduceCurve]:
     ]
 
 
-def _made_of(snapshot: Snapshot) -> Any:
-    return snapshot.events, snapshot.run.status, snapshot.run.metrics
-
-
-PANELS = (Panel("allreduce", allreduce, _made_of, comparison=allreduce),)
+PANELS = (
+    Panel(
+        "allreduce",
+        allreduce,
+        lambda snapshot: (snapshot.events, snapshot.run.status, snapshot.run.metrics),
+        comparison=allreduce,
+    ),
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -12,8 +11,7 @@ from workshop.core.words import capital
 from workshop.extension import Panel
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.allreduce import figures
-from workshop.workloads.allreduce.panels import LEVEL, measured_curves
+from workshop.workloads.allreduce.panels import LEVEL, bandwidth, latency, measured_curves, web_page
 from workshop.workloads.allreduce.verdict import AllReduceCurve
 from workshop.workloads.collectives.verdict import HEADINGS, STREAMS, summary
 
@@ -27,15 +25,12 @@ def both_figures(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure
     streams = [curve for curve in sized if curve.method in STREAMS] or sized
     times = [curve for curve in sized if curve.method not in STREAMS] or sized
     # Between two ranks, the bus bandwidth is the size by the time.
-    return figures.latency(times), figures.bandwidth([replace(curve, ranks=2) for curve in streams])
+    return latency(times), bandwidth([replace(curve, ranks=2) for curve in streams])
 
 
 def page(curves: Sequence[AllReduceCurve]) -> str:
     """Both figures as one web page that needs nothing else."""
-    first, second = (
-        plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(both_figures(curves))
-    )
-    return f'<!doctype html><meta charset="utf-8"><title>Collectives by message size</title>{first}{second}'
+    return web_page("Collectives by message size", *both_figures(curves))
 
 
 def collectives(snapshot: Snapshot) -> list[Card]:
@@ -54,8 +49,11 @@ def collectives(snapshot: Snapshot) -> list[Card]:
     ]
 
 
-def _made_of(snapshot: Snapshot) -> Any:
-    return snapshot.events, snapshot.run.status, snapshot.run.metrics
-
-
-PANELS = (Panel("collectives", collectives, _made_of, comparison=collectives),)
+PANELS = (
+    Panel(
+        "collectives",
+        collectives,
+        lambda snapshot: (snapshot.events, snapshot.run.status, snapshot.run.metrics),
+        comparison=collectives,
+    ),
+)

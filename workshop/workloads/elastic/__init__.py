@@ -14,8 +14,9 @@ from pydantic import Field, field_validator
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data, setting
 from workshop.engine.training import METRICS
-from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
+from workshop.extension import Command, Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.elastic.kills import check_kills, parse_kills, random_mean
+from workshop.workloads.mnist.data import inputs
 
 
 class ElasticParams(Params):
@@ -63,13 +64,6 @@ class ElasticParams(Params):
         return self.batch * (ranks if self.adapt == "rate" else ranks_at_start)
 
 
-def _inputs(params: ElasticParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """The files of the images. Raises BadInput."""
-    from workshop.workloads.mnist.data import images
-
-    return images.find(params.data)
-
-
 def check_ranks(params: ElasticParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse kills that can't be carried out, and more ranks than images. Raises BadInput."""
     from workshop.workloads.mnist.data import images
@@ -87,11 +81,6 @@ def check_ranks(params: ElasticParams, inputs: Mapping[str, bytes], ranks: int) 
     check_kills(parse_kills(params.kill), ranks, steps, restarts=params.on_failure == "restart")
 
 
-def _joiners(params: Any) -> int:
-    """The new ranks that a run may start beside its first ones."""
-    return len(parse_kills(params.kill)) if params.on_failure == "grow" else 0
-
-
 RESTARTS = 10  # times that a run begins again
 LOSE: Mapping[str, Any] = {"data": "digits", "epochs": 8, "pace": 0.1}
 
@@ -102,9 +91,10 @@ WORKLOAD = Workload(
     params=ElasticParams,
     function="workshop.workloads.elastic.run:run",
     trains=True,
-    inputs=_inputs,
+    inputs=inputs,
     fits=check_ranks,
-    processes=_joiners,
+    # The new ranks that a run may start beside its first ones.
+    processes=lambda params: len(parse_kills(params.kill)) if params.on_failure == "grow" else 0,
     tolerates=lambda params: params.on_failure in ("shrink", "grow"),
     restarts=lambda params: RESTARTS if params.on_failure == "restart" else 0,
     curves=("loss", "accuracy", "ranks", "total images/s"),

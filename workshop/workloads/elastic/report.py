@@ -209,17 +209,12 @@ def throughput(snapshot: Snapshot, losses: Sequence[Record], joins: Sequence[Rec
     )  # fmt: skip
 
 
-def _version(snapshot: Snapshot) -> Any:
-    metrics = snapshot.run.metrics
-    return snapshot.events, metrics.get("losses"), metrics.get("joins")
-
-
 VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
 PANELS = (
     Panel(
         "membership",
         events,
-        _version,
+        lambda snapshot: (snapshot.events, snapshot.run.metrics.get("losses"), snapshot.run.metrics.get("joins")),
         comparison=events,
         metrics=("losses", "joins", "next_step_seconds", "lost_steps", "repeated_steps"),
     ),

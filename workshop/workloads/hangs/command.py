@@ -12,6 +12,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +94,7 @@ def _look(name: str, after: float, as_json: bool) -> int:
     if as_json:
         common.answer({"session": name, "diagnoses": [diagnosis.as_json()] if diagnosis else []})
     elif diagnosis is not None:
-        print("\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]))
+        print(diagnosis)
     else:
         print("\n".join(["The ranks move, or they wait for work.", *(state.line for state in states)]))
     return int(diagnosis is not None)
@@ -115,24 +116,20 @@ def _tree() -> Iterator[str]:
         reaper.communicate()
 
 
+@dataclass
 class Watch:
     """A program that is watched. `diagnoses` are those that were reported, each with the seconds for which nothing had
     moved; `ended` says whether it was ended for one."""
 
-    def __init__(
-        self,
-        command: list[str],
-        folder: Path,
-        tag: str,
-        after: float,
-        end: bool,
-        quiet: bool,
-        environment: Mapping[str, str],
-    ) -> None:
-        self.command, self.folder, self.tag, self.after, self.end, self.quiet = command, folder, tag, after, end, quiet
-        self.environment = environment
-        self.diagnoses: list[tuple[Diagnosis, float]] = []
-        self.ended = False
+    command: list[str]
+    folder: Path
+    tag: str
+    after: float
+    end: bool
+    quiet: bool
+    environment: Mapping[str, str]
+    diagnoses: list[tuple[Diagnosis, float]] = field(default_factory=list)
+    ended: bool = False
 
     def run(self) -> int:
         """Run it to its end; returns the exit code."""
@@ -188,6 +185,4 @@ class Watch:
         typed = diagnosis.kind == "input" and sys.stdin.isatty()  # somebody may be about to type
         self.ended |= self.end and diagnosis.hang and not typed
         if not self.quiet:
-            print(
-                "\n".join([diagnosis.sentence, f"Fix: {diagnosis.fix}", *diagnosis.lines]), file=sys.stderr, flush=True
-            )
+            print(diagnosis, file=sys.stderr, flush=True)

@@ -34,6 +34,9 @@ class Diagnosis:
     def as_json(self) -> dict[str, object]:
         return asdict(self)
 
+    def __str__(self) -> str:
+        return "\n".join([self.sentence, f"Fix: {self.fix}", *self.lines])
+
 
 FIXES = {
     "missing-from-collective": "Have all ranks of the communicator make the call, in the same order of calls.",
@@ -66,19 +69,16 @@ FIXES = {
 
 def diagnose(states: Sequence[RankState]) -> Diagnosis | None:
     """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one."""
-    return _Diagnostician(WaitGraph(states)).diagnosis() if states else None
+    return _Diagnostician(states).diagnosis() if states else None
 
 
-@dataclass(frozen=True)
-class _Diagnostician:
+class _Diagnostician(WaitGraph):
     """The causes of a graph's waits."""
 
-    graph: WaitGraph
-
     def diagnosis(self) -> Diagnosis | None:
-        if not self.graph.stuck:
+        if not self.stuck:
             return self._outside(*MOVING)
-        truncated = any(state.does == "raised" and TRUNCATED in state.detail for state in self.graph.states.values())
+        truncated = any(state.does == "raised" and TRUNCATED in state.detail for state in self.states.values())
         return (
             (self._mismatch() if truncated else None)
             or self._outside("raised", "stopped")
@@ -95,34 +95,34 @@ class _Diagnostician:
 
     def _result(self, kind: str, sentence: str, ranks: Iterable[int], hang: bool = True) -> Diagnosis:
         cause = tuple(sorted(set(ranks)))
-        waiting = tuple(state.rank for state in self.graph.waiters if state.rank not in cause)
+        waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
         return Diagnosis(
-            kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.graph.states.values())
+            kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.states.values())
         )
 
     def _outside(self, *kinds: Activity) -> Diagnosis | None:
         """A rank that does one of this outside of MPI, and for which others wait."""
         for state in sorted(
-            self.graph.states.values(), key=lambda state: kinds.index(state.does) if state.does in kinds else -1
+            self.states.values(), key=lambda state: kinds.index(state.does) if state.does in kinds else -1
         ):
             if state.does not in kinds:
                 continue
-            waiting, hang = self.graph.dependents(state.rank), bool(self.graph.stuck)
-            if hang and state.rank not in self.graph.stuck and not self.graph.stuck & set(waiting):
+            waiting, hang = self.dependents(state.rank), bool(self.stuck)
+            if hang and state.rank not in self.stuck and not self.stuck & set(waiting):
                 continue
             if not waiting and not hang:
                 continue
-            direct = [rank for rank in waiting if any(state.rank in ranks for ranks in self.graph.targets[rank])]
-            pairs = (pair for rank in direct for pair in self.graph.pairs(self.graph.states[rank]))
+            direct = [rank for rank in waiting if any(state.rank in ranks for ranks in self.targets[rank])]
+            pairs = (pair for rank in direct for pair in self.pairs(self.states[rank]))
             call, targets = next((pair for pair in pairs if state.rank in pair[1]), (None, set[int]()))
             if (
                 state.does == "ended"
                 and call is not None
                 and not (call.collective or not call.comm or state.deliberate)
             ):
-                return self._lone(self.graph.states[direct[0]], call, state)
+                return self._lone(self.states[direct[0]], call, state)
             sentence, cause = f"Rank {state.rank} {state.describe()}", [state.rank]
-            ended = sorted(rank for rank in targets if self.graph.states[rank].does == "ended")
+            ended = sorted(rank for rank in targets if self.states[rank].does == "ended")
             if state.does == "ended" and len(ended) > 1:
                 sentence, cause = f"{words.capital(_ranks(ended))} have ended", ended
             if waiting:
@@ -134,10 +134,10 @@ class _Diagnostician:
 
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
-        for _, call in self.graph.stuck_calls():
+        for _, call in self.stuck_calls():
             if not call.collective or call.number is None:
                 continue
-            calls = self.graph.calls_at(call)
+            calls = self.calls_at(call)
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
             base = next(other for other in calls.values() if other.signature == usual)
             others = [rank for rank, other in calls.items() if not match_collectives(base, other)]
@@ -158,14 +158,14 @@ class _Diagnostician:
 
     def _message(self) -> Diagnosis | None:
         """A message that has another tag, communicator or destination than the receive for which a rank waits."""
-        for state, call in self.graph.stuck_calls():
+        for state, call in self.stuck_calls():
             if call.source is None or call.dest is not None:
                 continue
             peer = call.world(call.source)
-            near = [self.graph.states[peer]] if peer in self.graph.states else []
-            for sender in (*near, *self.graph.states.values()):
-                for sent in self.graph.unreceived(sender, state):
-                    if any(match_message(pending, sender.rank, sent) for pending in self.graph.awaited(state)):
+            near = [self.states[peer]] if peer in self.states else []
+            for sender in (*near, *self.states.values()):
+                for sent in self.unreceived(sender, state):
+                    if any(match_message(pending, sender.rank, sent) for pending in self.awaited(state)):
                         continue  # it belongs to another request of the wait
                     if (diagnosis := self._misfit(state, call, sender, sent)) is not None:
                         return diagnosis
@@ -176,7 +176,7 @@ class _Diagnostician:
         start = f"Rank {state.rank} waits for {call.describe()}, at {state.place}, and rank {sender.rank} "
         ranks = [state.rank, sender.rank]
         if peer is not None and peer != sender.rank:
-            circle = sent is sender.call and peer in self.graph.dependents(state.rank)  # the sender waits in it, too
+            circle = sent is sender.call and peer in self.dependents(state.rank)  # the sender waits in it, too
             if circle or sent.scope != call.scope or call.recvtag not in (ANY, sent.tag):
                 return None
             return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.", ranks)
@@ -207,21 +207,21 @@ class _Diagnostician:
 
     def _circle(self) -> Diagnosis | None:
         """Ranks that wait for each other in messages, or in collective calls on several communicators."""
-        for start in self.graph.waiters:
+        for start in self.waiters:
             path = [start.rank]
-            while (step := self.graph.next_stuck(path[-1])) is not None and step not in path:
+            while (step := self.next_stuck(path[-1])) is not None and step not in path:
                 path.append(step)
             if step is None:
                 continue
             circle = path[path.index(step) :]
-            calls = [self.graph.awaited(self.graph.states[rank])[0] for rank in circle]
+            calls = [self.awaited(self.states[rank])[0] for rank in circle]
             collective = [call.collective for call in calls]
             if all(collective) and len({call.scope for call in calls}) > 1:
                 return self._circular("other-communicator", circle)
             if any(collective) or not all(call.comm for call in calls):
                 continue
             if len(circle) == 1:
-                return self._lone(self.graph.states[step], calls[0], self.graph.states[step])
+                return self._lone(self.states[step], calls[0], self.states[step])
             sends = [call.dest is not None and call.source is None for call in calls]
             receives = [call.dest is None for call in calls]
             kind = "circular-sends" if all(sends) else "circular-receives" if all(receives) else "circular-wait"
@@ -229,25 +229,23 @@ class _Diagnostician:
         return None
 
     def _circular(self, kind: str, circle: list[int]) -> Diagnosis:
-        parts = [f"rank {rank} {self.graph.states[rank].describe()}" for rank in circle]
+        parts = [f"rank {rank} {self.states[rank].describe()}" for rank in circle]
         return self._result(kind, f"{words.capital(_ranks(circle))} wait for each other: {'; '.join(parts)}.", circle)
 
     def _missing(self) -> Diagnosis | None:
         """Ranks that wait elsewhere while others wait for them in a collective call; the one with most ranks."""
-        calls = [
-            call for state in self.graph.waiters if state.rank in self.graph.stuck for call in self.graph.awaited(state)
-        ]
-        counts = Counter((call.scope, call.number) for call in calls if call.collective and self.graph.absent(call))
+        calls = [call for state in self.waiters if state.rank in self.stuck for call in self.awaited(state)]
+        counts = Counter((call.scope, call.number) for call in calls if call.collective and self.absent(call))
         if not counts:
             return None
         key = counts.most_common(1)[0][0]
         call = next(call for call in calls if (call.scope, call.number) == key)
-        absent = self.graph.absent(call)
-        scopes = {state.rank: [each.scope for each in self.graph.awaited(state)] for state in self.graph.waiters}
+        absent = self.absent(call)
+        scopes = {state.rank: [each.scope for each in self.awaited(state)] for state in self.waiters}
         waiting = [rank for rank in scopes if call.scope in scopes[rank] and rank not in absent]
         parts = []
         for rank in absent:
-            if (state := self.graph.states.get(rank)) is not None:
+            if (state := self.states.get(rank)) is not None:
                 parts.append(f"{'it' if len(absent) == 1 else f'rank {rank}'} {state.describe()}{self._lacks(state)}")
         sentence = (
             f"{words.capital(_ranks(absent))} {words.verb(len(absent))} missing from {call.title}, for which "
@@ -257,23 +255,23 @@ class _Diagnostician:
 
     def _lacks(self, state: RankState) -> str:
         """Say for which message a rank waits in vain, as the end of a sentence."""
-        for call in self.graph.awaited(state):
+        for call in self.awaited(state):
             peer = call.world(call.source if call.dest is None else call.dest)
-            if peer in self.graph.states and not call.collective:
+            if peer in self.states and not call.collective:
                 return f", and rank {peer} {'sends' if call.dest is None else 'receives'} nothing that fits"
         return ""
 
     def _pending(self) -> Diagnosis | None:
         """A rank that waits for a message of a rank that is stuck elsewhere."""
-        for state, call in self.graph.stuck_calls():
+        for state, call in self.stuck_calls():
             peer = call.world(call.source if call.dest is None else call.dest)
-            if peer in self.graph.states or call.source == ANY:
-                return self._lone(state, call, None if peer is None else self.graph.states[peer])
+            if peer in self.states or call.source == ANY:
+                return self._lone(state, call, None if peer is None else self.states[peer])
         return None
 
     def _unknown(self) -> Diagnosis:
-        stuck = sorted(self.graph.stuck)
-        parts = [f"rank {rank} {self.graph.states[rank].describe()}" for rank in stuck]
+        stuck = sorted(self.stuck)
+        parts = [f"rank {rank} {self.states[rank].describe()}" for rank in stuck]
         sentence = f"{words.capital(_ranks(stuck))} can't go on, and the cause can't be seen: {'; '.join(parts)}."
         return self._result("unknown", sentence, stuck)
 

@@ -9,7 +9,7 @@ from workshop.extension import Panel, Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, code, table
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.hangs.listing import PROGRAM, marked, rows
+from workshop.workloads.hangs.states import PROGRAM, marked, rows
 
 # What the ranks that are the cause have, by kind of the diagnosis.
 CAUSES: Mapping[str, str] = {
@@ -75,11 +75,13 @@ def diagnosed(snapshot: Snapshot) -> list[Card]:
     return [Card("hang", "Where the ranks are", (ranks, program))]
 
 
-def _version(snapshot: Snapshot) -> tuple[str | None, str]:
-    return snapshot.version(PROGRAM), snapshot.run.status
-
-
 VERDICT = Verdict(outcome, first=True, checks=lambda facts: ())
 PANELS = (
-    Panel("hang", diagnosed, _version, comparison=diagnosed, metrics=("sentence", "fix", "lines", "hang")),
-)  # fmt: skip
+    Panel(
+        "hang",
+        diagnosed,
+        lambda snapshot: (snapshot.version(PROGRAM), snapshot.run.status),
+        comparison=diagnosed,
+        metrics=("sentence", "fix", "lines", "hang"),
+    ),
+)

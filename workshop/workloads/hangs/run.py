@@ -10,8 +10,8 @@ from workshop.engine.context import RankContext
 from workshop.extension import OUTPUT
 from workshop.workloads.hangs import HangParams
 from workshop.workloads.hangs.examples import example
-from workshop.workloads.hangs.listing import PROGRAM, marked, rows
 from workshop.workloads.hangs.outcome import watch
+from workshop.workloads.hangs.states import PROGRAM, marked, rows
 
 
 def run(ctx: RankContext, params: HangParams) -> Mapping[str, Any]:

@@ -15,6 +15,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,40 +182,40 @@ class Sampler:
         with suppress(psutil.Error):
             status = psutil.Process(pid).status()
         history = tuple(call for mark, call in record.calls if mark == recorder.DONE) if record is not None else ()
+        state = partial(RankState, rank, pid, history=history)
         gone = status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE)
         if status == psutil.STATUS_STOPPED:
             where = history[-1].place if history else ""
-            return RankState(
-                rank, pid, "stopped", detail=f"after {history[-1].name} at {where}" if where else "", history=history
-            )
+            return state("stopped", detail=f"after {history[-1].name} at {where}" if where else "")
         if record is not None and record.end is not None:
             how: Activity = "raised" if record.end["how"] == "raised" else "ended"
             text, at = record.end.get("text", ""), place(record.end.get("file"), record.end.get("line"))
-            return RankState(rank, pid, how, at, detail=text, history=history, deliberate=bool(text))
+            return state(how, at, detail=text, deliberate=bool(text))
         if gone:
-            return RankState(rank, pid, "ended", detail="its process is gone", history=history, deliberate=True)
+            return state("ended", detail="its process is gone", deliberate=True)
         if record is not None and record.calls:
             inside = [call for mark, call in record.calls if mark == recorder.INSIDE]
             if inside:
-                return RankState(rank, pid, "mpi", inside[-1].place, inside[-1], history=history)
+                return state("mpi", inside[-1].place, inside[-1])
             mark, last = record.calls[-1]
             before, self._polls[pid] = self._polls.get(pid, record.polls), record.polls
             if mark == recorder.POLLED:
                 time.sleep(PAUSE)
                 later = read_record(self.folder / str(pid))
                 if record.polls > before or (later is not None and later.polls > record.polls):
-                    return RankState(rank, pid, "polling", last.place, last, history=history)
+                    return state("polling", last.place, last)
         return look(rank, pid, history)
 
 
 def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     """Find out what a rank does that is in no recorded call."""
+    state = partial(RankState, rank, pid, history=history)
     try:
         does, detail = _activity(pid)
     except PermissionError:
-        return RankState(rank, pid, "unknown", detail="its process belongs to another user", history=history)
+        return state("unknown", detail="its process belongs to another user")
     except (OSError, psutil.Error, ValueError):
-        return RankState(rank, pid, "unknown", detail="its process has just ended", history=history)
+        return state("unknown", detail="its process has just ended")
     frames, fault = _frames(pid)
     python = [
         frame for frame in frames if str(frame["filename"]).endswith(".py") or str(frame["filename"]).startswith("<")
@@ -224,9 +225,9 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     for frame in frames:
         if str(frame["name"]).startswith(("PMPI_", "MPI_")):
             call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
-            return RankState(rank, pid, "mpi", where, call, history=history)
+            return state("mpi", where, call)
     if not frames and does not in ("input", "file-lock"):
-        return RankState(rank, pid, "unknown", detail=fault, history=history)
+        return state("unknown", detail=fault)
     if does in ("lock", "pipe") and python and python[0] not in program:
         detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
     if (
@@ -235,7 +236,7 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
         and not _children_work(pid)
     ):
         does = "lock"
-    return RankState(rank, pid, does, where, detail=detail, history=history)
+    return state(does, where, detail=detail)
 
 
 def _activity(pid: int) -> tuple[Activity, str]:

@@ -151,8 +151,8 @@ WORKLOAD = Workload(
         Preset("Add noise", "Clipping and noise blur what the attacker sees.", {"protect": "clip-noise"}),
         Preset("Only the sum", "Eight institutions add up their updates.", {"protect": "sum"}),
     ),
-    verdict="workshop.workloads.inversion.verdict:VERDICT",
-    panels="workshop.workloads.inversion.panels:PANELS",
+    verdict="workshop.workloads.inversion.report:VERDICT",
+    panels="workshop.workloads.inversion.report:PANELS",
 )
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -1,7 +1,7 @@
 """The workload: institutions make updates, a curious aggregator makes pictures of them.
 
-Every rank has both sides of an attack of its own: `victim` and `protect` know images, `attack`, `exact` and `search`
-are given what would be sent. Only here and in `watch` they are compared, to tell how far the attack came.
+Every rank has both sides of an attack of its own: `victim` knows images, `attack` and `search` are given what would be
+sent. Only here and in `watch` they are compared, to tell how far the attack came.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.mathematics.aggregation import usable
 from workshop.workloads.federated.training.learner import LocalLearner
-from workshop.workloads.inversion import InversionParams, exact, search
-from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits
+from workshop.workloads.inversion import InversionParams, search
+from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits, recover
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
-from workshop.workloads.inversion.protect import ProtectedUpdate, protected
-from workshop.workloads.inversion.victim import Private, build_model, private, updates
+from workshop.workloads.inversion.victim import Private, ProtectedUpdate, build_model, private, protected, updates
 from workshop.workloads.inversion.watch import SearchMonitor
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images as data
@@ -94,14 +93,14 @@ def _attack(
 ) -> tuple[Pictures, Digits]:
     """The aggregator's best result: pictures, and their digits."""
     if params.model == "dense":
-        pictures, read = exact.recover(attack_input)
+        pictures, read = recover(attack_input)
         matching = search.GradientMatch(attack_input, read)
         matching(pictures.ravel().astype(np.float64))
-        watch.knows(read)
+        watch.read = read
         watch.look(1, matching.distance, pictures)
         return pictures, read
     read = digits(attack_input)
-    watch.knows(read)
+    watch.read = read
     usual = NOISY if params.protect == "clip-noise" else SMOOTH
     pictures = search.recover(
         attack_input,

@@ -6,7 +6,6 @@ import io
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,7 +77,7 @@ class SearchMonitor:
         self.iterations, self.distance = 0, float("nan")
         self._told = -1  # iterations when it was told of them last
         self.stopped = False
-        self._read: Digits = np.zeros(0, np.int32)
+        self.read: Digits = np.zeros(0, np.int32)  # what the pictures show, as far as the attacker can tell
         self._everybody: list[Private] = ctx.comm.allgather(true)
         self._since = self._looked = time.perf_counter()
         self._drawn = -SECONDS
@@ -90,10 +89,6 @@ class SearchMonitor:
             self._tell(pictures)
             self._together(pictures, over=False)
         return not self.stopped
-
-    def knows(self, read: Digits) -> None:
-        """The digits that the pictures show, as far as the attacker can tell."""
-        self._read = read
 
     def end(self, pictures: Pictures) -> None:
         """Wait for the others, and keep the last picture."""
@@ -134,7 +129,7 @@ class SearchMonitor:
 
     def _draw(self, pictures: Pictures) -> None:
         """Rank 0 keeps a picture of all ranks' digits. Collective."""
-        gathered = self.ctx.comm.gather((pictures, self._read))
+        gathered = self.ctx.comm.gather((pictures, self.read))
         self._drawn = time.perf_counter()
         if gathered is None:
             return
@@ -142,9 +137,5 @@ class SearchMonitor:
         for true, (recovered, read) in zip(self._everybody, gathered, strict=True):
             for number, at in enumerate(matched(true.images, recovered)):
                 words = f"{true.labels[number]}, read {read[at]}"
-                pairs.append(ImagePair(_flat(true.images[number]), _flat(recovered[at]), words))
+                pairs.append(ImagePair(true.images[number][..., 0], recovered[at][..., 0], words))
         self.ctx.artifact(RECOVERED, draw_pairs(pairs), "image/png")
-
-
-def _flat(image: NDArray[Any]) -> NDArray[Any]:
-    return image[..., 0]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from workshop.bench.peers import Prepare, serve
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans.data import Blobs
+from workshop.workloads.kmeans.numpy_kernel import Floats
 
 POINTS, FEATURES, ITERATIONS = 1_000_000, 10, 20
 # At most so many iterations, and the tolerance: a share of the variance, as scikit-learn has it by default.
@@ -22,7 +23,7 @@ CONVERGENCE = (300, 1e-4)
 SEED = 999
 
 # (points, start (k, features), most iterations, tolerance) -> centroids, iterations
-Fit = Callable[[NDArray[np.float32], NDArray[np.float32], int, float], tuple[NDArray[np.floating], int]]
+Fit = Callable[[Floats, Floats, int, float], tuple[Floats, int]]
 
 
 @cache
@@ -58,9 +59,7 @@ def ours(comm: Any) -> Fit:
 
     ctx = RankContext(comm)
 
-    def run(
-        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
-    ) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: Floats, first: Floats, most: int, tolerance: float) -> tuple[Floats, int]:
         centroids, _, iterations, _ = fit(ctx, kernel("numba"), own_points, first, most, tolerance)
         return centroids, iterations
 
@@ -74,9 +73,7 @@ def daal4py(threads: int, distributed: bool) -> Fit:
 
     d4p.daalinit(threads)
 
-    def run(
-        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
-    ) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: Floats, first: Floats, most: int, tolerance: float) -> tuple[Floats, int]:
         algorithm = d4p.kmeans(
             len(first), most, fptype="float", accuracyThreshold=tolerance, assignFlag=False, distributed=distributed
         )
@@ -95,9 +92,7 @@ def sklearn(algorithm: str = "lloyd", threads: int | None = None) -> Fit:
     else:
         from sklearn.cluster import KMeans
 
-    def run(
-        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
-    ) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: Floats, first: Floats, most: int, tolerance: float) -> tuple[Floats, int]:
         model = KMeans(len(first), init=first, n_init=1, max_iter=most, tol=tolerance, algorithm=algorithm)
         model.fit(own_points)
         if threads and not hasattr(model, "_onedal_estimator"):
@@ -111,9 +106,7 @@ def faiss() -> Fit:
     """faiss on as many threads as OMP_NUM_THREADS says, with all points: by default it would take a sample."""
     from faiss import Kmeans
 
-    def run(
-        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
-    ) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: Floats, first: Floats, most: int, tolerance: float) -> tuple[Floats, int]:
         model = Kmeans(FEATURES, len(first), niter=most, nredo=1, max_points_per_centroid=len(own_points))
         model.train(own_points, init_centroids=first)
         return model.centroids, len(model.obj)
@@ -125,9 +118,7 @@ def fastkmeans() -> Fit:
     """fastkmeans on as many threads as OMP_NUM_THREADS says. Its start is the points at the `random_places` of SEED."""
     from fastkmeans import FastKMeans
 
-    def run(
-        own_points: NDArray[np.float32], first: NDArray[np.float32], most: int, tolerance: float
-    ) -> tuple[NDArray[np.floating], int]:
+    def run(own_points: Floats, first: Floats, most: int, tolerance: float) -> tuple[Floats, int]:
         model = FastKMeans(FEATURES, len(first), niter=most, tol=-1, gpu=False, seed=SEED)
         model.train(own_points)
         return model.centroids, model.niter  # no move is below a negative tolerance, so it makes all iterations

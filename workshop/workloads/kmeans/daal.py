@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
 from workshop.mpi import daal
-from workshop.workloads.kmeans.numpy_kernel import NumpyShard, totals
+from workshop.workloads.kmeans.numpy_kernel import Floats, NumpyShard, totals
 
 if TYPE_CHECKING:
     from workshop.workloads.kmeans.lloyd import LloydStep
@@ -43,7 +42,7 @@ def load(ctx: RankContext, points: int, clusters: int) -> Any:
 class DaalShard(NumpyShard):
     """One rank's points, as the kernel of `numpy` has them, but labelled by daal4py, which `load` has imported."""
 
-    def update(self, centroids: NDArray[np.floating]) -> int:
+    def update(self, centroids: Floats) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
         import daal4py
 
@@ -56,9 +55,7 @@ class DaalShard(NumpyShard):
         return int(np.count_nonzero(self.labels != before))
 
 
-def lloyd(
-    daal4py: Any, ctx: RankContext, points: NDArray[np.floating], centroids: NDArray[np.floating], tolerance: float
-) -> Iterator[LloydStep]:
+def lloyd(daal4py: Any, ctx: RankContext, points: Floats, centroids: Floats, tolerance: float) -> Iterator[LloydStep]:
     """Iterations from the given centroids (k, features) over all ranks' `points` (n, features), as `lloyd.lloyd`.
 
     One call for each, so that each can be seen; what ranks exchange is within that call, and counts as computing.

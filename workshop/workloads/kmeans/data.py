@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from workshop.engine.data.shards import blocks
+from workshop.workloads.kmeans.numpy_kernel import Floats
 
 BLOCK = 8192  # points that one seed makes
 SIDE = 10.0  # the blobs' centres lie in a cube of this side; each blob has variance 1 along every axis
 
 
-class Source(Protocol):
-    """Numbered points, which can be read in parts: `size` points with `features` each, in multiples of `unit`."""
-
-    size: int
-    features: int
-    unit: float
-
-    def read(self, first: int, end: int) -> NDArray[np.floating]:
-        """Points `first` to `end`, (end - first, features)."""
-        ...
-
-
 class Blobs:
-    """Normal blobs around `clusters` random centres, made when they are read and never kept."""
+    """`size` points of normal blobs around `clusters` random centres, made when they are read and never kept."""
 
-    unit = 1.0
+    unit = 1.0  # of which features are multiples
 
     def __init__(self, size: int, features: int, clusters: int, seed: int, dtype: DTypeLike) -> None:
         self.size, self.features = size, features
         self._seed, self._dtype = seed, dtype
         self._centres = np.random.default_rng([seed, 0]).random((clusters, features), np.float32) * np.float32(SIDE)
 
-    def read(self, first: int, end: int) -> NDArray[np.floating]:
+    def read(self, first: int, end: int) -> Floats:
+        """Points `first` to `end`, (end - first, features)."""
         points = np.empty((end - first, self.features), self._dtype)
         for number, some, place in blocks(first, end, BLOCK):
             points[place] = self._block(number)[some]
@@ -61,6 +49,9 @@ class Pixels:
         self._dtype = np.dtype(dtype)
         self._order = None if shuffle is None else np.random.default_rng([shuffle, 2]).permutation(self.size)
 
-    def read(self, first: int, end: int) -> NDArray[np.floating]:
+    def read(self, first: int, end: int) -> Floats:
         some = self._flat[first:end] if self._order is None else self._flat[self._order[first:end]]
         return some.astype(self._dtype)
+
+
+Source = Blobs | Pixels

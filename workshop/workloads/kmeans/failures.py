@@ -14,76 +14,65 @@ MISSING_HOST = "node-that-left"
 
 def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequence[Failure]:
     """Those for a machine, or for each of several hosts, with so many cores."""
-    return _shared_core(cores), _too_many_threads(cores), _polling(cores, "mpich" in mpis), _stale_hosts(hosts)
-
-
-def _shared_core(cores: int) -> Failure:
-    return Failure(
-        "shared-core",
-        "Two ranks on one core",
-        "One rank too many is bound to a core that has a rank already: these two take turns on it.",
-        "kmeans",
-        BLOBS,
-        Placement(ranks=cores + 1, map_by="core", bind_to="core", oversubscribe=True, threads=1),
-        Placement(ranks=cores, map_by="core", bind_to="core", threads=1),
-        "The picture shows two colours on one core. Which ranks compute in the meantime, and which wait?",
-        "Oversubscribed",
-        order=100,
-    )
-
-
-def _too_many_threads(cores: int) -> Failure:
-    ranks = 2 * cores
-    return Failure(
-        "too-many-threads",
-        f"{ranks} ranks x 4 threads on {cores} cores",
-        "Every library starts as many threads as it is told, whatever there is to run them on.",
-        "kmeans",
-        {**BLOBS, "points": 500_000, "backend": "numpy"},  # whose BLAS has threads
-        Placement(ranks=ranks, threads=4, bind_to="none", oversubscribe=True),
-        Placement(ranks=cores, threads=1),
-        f"{4 * ranks} threads have {cores} cores to take turns on. How long do ranks wait for those that had no turn?",
-        "Oversubscribed",
-        order=200,
-    )
-
-
-def _polling(cores: int, mpich: bool) -> Failure:
     ranks = 2 * cores
     polling = (
         Placement(mpi="mpich", ranks=ranks, bind_to="none", threads=1)
-        if mpich
+        if "mpich" in mpis
         else Placement(ranks=ranks, bind_to="none", oversubscribe=True, threads=1, environment={POLLING: "0"})
     )
-    return Failure(
-        "polling",
-        "An MPI that polls, on too few cores",
-        "A rank that waits by asking again and again keeps the core from the rank that it waits for.",
-        "kmeans",
-        {**BLOBS, "points": 200_000, "iterations": 60},
-        polling,
-        Placement(ranks=ranks, bind_to="none", oversubscribe=True, threads=1),
-        "As many ranks on the same cores, with an MPI whose waiting ranks yield. Compare the time of an iteration."
-        if mpich
-        else "The same ranks on the same cores; only the waiting ranks yield. Compare the time of an iteration.",
-        "Ranks that wait keep their cores",
-        order=500,
-    )
-
-
-def _stale_hosts(hosts: Sequence[Host]) -> Failure:
-    ranks = sum(host.slots for host in hosts)
+    slots = sum(host.slots for host in hosts)
     stale = (*hosts, Host(name=MISSING_HOST, slots=2))
-    return Failure(
-        "stale-hosts",
-        "A hosts file that is out of date",
-        "One host that can't be reached keeps all ranks from starting, and mpirun says so late.",
-        "kmeans",
-        BLOBS,
-        Placement(ranks=ranks + 2, hosts=stale, threads=1),
-        Placement(ranks=ranks, hosts=tuple(hosts), threads=1),
-        f"The check before the start names {MISSING_HOST}; nothing has been started anywhere.",
-        "",
-        needs_hosts=True,
-        order=600,
+    return (
+        Failure(
+            "shared-core",
+            "Two ranks on one core",
+            "One rank too many is bound to a core that has a rank already: these two take turns on it.",
+            "kmeans",
+            BLOBS,
+            Placement(ranks=cores + 1, map_by="core", bind_to="core", oversubscribe=True, threads=1),
+            Placement(ranks=cores, map_by="core", bind_to="core", threads=1),
+            "The picture shows two colours on one core. Which ranks compute in the meantime, and which wait?",
+            "Oversubscribed",
+            order=100,
+        ),
+        Failure(
+            "too-many-threads",
+            f"{ranks} ranks x 4 threads on {cores} cores",
+            "Every library starts as many threads as it is told, whatever there is to run them on.",
+            "kmeans",
+            {**BLOBS, "points": 500_000, "backend": "numpy"},  # whose BLAS has threads
+            Placement(ranks=ranks, threads=4, bind_to="none", oversubscribe=True),
+            Placement(ranks=cores, threads=1),
+            f"{4 * ranks} threads have {cores} cores to take turns on. How long do ranks wait for those that had no "
+            "turn?",
+            "Oversubscribed",
+            order=200,
+        ),
+        Failure(
+            "polling",
+            "An MPI that polls, on too few cores",
+            "A rank that waits by asking again and again keeps the core from the rank that it waits for.",
+            "kmeans",
+            {**BLOBS, "points": 200_000, "iterations": 60},
+            polling,
+            Placement(ranks=ranks, bind_to="none", oversubscribe=True, threads=1),
+            "As many ranks on the same cores, with an MPI whose waiting ranks yield. Compare the time of an iteration."
+            if "mpich" in mpis
+            else "The same ranks on the same cores; only the waiting ranks yield. Compare the time of an iteration.",
+            "Ranks that wait keep their cores",
+            order=500,
+        ),
+        Failure(
+            "stale-hosts",
+            "A hosts file that is out of date",
+            "One host that can't be reached keeps all ranks from starting, and mpirun says so late.",
+            "kmeans",
+            BLOBS,
+            Placement(ranks=slots + 2, hosts=stale, threads=1),
+            Placement(ranks=slots, hosts=tuple(hosts), threads=1),
+            f"The check before the start names {MISSING_HOST}; nothing has been started anywhere.",
+            "",
+            needs_hosts=True,
+            order=600,
+        ),
     )

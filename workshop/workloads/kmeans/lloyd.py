@@ -2,12 +2,17 @@
 
 `online` takes batches of a stream instead, seen once, which move the centroids a little each (Sculley, 2010).
 Empty clusters and convergence are treated as scikit-learn treats them.
+
+Centroids start as points of the data, chosen over all ranks (`random_points`, `plus_plus`). The random numbers are the
+same on every rank, and so is the start for every number of ranks (as far as sums of floating-point numbers are, which
+depend a little on who adds up what).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -16,6 +21,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.kmeans.data import Source
+from workshop.workloads.kmeans.numpy_kernel import BLOCK, Floats
 from workshop.workloads.kmeans.shards import Shard, centre, mean_variance
 
 AT_ONCE = 65_536  # points whose distances are looked at together
@@ -26,7 +32,7 @@ class LloydStep:
     """The state after an iteration, the same on all ranks."""
 
     number: int  # from 1
-    centroids: NDArray[np.floating]  # (k, features), moved
+    centroids: Floats  # (k, features), moved
     inertia: float  # of the points' labels, measured from the centroids before they moved
     moved: int  # centroids that moved
     changed: int | None  # points that changed their label; None where that isn't known
@@ -34,7 +40,7 @@ class LloydStep:
     distances: float | None = None  # that were computed, of all points' from all centroids: a share; None as above
 
 
-def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], tolerance: float) -> Iterator[LloydStep]:
+def lloyd(ctx: RankContext, shard: Shard, centroids: Floats, tolerance: float) -> Iterator[LloydStep]:
     """Iterations from the given centroids (k, features), for as long as they are asked for. Centroids are kept in
     float64, so that they don't depend on the points' precision.
 
@@ -63,11 +69,11 @@ def lloyd(ctx: RankContext, shard: Shard, centroids: NDArray[np.floating], toler
 def fit(
     ctx: RankContext,
     kernel: type[Shard],
-    points: NDArray[np.floating],
-    start: NDArray[np.floating],
+    points: Floats,
+    start: Floats,
     iterations: int,
     tolerance: float,
-) -> tuple[NDArray[np.floating], float, int, NDArray[np.int32]]:
+) -> tuple[Floats, float, int, NDArray[np.int32]]:
     """k-means as one call, with the meaning of scikit-learn's `KMeans(init=start, max_iter=…, tol=…)`.
 
     `points` (n, features) are this rank's own, `start` (k, features) is the same on all ranks. Returns the centroids
@@ -82,7 +88,7 @@ def fit(
 
 
 def assign(
-    ctx: RankContext, shard: Shard, centroids: NDArray[np.floating]
+    ctx: RankContext, shard: Shard, centroids: Floats
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float, int, float]:
     """Label every rank's points; returns what all of them make: sums (k, features), counts (k,), inertia, how many
     points changed their label, and the share of distances that were computed. One all-reduce carries everything.
@@ -102,7 +108,7 @@ def assign(
     return sums.reshape(clusters, features), counts, max(inertia, 0.0), round(changed), float(share)
 
 
-def inertia_of(shard: Shard, centroids: NDArray[np.floating]) -> float:
+def inertia_of(shard: Shard, centroids: Floats) -> float:
     """One rank's share of inertia, after `update` with these centroids (k, features). It follows from the sums,
     in float64: sum |x - c|² = sum |x|² - 2 sum_j c_j·sums_j + sum_j counts_j |c_j|².
     """
@@ -113,7 +119,7 @@ def inertia_of(shard: Shard, centroids: NDArray[np.floating]) -> float:
 def _relocate(
     ctx: RankContext,
     shard: Shard,
-    centroids: NDArray[np.floating],
+    centroids: Floats,
     empty: NDArray[np.integer],
     sums: NDArray[np.float64],
     counts: NDArray[np.float64],
@@ -135,7 +141,7 @@ def _relocate(
         sums[cluster], counts[cluster] = point, 1
 
 
-def _farthest(shard: Shard, centroids: NDArray[np.floating], count: int) -> NDArray[np.integer]:
+def _farthest(shard: Shard, centroids: Floats, count: int) -> NDArray[np.integer]:
     """The `count` points of this rank that lie farthest from their centroids, in order of their number."""
     if shard.size <= count:
         return np.arange(shard.size)
@@ -148,7 +154,7 @@ def _farthest(shard: Shard, centroids: NDArray[np.floating], count: int) -> NDAr
     return np.sort(np.argsort(-distances, kind="stable")[:count])
 
 
-def _distances(shard: Shard, centroids: NDArray[np.floating], index: NDArray[np.integer]) -> NDArray[np.float64]:
+def _distances(shard: Shard, centroids: Floats, index: NDArray[np.integer]) -> NDArray[np.float64]:
     """Squared distances of points of this rank from the centroids of their labels."""
     return np.square(shard.rows(index).astype(np.float64) - centroids[shard.labels[index]]).sum(axis=1)
 
@@ -158,8 +164,8 @@ def online(
     kernel: type[Shard],
     stream: Source,
     batch: int,
-    centre: NDArray[np.floating],
-    centroids: NDArray[np.floating],
+    centre: Floats,
+    centroids: Floats,
 ) -> Iterator[LloydStep]:
     """One step per batch of `batch` points, of which each rank reads its part; the last batch may be smaller.
 
@@ -180,3 +186,72 @@ def online(
             move = (sums - counts[:, None] * exact) / np.maximum(points_seen, 1)[:, None]
             exact += move
         yield LloydStep(number, exact.copy(), inertia, int(move.any(axis=1).sum()), changed, False, distances)
+
+
+def random_points(comm: Any, shard: Shard, clusters: int, seed: int) -> Floats:
+    """`clusters` different points, (clusters, features)."""
+    edges = _edges(comm, shard.size)
+    chosen = np.random.default_rng(seed).choice(int(edges[-1]), clusters, replace=False)
+    return _collect(comm, shard, chosen - edges[comm.Get_rank()], clusters)
+
+
+def plus_plus(comm: Any, shard: Shard, clusters: int, seed: int, give_up: Callable[[], bool] = lambda: False) -> Floats:
+    """k-means++ (Arthur and Vassilvitskii, 2007), (clusters, features): each next centroid is a point drawn in
+    proportion to its squared distance from the nearest centroid so far; the best of 2 + log k draws is kept, as
+    scikit-learn does. When all ranks `give_up()`, the centroids that are left are copies of the first.
+    """
+    random = np.random.default_rng(seed)
+    rank, trials = comm.Get_rank(), 2 + int(np.log(clusters))
+    edges = _edges(comm, shard.size)
+    centroids = np.empty((clusters, shard.features), shard.dtype)
+    centroids[:1] = _collect(comm, shard, random.integers(int(edges[-1]), size=1) - edges[rank], 1)
+    closest = np.full(shard.size, np.inf, shard.dtype)
+    sums = shard.nearer(centroids[:1], closest, centroids[0])[:, 0]
+    edges = _edges(comm, float(sums.sum()))
+    potentials = np.empty((comm.Get_size(), trials))
+    for j in range(1, clusters):
+        if give_up():
+            centroids[j:] = centroids[0]
+            break
+        # A draw is a place on the line of all points' squared distances laid end to end; some rank owns it.
+        line = np.cumsum(sums)
+        draws = random.random(trials) * edges[-1]
+        owner = np.minimum(np.searchsorted(edges[1:], draws), comm.Get_size() - 1)
+        local = [
+            _at(shard, draw - edges[rank], line, closest, centroids[j - 1]) if rank == where else -1
+            for where, draw in zip(owner, draws, strict=True)
+        ]
+        candidates = _collect(comm, shard, np.array(local), trials)
+
+        # One pass over the points takes in the centroid before and tries the candidates.
+        sums_of_candidates = shard.nearer(candidates, closest, centroids[j - 1])
+        comm.Allgather(sums_of_candidates.sum(axis=0), potentials)
+        best = int(np.argmin(potentials.sum(axis=0)))
+        centroids[j], edges = candidates[best], np.cumsum([0.0, *potentials[:, best]])
+        sums = sums_of_candidates[:, best]
+    return centroids
+
+
+def _at(shard: Shard, place: float, line: NDArray[np.float64], closest: Floats, centroid: Floats) -> int:
+    """The number of the point at a place of this rank's line, on which block b of points ends at `line[b]`. The newest
+    centroid (features,) isn't in `closest` yet."""
+    block = min(int(np.searchsorted(line, place)), len(line) - 1)
+    index = np.arange(block * BLOCK, min((block + 1) * BLOCK, shard.size))
+    some = np.minimum(closest[index], np.square(shard.rows(index) - centroid).sum(axis=1))
+    begin = line[block - 1] if block else 0.0
+    within = int(np.searchsorted(np.cumsum(some, dtype=np.float64), place - begin))
+    return block * BLOCK + min(within, len(some) - 1)
+
+
+def _edges(comm: Any, amount: float) -> NDArray[Any]:
+    """Where each rank's part of a total begins, and the total: (ranks + 1,)."""
+    return np.cumsum([0, *comm.allgather(amount)])
+
+
+def _collect(comm: Any, shard: Shard, local: NDArray[np.integer], count: int) -> Floats:
+    """On all ranks the points (count, features) that one rank each owns: there `local` is within the shard."""
+    points = np.zeros((count, shard.features), shard.dtype)
+    owned = (local >= 0) & (local < shard.size)
+    points[owned] = shard.rows(local[owned])
+    comm.Allreduce(MPI.IN_PLACE, points)
+    return points

@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from workshop.workloads.kmeans.numpy_kernel import BLOCK, TIE, margin
+from workshop.workloads.kmeans.numpy_kernel import BLOCK, TIE, Floats, margin
 
 GROUP = 2  # centroids that share each load of a point; twice ten features stay in AVX-512's 32 registers
 NARROW = 12  # features up to which the compiler unrolls all of them
@@ -51,7 +51,7 @@ class NumbaShard:
 
     worth = 256.0  # clusters x features from which moving bounds is faster than computing all distances
 
-    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating], threads: int | None = None) -> None:
+    def __init__(self, points: Floats, centre: Floats, threads: int | None = None) -> None:
         self.size, self.features = points.shape
         self.dtype = points.dtype
         rows = self.features if self.features <= NARROW else -(-self.features // CHUNK) * CHUNK
@@ -92,7 +92,7 @@ class NumbaShard:
     def labels(self) -> NDArray[np.int32]:
         return self._labels[: self.size]
 
-    def update(self, centroids: NDArray[np.floating]) -> int:
+    def update(self, centroids: Floats) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
         clusters = len(centroids)
         if len(self.counts) != clusters:
@@ -135,9 +135,7 @@ class NumbaShard:
         self._changed, self.visited = (sum(numbers) for numbers in zip(*results, strict=True))
         return self._changed
 
-    def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
+    def nearer(self, candidates: Floats, closest: Floats, chosen: Floats) -> NDArray[np.float64]:
         """The sums of min(closest, |x - c|²) over each block of points, (blocks, m). See NumpyShard."""
         sums = np.empty((len(self.blocks), len(candidates)))
         padded = np.zeros((1 + len(candidates), self.blocks.shape[1]), self.dtype)
@@ -149,7 +147,7 @@ class NumbaShard:
         self._each(add, self._parts)
         return sums
 
-    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
+    def rows(self, index: NDArray[np.integer]) -> Floats:
         """Points by their number in this shard, (m, features), relative to the centre."""
         return self.blocks[index // BLOCK, : self.features, index % BLOCK]
 

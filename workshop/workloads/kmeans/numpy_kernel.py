@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.floating]
+
 BLOCK = 512  # points: 20 KB of ten float32 features
 AT_ONCE = 8192  # points: their distances from all centroids stay in the cache
 TIE = 1e-12  # squared distances that differ by less than this part of them are equal
 
 
-def margin(reach: float, centroids: NDArray[np.floating], dtype: np.dtype) -> float:
+def margin(reach: float, centroids: Floats, dtype: np.dtype) -> float:
     """How far apart the scores |c|²/2 - x·c of two equally near centroids (k, features) can be in `dtype`, for points
     with |x| up to `reach`: features + 3 roundings each, relative to |x||c| + |c|²/2 (Higham, 2002, section 3.1)."""
     longest = float(np.sqrt(np.square(centroids, dtype=np.float64).sum(axis=1).max(initial=0)))
@@ -18,7 +20,7 @@ def margin(reach: float, centroids: NDArray[np.floating], dtype: np.dtype) -> fl
     return float(rounding * longest * (reach + longest / 2) + TIE * (reach + longest) ** 2)
 
 
-def nearest(points: NDArray[np.floating], centroids: NDArray[np.floating]) -> NDArray[np.int32]:
+def nearest(points: Floats, centroids: Floats) -> NDArray[np.int32]:
     """The number of the nearest centroid (k, features) of each point (n, features), as (n,); of equally near ones the
     first.
 
@@ -42,14 +44,12 @@ def nearest(points: NDArray[np.floating], centroids: NDArray[np.floating]) -> ND
     return labels
 
 
-def squared_distances(points: NDArray[np.floating], centroids: NDArray[np.floating]) -> NDArray[np.floating]:
+def squared_distances(points: Floats, centroids: Floats) -> Floats:
     """|x - c|² of every point (n, features) and centroid (k, features), as (k, n)."""
     return np.stack([np.square(points - centroid).sum(axis=1) for centroid in centroids])
 
 
-def totals(
-    points: NDArray[np.floating], labels: NDArray[np.int32], clusters: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def totals(points: Floats, labels: NDArray[np.int32], clusters: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The sum (k, features) and the count (k,) of the points of each label, in float64."""
     counts = np.bincount(labels, minlength=clusters).astype(np.float64)
     sums: NDArray[np.float64] = np.stack(
@@ -67,7 +67,7 @@ class NumpyShard:
     distances were computed. Sums are float64.
     """
 
-    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None:
+    def __init__(self, points: Floats, centre: Floats) -> None:
         self.size, self.features = points.shape
         self.dtype = points.dtype
         self.points = points - centre.astype(points.dtype)
@@ -77,16 +77,14 @@ class NumpyShard:
         self.sums, self.counts = np.zeros((0, self.features)), np.zeros(0)
         self.visited = self.size
 
-    def update(self, centroids: NDArray[np.floating]) -> int:
+    def update(self, centroids: Floats) -> int:
         """Give every point the label of its nearest centroid (k, features). Returns how many changed."""
         before = self.labels
         self.labels = nearest(self.points, centroids)
         self.sums, self.counts = totals(self.points, self.labels, len(centroids))
         return int(np.count_nonzero(self.labels != before))
 
-    def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
-    ) -> NDArray[np.float64]:
+    def nearer(self, candidates: Floats, closest: Floats, chosen: Floats) -> NDArray[np.float64]:
         """First `closest` (n,) becomes min(closest, |x - chosen|²). Returns for each candidate (m, features) the sums
         of min(closest, |x - c|²) over each block of BLOCK points, float64 (blocks, m)."""
         np.minimum(squared_distances(self.points, chosen[None].astype(self.dtype))[0], closest, out=closest)
@@ -94,6 +92,6 @@ class NumpyShard:
         sums: NDArray[np.float64] = np.add.reduceat(squares, range(0, self.size, BLOCK), axis=1, dtype=np.float64).T
         return sums
 
-    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]:
+    def rows(self, index: NDArray[np.integer]) -> Floats:
         """Points by their number in this shard, (m, features), relative to the centre."""
         return self.points[index]

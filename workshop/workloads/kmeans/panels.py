@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import plotly.graph_objects as go
 
@@ -40,11 +39,14 @@ def _picture(snapshot: Snapshot, names: tuple[str, ...], label: str, count: str)
     return [picture(snapshot.url(artifact), "So far" if going_on else label, note)]
 
 
-def _made_of(snapshot: Snapshot) -> Any:
-    return list(snapshot.artifacts.values()), snapshot.run.status, snapshot.run.metrics
-
-
-PANELS = (Panel("photo", photo, _made_of, comparison=photo),)
+PANELS = (
+    Panel(
+        "photo",
+        photo,
+        lambda snapshot: (list(snapshot.artifacts.values()), snapshot.run.status, snapshot.run.metrics),
+        comparison=photo,
+    ),
+)
 
 
 def palette_strip(palette: Sequence[str], sizes: Sequence[int] | None = None) -> go.Figure:

@@ -160,17 +160,12 @@ def _segments(data: bytes) -> Iterator[bytes]:
         else:
             end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
             if marker == 0xDA:
-                end = _end_of_scan(data, end)
+                match = _MARKER.search(data, end)  # the first marker that isn't part of the scan's pixels
+                end = match.start() if match else len(data)
             if marker not in REMARKS:
                 yield data[at:end]
             at = end
     yield b"\xff\xd9"
-
-
-def _end_of_scan(data: bytes, start: int) -> int:
-    """The end of a scan's pixels that begin at `start`: the first marker that isn't part of them."""
-    match = _MARKER.search(data, start)
-    return match.start() if match else len(data)
 
 
 def smaller(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads.kmeans import KMeansParams, daal, photo, start
+from workshop.workloads.kmeans import KMeansParams, daal, photo
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
-from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online
-from workshop.workloads.kmeans.numpy_kernel import nearest
+from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online, plus_plus, random_points
+from workshop.workloads.kmeans.numpy_kernel import Floats, nearest
 from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
 MOST_NUMBERS = 4096  # numbers of centroids that metrics carry
@@ -54,9 +54,9 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         relative = points - middle if library and batch else None
         del points  # the kernel has its own copy
         if params.init == "k-means++":
-            centroids = start.plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
+            centroids = plus_plus(ctx.comm, own_shard, params.clusters, params.seed, ctx.stop_requested)
         else:
-            centroids = start.random_points(ctx.comm, own_shard, params.clusters, params.seed)
+            centroids = random_points(ctx.comm, own_shard, params.clusters, params.seed)
         tolerance = params.tolerance * mean_variance(ctx.comm, own_shard)
     ctx.end_step(0)
     ctx.activity("computing")
@@ -158,7 +158,7 @@ def _pause(ctx: RankContext, until: float) -> bool:
     return ctx.stop_requested()
 
 
-def _pieces(ctx: RankContext, shards: type[Shard], source: Source, middle: NDArray[np.floating]) -> Iterator[Shard]:
+def _pieces(ctx: RankContext, shards: type[Shard], source: Source, middle: Floats) -> Iterator[Shard]:
     """This rank's points of a source, read again piece by piece."""
     begin, end = shard(source.size, ctx.size, ctx.rank)
     for first in range(begin, end, AT_ONCE):
@@ -166,7 +166,7 @@ def _pieces(ctx: RankContext, shards: type[Shard], source: Source, middle: NDArr
 
 
 def _predict(
-    ctx: RankContext, pieces: Iterator[Shard], centroids: NDArray[np.floating], unit: float, keep: bool
+    ctx: RankContext, pieces: Iterator[Shard], centroids: Floats, unit: float, keep: bool
 ) -> tuple[float, list[int], NDArray[np.int32] | None]:
     """Assign all points to fixed centroids: inertia, points of each cluster, and all labels on rank 0 if kept.
     Centroids are in multiples of `unit`, inertia is not."""
@@ -187,12 +187,12 @@ def _predict(
     )
 
 
-def _colours(centroids: NDArray[np.floating]) -> NDArray[np.uint8]:
+def _colours(centroids: Floats) -> NDArray[np.uint8]:
     """Centroids in colour space, 0 to 1, as bytes."""
     return np.clip(np.rint(centroids * 255), 0, 255).astype(np.uint8)
 
 
-def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: NDArray[np.floating]) -> Callable[[LloydStep], None]:
+def _preview(ctx: RankContext, picture: NDArray[np.uint8], middle: Floats) -> Callable[[LloydStep], None]:
     """The picture of a step in a paced run: rank 0 paints a small copy of the photo with the present palette."""
     small = photo.smaller(picture)
     points = small.reshape(-1, 3) - middle

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from mpi4py import MPI
-from numpy.typing import NDArray
 
-from workshop.workloads.kmeans.numpy_kernel import NumpyShard
+from workshop.workloads.kmeans import KMeansParams
+from workshop.workloads.kmeans.numpy_kernel import Floats, NumpyShard
+
+if TYPE_CHECKING:
+    from workshop.workloads.kmeans.numba_kernel import NumbaShard
 
 SAMPLE = 10_000  # points whose mean is the centre
 CENTRE_BITS = 12
-
-
-class Shard(Protocol):
-    """One rank's points, relative to a centre; see NumpyShard for the shapes."""
-
-    def __init__(self, points: NDArray[np.floating], centre: NDArray[np.floating]) -> None: ...
-
-    size: int
-    features: int
-    dtype: np.dtype[Any]
-    total: NDArray[np.float64]
-    squares: float
-    sums: NDArray[np.float64]
-    counts: NDArray[np.float64]
-    visited: int
-
-    @property
-    def labels(self) -> NDArray[np.int32]: ...
-    def update(self, centroids: NDArray[np.floating]) -> int: ...
-    def nearer(
-        self, candidates: NDArray[np.floating], closest: NDArray[np.floating], chosen: NDArray[np.floating]
-    ) -> NDArray[np.float64]: ...
-    def rows(self, index: NDArray[np.integer]) -> NDArray[np.floating]: ...
+Shard: TypeAlias = "NumpyShard | NumbaShard"  # a rank's points, relative to a centre; Numba takes a second to import
 
 
 def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
@@ -48,7 +29,7 @@ def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
     return LloydShard if algorithm == "lloyd" else NumbaShard
 
 
-def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
+def compile_for(shards: type[Shard], point: Floats) -> None:
     """Have a kernel compiled for points like this one, (1, features), unless Numba's cache has it."""
     tiny = shards(point, point[0])
     centroids = np.repeat(point, 256, axis=0)  # enough for bounds
@@ -57,7 +38,7 @@ def compile_for(shards: type[Shard], point: NDArray[np.floating]) -> None:
     tiny.nearer(point, np.ones(1, point.dtype), point[0])
 
 
-def centre(comm: Any, points: NDArray[np.floating]) -> NDArray[np.floating]:
+def centre(comm: Any, points: Floats) -> Floats:
     """A place in the middle of all ranks' points, (features,), the same on all: the mean of some thousands will do.
 
     Which points are taken depends on their number among all alone, not on the number of ranks. The mean is rounded to
@@ -78,3 +59,10 @@ def mean_variance(comm: Any, shard: Shard) -> float:
     comm.Allreduce(MPI.IN_PLACE, sums)
     total, squares, size = sums[:-2], sums[-2], sums[-1]
     return float(squares / size - np.square(total / size).sum()) / shard.features
+
+
+def compile_kernels() -> None:
+    """Compile the kernels for photos and for blobs as the form has them, as the ranks of a session find them."""
+    params = KMeansParams()
+    for features in (3, params.features):
+        compile_for(kernel(params.backend), np.zeros((1, features), params.dtype))

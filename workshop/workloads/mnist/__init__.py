@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -23,6 +23,9 @@ from workshop.engine.fields import (
 from workshop.engine.training import CHECKPOINTS, METRICS
 from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Tuning, Workload
+
+if TYPE_CHECKING:
+    from workshop.engine.training.batches import Batches
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
 # heading under which the form shows a field.
@@ -94,6 +97,13 @@ class MnistParams(Params):
         check_compression(self.exchange, self.compression)
         return self
 
+    def batches(self, images: int, ranks: int) -> Batches:
+        """Which images each of so many ranks reads, where there are so many images. Raises BadInput."""
+        from workshop.engine.training.batches import Batches
+
+        count = min(self.images or images, images)
+        return Batches(count, ranks, self.batch * self.accumulate, self.seed, self.shard, self.divide)
+
 
 def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The images, a model's file and a checkpoint, as far as params name them. Raises BadInput."""
@@ -105,9 +115,8 @@ def _inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 def _fits(params: MnistParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Refuse a batch that is larger than a rank's share. Raises BadInput."""
     from workshop.workloads.mnist.data import images
-    from workshop.workloads.mnist.epochs import batches
 
-    batches(params, len(images.read(inputs).train_labels), ranks)
+    params.batches(len(images.read(inputs).train_labels), ranks)
 
 
 WORKLOAD = Workload(

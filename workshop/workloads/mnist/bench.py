@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +85,8 @@ def run(
         chosen = [name for name in names if version or name not in NEED_HOROVOD]
         work = BenchWork(folder, placement, steps)
         with private_session(store, placement) as session:
-            ours = SessionContender(store, session, work)
-            turns = {name: ours.turn if name == "session" else work.turn(name) for name in chosen}
+            ours = partial(session_turn, store, session, work)
+            turns = {name: ours if name == "session" else work.turn(name) for name in chosen}
             results = bench.interleaved(turns, repeats, progress, mirrored=True, warm_up=warm_up)
     return _document(where, placement, results, [name for name in names if name not in chosen])
 
@@ -188,47 +189,41 @@ class BenchWork:
         return {**shape, **answer}
 
 
-class SessionContender:
-    """The contender with a session."""
+def session_turn(store: Store, session: SessionRecord, work: BenchWork) -> Answer:
+    """One turn of the contender with a session: a run, from its submission to its end. Raises WorkshopError."""
+    before = _reporters(session)
+    with beside(partial(_ranks, store, session)) as usage:
+        submitted = client.submit(store, session, "mnist", work.params)
+        run = client.wait(store, submitted.id, timeout=SECONDS)
+    if run.status != "completed" or run.metrics is None:
+        why = run.error["message"] if run.error else run.status
+        raise WorkshopError(f"The session's run did not complete: {why}")
+    answer = work.checked(run.metrics)
+    # More than what happens while it trains: the thread's other work counts, too.
+    busy = sum(now - before.get(thread, 0.0) for thread, now in _reporters(session).items())
+    training = answer["seconds"]["train"] * work.placement.ranks
+    return {**answer, **usage, "reporter_share": busy / training}
 
-    def __init__(self, store: Store, session: SessionRecord, work: BenchWork) -> None:
-        self.store = store
-        self.session = session
-        self.work = work
 
-    def turn(self) -> Answer:
-        """One run, from its submission to its end. Raises WorkshopError."""
-        before = self._reporters()
-        with beside(self._ranks) as usage:
-            submitted = client.submit(self.store, self.session, "mnist", self.work.params)
-            run = client.wait(self.store, submitted.id, timeout=SECONDS)
-        if run.status != "completed" or run.metrics is None:
-            why = run.error["message"] if run.error else run.status
-            raise WorkshopError(f"The session's run did not complete: {why}")
-        answer = self.work.checked(run.metrics)
-        # More than what happens while it trains: the thread's other work counts, too.
-        busy = sum(now - before.get(thread, 0.0) for thread, now in self._reporters().items())
-        training = answer["seconds"]["train"] * self.work.placement.ranks
-        return {**answer, **usage, "reporter_share": busy / training}
+def _ranks(store: Store, session: SessionRecord) -> dict[int, float]:
+    """Processor seconds of the session's ranks so far, by process."""
+    seconds = {}
+    for rank in (store.session(session.id).rank_map or {}).get("ranks", []):
+        with suppress(psutil.NoSuchProcess):  # new ranks have taken its place
+            times = psutil.Process(rank["pid"]).cpu_times()
+            seconds[rank["pid"]] = times.user + times.system
+    return seconds
 
-    def _ranks(self) -> dict[int, float]:
-        """Processor seconds of the session's ranks so far, by process."""
-        seconds = {}
-        for rank in (self.store.session(self.session.id).rank_map or {}).get("ranks", []):
-            with suppress(psutil.NoSuchProcess):  # new ranks have taken its place
-                times = psutil.Process(rank["pid"]).cpu_times()
-                seconds[rank["pid"]] = times.user + times.system
-        return seconds
 
-    def _reporters(self) -> dict[int, float]:
-        """Processor seconds of the threads that send events, by number."""
-        seconds = {}
-        for process in processes.tagged(processes.TAG, processes.session_tag(self.session.id)):
-            for task in Path(f"/proc/{process.pid}/task").glob("*"):
-                if (task / "comm").read_text().strip() == REPORTER:
-                    # In nanoseconds: a short run takes this thread less than one of the ticks in `stat`.
-                    seconds[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / 1e9
-        return seconds
+def _reporters(session: SessionRecord) -> dict[int, float]:
+    """Processor seconds of the threads that send events, by number."""
+    seconds = {}
+    for process in processes.tagged(processes.TAG, processes.session_tag(session.id)):
+        for task in Path(f"/proc/{process.pid}/task").glob("*"):
+            if (task / "comm").read_text().strip() == REPORTER:
+                # In nanoseconds: a short run takes this thread less than one of the ticks in `stat`.
+                seconds[int(task.name)] = int((task / "schedstat").read_text().split()[0]) / 1e9
+    return seconds
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,15 @@ LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 
 def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     """The files by the names under which ranks find them. Raises BadInput."""
-    files = (
-        images.from_earlier_run(_artifact_reader(params, artifacts))
-        if params.data == EARLIER
-        else images.find(params.data)
-    )
-    if params.data == EARLIER and not files:
-        raise BadInput(f"Run {params.resume} has kept no data of its own; give data anew.")
+    if params.data != EARLIER:
+        files = images.find(params.data)
+    else:
+        earlier = {name: _earlier_input(params, artifacts, name) for name in images.names()}
+        files = {name: data for name, data in earlier.items() if data is not None}
+        if not files:
+            raise BadInput(f"Run {params.resume} has kept no data of its own; give data anew.")
     if params.model == EARLIER:
-        if (model := _artifact_reader(params, artifacts)("model.keras")) is None:
+        if (model := _earlier_input(params, artifacts, "model.keras")) is None:
             raise BadInput(f"Run {params.resume} has kept no model of its own; give model anew.")
         files["model.keras"] = model
     elif params.model not in ("cnn", "dense"):
@@ -41,20 +41,16 @@ def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
     return files
 
 
-def _artifact_reader(params: MnistParams, artifacts: Artifacts) -> Callable[[str], bytes | None]:
-    """The earlier run's inputs by name; None for missing ones. Raises BadInput."""
+def _earlier_input(params: MnistParams, artifacts: Artifacts, name: str) -> bytes | None:
+    """An input that the earlier run has kept; None where it has none of this name. Raises BadInput."""
     if not is_run_number(params.resume):
         raise BadInput(
             f"data or model is {EARLIER}, but resume names no run from which to take it; give the number of one."
         )
-
-    def read_artifact(name: str) -> bytes | None:
-        try:
-            return artifacts(int(params.resume), f"input/{name}")
-        except BadInput:
-            return None
-
-    return read_artifact
+    try:
+        return artifacts(int(params.resume), f"input/{name}")
+    except BadInput:
+        return None
 
 
 def _read(path: str, right: str) -> bytes:

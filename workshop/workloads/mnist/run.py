@@ -23,7 +23,6 @@ from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.data import images
-from workshop.workloads.mnist.epochs import batches
 from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
 
 DIVERGED = 10 * math.log(models.CLASSES)  # a mean loss ten times that of guessing: it won't come back
@@ -57,7 +56,7 @@ class MnistTraining:
         tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
         self.ctx, self.params, self.exchange, self.writer = ctx, params, exchange, writer
         self.images = images.read(ctx.inputs)
-        self.batches = batches(params, len(self.images.train_labels), ctx.size)
+        self.batches = params.batches(len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
         self.rate = params.rate or models.RATES[params.optimizer]
         self.full_rate = rates.scaled(self.rate, ctx.size * params.accumulate, params.scale)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 # Guests whose certificate isn't right, by fault: the guest's name, and how messages call it. {0} is the last
@@ -15,34 +14,27 @@ GUESTS: Mapping[str, tuple[str, str]] = {
 }
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """The verdict and the explanation of a fault. Names in braces are filled in, such as `{name}`."""
-
-    verdict: str
-    why: str
-
-
-MEANINGS: Mapping[str, Meaning] = {
-    "foreign-certificate": Meaning(
+# The verdict and the explanation of each fault. Names in braces are filled in, such as `{name}`.
+MEANINGS: Mapping[str, tuple[str, str]] = {
+    "foreign-certificate": (
         "{name} was refused: its certificate is of another authority.",
         "{issuer} has signed it; here only {trusted} is trusted, so TLS ends before a word is read.",
     ),
-    "expired-certificate": Meaning(
+    "expired-certificate": (
         "{name} was refused: its certificate was valid until {until}.",
         "{issuer} has signed it, and says itself until when; from then on nobody has to believe it.",
     ),
-    "other-name": Meaning(
+    "other-name": (
         "Somebody who claimed to be {claimed} was refused: the certificate is that of {subject}.",
         "The certificate is valid, so TLS lets it through; but who says that it is somebody else than its certificate "
         "says is given no task.",
     ),
-    "": Meaning("{name} was refused: its certificate was not accepted.", "{reason}."),
-    "dies": Meaning(
+    "": ("{name} was refused: its certificate was not accepted.", "{reason}."),
+    "dies": (
         "{killed} died in the middle of the federation.",
         "The aggregator can't tell one that is slow from one that is dead; only a limit of time can.{part}",
     ),
-    "restart": Meaning(
+    "restart": (
         "The aggregator was started {starts} times, and the federation went on.",
         "It had ended {ended}; collaborators asked until somebody answered again, and the model of the last round was "
         "still there.",

@@ -65,8 +65,8 @@ def measured(facts: Facts) -> Finding | None:
 
 def _finding(fault: str, **values: object) -> Finding:
     """Return the finding of a fault with its fix."""
-    meaning, failure = MEANINGS[fault], openfl_failure(fault)
-    return Finding(meaning.verdict.format(**values), meaning.why.format(**values), failure.fix if failure else CERTIFY)
+    (verdict, why), failure = MEANINGS[fault], openfl_failure(fault)
+    return Finding(verdict.format(**values), why.format(**values), failure.fix if failure else CERTIFY)
 
 
 def _refused(facts: Facts, certificates: Sequence[Record]) -> Iterator[Finding]:

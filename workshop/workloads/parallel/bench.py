@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from workshop import bench
-from workshop.bench.crew import once
-from workshop.core.placement import POLLING, Placement
-from workshop.mpi import openmpi
+from workshop.bench.crew import run_workload
 
 SECONDS = 300.0  # of one run at most
 EXACT = {"steps": 50, "width": 16, "heads": 4, "blocks": 2, "length": 8, "batch": 16}
@@ -82,7 +79,7 @@ def run(repeats: int = 3, progress: bench.Progress = lambda done, total: None) -
         near += abs(metrics["idle"] - metrics["expected_idle"]) <= 0.03
         row = bench.row(f"{schedule}, {stages} stages, {micro} micro-batches", [metrics["idle"]], "idle share")
         rows.append(row | {"predicted": metrics["expected_idle"], "ranks": stages})
-    contenders = {name: _speed(name, ranks, cut) for name, ranks, cut in SPEEDS}
+    contenders = {name: partial(_speed, name, ranks, cut) for name, ranks, cut in SPEEDS}
     speeds = bench.interleaved(contenders, repeats, lambda done, _: progress(before + done, total))
     rows += [bench.row(f"speed {name}", speeds[name], "examples/s", ranks=ranks) for name, ranks, _ in SPEEDS]
     lines = {f"{name}_speedup": bench.ratio(name, speeds[name], speeds["one"]) for name in ("data", "tensor")}
@@ -96,15 +93,11 @@ def run(repeats: int = 3, progress: bench.Progress = lambda done, total: None) -
     return bench.document("parallel", where, rows, ratios)
 
 
-def _speed(name: str, ranks: int, cut: str) -> Callable[[], float]:
-    return lambda: float(_trained(name, ranks, {**SPEED, "cut": cut})["rate"])
-
-
 def _trained(name: str, ranks: int, values: Mapping[str, Any]) -> dict[str, Any]:
     """The metrics of a run by mpirun."""
-    placement = Placement(ranks=ranks, threads=1, oversubscribe=True, environment={POLLING: "1"})
-    options = [word for key, value in values.items() for word in (f"--{key.replace('_', '-')}", str(value))]
-    command = [openmpi.launcher(), "-n", str(ranks), "--oversubscribe", sys.executable, "-m", "workshop.engine"]
-    environment = os.environ | openmpi.environment(placement) | placement.rank_environment()
-    metrics: dict[str, Any] = once(name, [*command, "parallel", *options], environment, SECONDS)["metrics"]
+    metrics: dict[str, Any] = run_workload(name, "parallel", ranks, values, SECONDS)["metrics"]
     return metrics
+
+
+def _speed(name: str, ranks: int, cut: str) -> float:
+    return float(_trained(name, ranks, {**SPEED, "cut": cut})["rate"])

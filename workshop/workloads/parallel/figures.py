@@ -69,7 +69,10 @@ def _spans(kind: str, spans: Sequence[StageSpan], begin: float, count: int) -> g
 
 def _steps(groups: Sequence[Sequence[StageSpan]], begin: float) -> dict[str, Any]:
     """A slider over the work in the order of its beginning, and a slider over micro-batches; all other spans fade."""
-    work = sorted((span for group in groups for span in group if span.instruction.kind in WORK), key=_beginning)
+    work = sorted(
+        (span for group in groups for span in group if span.instruction.kind in WORK),
+        key=lambda span: (span.begin, span.stage),
+    )
     if not 1 < len(work) <= STEPS:
         return {}
 
@@ -106,10 +109,6 @@ def _slider(prefix: str, steps: Sequence[Mapping[str, Any]], active: int, below:
     }
 
 
-def _beginning(span: StageSpan) -> tuple[float, int]:
-    return span.begin, span.stage
-
-
 def shares(
     rows: Sequence[str], columns: Sequence[str], cells: Mapping[tuple[int, int], tuple[float, str]]
 ) -> go.Figure:
@@ -144,7 +143,7 @@ def rule(ledgers: Mapping[str, Mapping[str, int]]) -> go.Figure:
     return marks.stacked(
         list(ledgers),
         parts,
-        {name: {"color": colour, "line": {"width": 0}} for name, colour in colours.items()},
+        colours,
         {name: "%{y}<br>%{x:.0%} " + name + "<extra></extra>" for name in parts},
         {name: [f"{share:.0%}" if share > 0.06 else "" for share in shares] for name, shares in parts.items()},
         ("weights, gradients, optimizer",),
@@ -164,7 +163,7 @@ def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
     return marks.stacked(
         names,
         parts,
-        {use: {"color": colour, "line": {"width": 0}} for use, colour in USES.items()},
+        USES,
         {use: f"%{{y}}<br>{use}: %{{x:.4g}} MB<extra></extra>" for use in USES},
         texts,
         ("weights",),

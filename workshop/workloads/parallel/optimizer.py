@@ -1,45 +1,22 @@
-"""Optimizers on flat arrays, so that a rank can hold the state of a slice only."""
+"""The update of a rank's weights: one flat array, so that one call moves and changes all of them, and a rank can hold
+the optimizer's state of a slice only."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-
-
-class Optimizer(Protocol):
-    """`states`: arrays that it keeps for each weight; `nbytes`: their bytes."""
-
-    states: int
-
-    @property
-    def nbytes(self) -> int: ...
-
-    def step(self, weights: Array, gradients: Array) -> None:
-        """Change the weights in place."""
-
-
-class Sgd:
-    """w <- w - rate * gradient."""
-
-    states = 0
-    nbytes = 0
-
-    def __init__(self, rate: float) -> None:
-        self.rate = rate
-
-    def step(self, weights: Array, gradients: Array) -> None:
-        weights -= self.rate * gradients
+from workshop.workloads.parallel.communicator import CountingCommunicator
+from workshop.workloads.parallel.cuts.precision import MIXED, LossScale, as_bfloat16
+from workshop.workloads.parallel.network.layers import Array, Parameter
 
 
 class Adam:
     """Adam (Kingma and Ba, arXiv:1412.6980, algorithm 1)."""
 
-    states = 2
+    states = 2  # arrays that it keeps for each weight
 
     def __init__(self, rate: float, first: float = 0.9, second: float = 0.999, epsilon: float = 1e-8) -> None:
         self.rate, self.first, self.second, self.epsilon = rate, first, second, epsilon
@@ -60,3 +37,60 @@ class Adam:
     @property
     def nbytes(self) -> int:
         return sum(0 if state is None else state.nbytes for state in (self.means, self.squares))
+
+
+class Update:
+    """The weights and gradients of `parameters` as flat arrays, and the optimizer that changes them. `comm`: ranks that
+    divide the optimizer's state (ZeRO 1: Rajbhandari et al., arXiv:1910.02054, section 5.1); None: each rank has all of
+    it. In mixed precision it has the weights a second time, as float32."""
+
+    def __init__(
+        self,
+        parameters: Sequence[Parameter],
+        optimizer: Adam,
+        precision: str = "float64",
+        comm: CountingCommunicator | None = None,
+    ) -> None:
+        self.comm, self.optimizer, self.precision = comm or CountingCommunicator(), optimizer, precision
+        self.count = sum(parameter.size for parameter in parameters)
+        padded = -(-self.count // self.comm.size) * self.comm.size
+        self.weights, self.gradients = (np.zeros(padded, parameters[0].dtype) for _ in range(2))
+        begin = 0
+        for parameter in parameters:
+            place = slice(begin, begin + parameter.size)
+            self.weights[place] = parameter.value.ravel()
+            parameter.value = self.weights[place].reshape(parameter.shape)
+            parameter.gradient = self.gradients[place].reshape(parameter.shape)
+            begin = place.stop
+        share = padded // self.comm.size
+        self.local = slice(self.comm.rank * share, (self.comm.rank + 1) * share)
+        mixed = precision in MIXED
+        self.master = self.weights[self.local].astype(np.float32) if mixed else self.weights[self.local]
+        self.scale = LossScale(precision)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the optimizer's state and, in mixed precision, of the second weights."""
+        return self.optimizer.nbytes + (self.master.nbytes if self.precision in MIXED else 0)
+
+    def clear(self) -> None:
+        self.gradients[...] = 0
+
+    def finite(self) -> bool:
+        """Whether all gradients are numbers, where that matters."""
+        return not self.scale.adapts or bool(np.isfinite(self.gradients).all())
+
+    def step(self, finite: bool = True, gather: bool = True) -> None:
+        """Change the weights. Without `gather`, a rank keeps the old values of the weights that others have changed: a
+        fault to study. Collective."""
+        gradients = self.comm.reduce_scatter(self.gradients)
+        if not self.scale.judge(finite):
+            return
+        if self.precision in MIXED:
+            gradients = gradients.astype(np.float32) / np.float32(self.scale.value)
+        self.optimizer.step(self.master, gradients)
+        if self.precision in MIXED:
+            rounded = as_bfloat16(self.master) if self.precision == "bfloat16" else self.master
+            self.weights[self.local] = rounded
+        if gather and self.comm.size > 1:
+            self.weights[...] = self.comm.all_gather(self.weights[self.local])

@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 from workshop.engine.context import RankContext
 from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
-from workshop.workloads.parallel.examples import batch
 from workshop.workloads.parallel.schedules import StageSpan
+from workshop.workloads.parallel.settings import batch
 from workshop.workloads.parallel.training import CutTraining, worst_difference
 
 KIB = 1024

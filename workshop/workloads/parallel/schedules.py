@@ -219,6 +219,18 @@ def splits(streams: Streams) -> bool:
     return any(step.kind == "weights" for stream in streams for step in stream)
 
 
+def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
+    """The most bytes of activations that a stage keeps at once. `activations`: of one micro-batch, by part. They are
+    kept until the last instruction that needs them."""
+    last = "weights" if splits([stream]) else "backward"
+    now = most = 0
+    for instruction in stream:
+        if instruction.kind in ("forward", last):
+            now += activations[instruction.part] * (1 if instruction.kind == "forward" else -1)
+            most = max(most, now)
+    return most
+
+
 def check(streams: Streams, parts: int, micro_batches: int) -> None:
     """Raises BadInput where work of a part is missing, comes twice or too early, or the schedule stands still."""
     for kind in WORK if splits(streams) else WORK[:2]:

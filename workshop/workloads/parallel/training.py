@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +17,11 @@ from workshop.core.errors import BadInput
 from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
-from workshop.workloads.parallel.cuts.partition import parts_of
-from workshop.workloads.parallel.cuts.pipeline import PipelineStage
+from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.precision import DTYPES, MIXED, Rounded
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
 from workshop.workloads.parallel.grid import AXES, RankGrid
-from workshop.workloads.parallel.memory import MemoryLedger, most_kept
 from workshop.workloads.parallel.network.layers import (
     Array,
     Layer,
@@ -32,9 +30,8 @@ from workshop.workloads.parallel.network.layers import (
     Shape,
     TiedLinear,
 )  # fmt: skip
-from workshop.workloads.parallel.optimizer import Optimizer
-from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, splits
-from workshop.workloads.parallel.update import Update
+from workshop.workloads.parallel.optimizer import Adam, Update
+from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, most_kept, splits
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -86,6 +83,25 @@ class Cut:
         return streams
 
 
+@dataclass(frozen=True)
+class MemoryLedger:
+    """Bytes of one rank. `buffers`: the largest array that an exchange takes, or that a layer needs only while it
+    computes."""
+
+    weights: int
+    gradients: int
+    optimizer: int
+    activations: int
+    buffers: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.weights + self.gradients + self.optimizer + self.activations + self.buffers
+
+    def as_json(self) -> dict[str, int]:
+        return asdict(self)
+
+
 class CutTraining:
     """A rank's part of a training. Its methods are collective; a plan (without `comm`) has formulas only. `shape` and
     `dtype`: of the inputs of all ranks' examples of one step. Raises BadInput where the cut can't be made."""
@@ -95,7 +111,7 @@ class CutTraining:
         comm: MPI.Comm | None,
         cut: Cut,
         network: Callable[[], Sequence[Layer]],
-        optimizer: Callable[[], Optimizer],
+        optimizer: Callable[[], Adam],
         shape: Shape,
         dtype: np.dtype,
         rank: int = 0,
@@ -152,7 +168,8 @@ class CutTraining:
 
     def _tied(self, parts: Sequence[Sequence[Layer]]) -> tuple[Parameter | None, CountingCommunicator]:
         """The table that the first and the last stage both have, and the group of these two."""
-        pipeline, last = self.comms["pipeline"], _unwrapped(parts[-1][-1])
+        pipeline, last = self.comms["pipeline"], parts[-1][-1]
+        last = last.inner if isinstance(last, Rounded) else last
         if pipeline.size == 1 or not isinstance(last, TiedLinear):
             return None, CountingCommunicator()
         ends = {0: 0, pipeline.size - 1: 1}
@@ -337,10 +354,6 @@ def _check_something_was_cut(layers: Sequence[Layer], grid: RankGrid) -> None:
         networks = {"experts": "a transformer with experts", "spatial": "the convolutional network"}
         network = networks.get(grid.kind, "the transformer")
         raise BadInput(f"No layer of this network can be cut by {grid.kind}; take {network}, or another cut.")
-
-
-def _unwrapped(layer: Layer) -> Layer:
-    return layer.inner if isinstance(layer, Rounded) else layer
 
 
 def _transient(layer: Layer) -> int:

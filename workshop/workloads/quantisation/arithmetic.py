@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.workloads.processor import kernels
 from workshop.workloads.quantisation import CHOICES, INSTRUCTIONS
 from workshop.workloads.quantisation.formats import ConvertedNetwork, Pixels
 
@@ -77,7 +77,5 @@ def overflow(file: bytes, images: Pixels) -> dict[str, Any]:
 
 def instructions() -> list[str]:
     """The INT8 instructions of this rank's processor, by Linux's names; empty where it has none or doesn't tell."""
-    source = Path("/proc/cpuinfo")
-    text = source.read_text() if source.exists() else ""
-    flags = next((line.split() for line in text.splitlines() if line.startswith("flags")), [])
+    flags = kernels.flags()
     return [name for name in INSTRUCTIONS if name in flags]

@@ -11,6 +11,7 @@ from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
 from workshop.mpi import daal
 from workshop.workloads.regression import RegressionParams
+from workshop.workloads.regression.data import Floats
 
 Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
 
@@ -28,9 +29,7 @@ def load_daal4py(ctx: RankContext, rows: int, instead: str) -> Any:
     return package
 
 
-def fit_daal4py(
-    package: Any, features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, distributed: bool
-) -> Coefficients:
+def fit_daal4py(package: Any, features: Floats, targets: Floats, penalty: float, distributed: bool) -> Coefficients:
     """Fit by daal4py's normal equations, in the precision of the rows: features (n, p), targets (n,)."""
     settings: dict[str, Any] = {"fptype": daal.NUMBERS[features.dtype.name], "interceptFlag": True}
     if penalty:
@@ -44,7 +43,7 @@ def fit_daal4py(
 
 
 def fit_sklearn(
-    features: NDArray[np.floating], targets: NDArray[np.floating], penalty: float, tolerance: float, exact: bool = False
+    features: Floats, targets: Floats, penalty: float, tolerance: float, exact: bool = False
 ) -> Coefficients:
     """Fit by scikit-learn: features (n, p), targets (n,). Without a penalty it decomposes the features (SVD),
     and leaves out singular values below `tolerance` times the largest one; `exact` has it decompose them with a
@@ -57,7 +56,7 @@ def fit_sklearn(
 
 
 def fit_gathered(
-    ctx: RankContext, features: NDArray[np.floating], targets: NDArray[np.floating], params: RegressionParams
+    ctx: RankContext, features: Floats, targets: Floats, params: RegressionParams
 ) -> tuple[Coefficients, int]:
     """Send all rows to rank 0, where scikit-learn fits them: the coefficients, and the bytes of all ranks' rows.
     Collective."""

@@ -10,7 +10,8 @@ from workshop.engine.data.shards import blocks
 BLOCK = 8192  # rows that one seed makes
 OFFSET = 10.0  # features have means up to this, in units of their largest standard deviation
 
-Rows = tuple[NDArray[np.floating], NDArray[np.floating]]  # features (n, p) and targets (n,)
+Floats = NDArray[np.floating]
+Rows = tuple[Floats, Floats]  # features (n, p) and targets (n,)
 
 
 class MadeUpRows:

@@ -20,7 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
 from workshop.workloads.regression import TOLERANCE
-from workshop.workloads.regression.data import Rows
+from workshop.workloads.regression.data import Floats, Rows
 from workshop.workloads.regression.moments import SAMPLE, Moments, Triangle, centred, check, upper_triangle
 
 # The normal equations lose about eps x condition² of the coefficients, 2e-8 here; the limit leaves a reserve for
@@ -211,9 +211,7 @@ def explained(products: NDArray[np.float64], coefficients: NDArray[np.float64]) 
     return float(min((2 * coefficients @ moment - coefficients @ gram @ coefficients) / total, 1.0))
 
 
-def _pivot(
-    messages: CountedMessages, features: NDArray[np.floating], targets: NDArray[np.floating]
-) -> NDArray[np.float64]:
+def _pivot(messages: CountedMessages, features: Floats, targets: Floats) -> NDArray[np.float64]:
     """The mean of some rows of all ranks, (p + 1,)."""
     some = [features[:SAMPLE].sum(axis=0, dtype=np.float64), [targets[:SAMPLE].sum(dtype=np.float64)]]
     sums = messages.add_up(np.concatenate([*some, [len(targets[:SAMPLE])]]))

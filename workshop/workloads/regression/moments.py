@@ -5,17 +5,72 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
 from workshop.core.errors import BadInput
-from workshop.workloads.regression.kernel import add_products, shift
+from workshop.workloads.regression.data import Floats
 
 NARROW = 32  # features up to which the compiled kernel is faster than BLAS
 ROWS = 512  # that BLAS multiplies at once
 VECTOR = 8  # columns that BLAS computes together
 SAMPLE = 1000  # rows of each rank whose mean is the pivot
 LARGEST = 1e150  # numbers up to this can be squared and added
+BUFFER = 128  # rows of the buffer of `add_products`
+
+# Loops over rows, compiled by Numba for one core: BLAS is slow for the products of few columns.
+
+
+@njit(cache=True)
+def shift(features: Floats, targets: Floats, pivot: NDArray[np.float64], rows: NDArray[np.float64]) -> None:
+    """Fill the first p + 1 columns of `rows` (n, at least p + 1) with [X - pivot, y - pivot], for features X (n, p),
+    targets y (n,) and pivot (p + 1,)."""
+    size, width = features.shape
+    for row in range(size):
+        for column in range(width):
+            rows[row, column] = features[row, column] - pivot[column]
+        rows[row, width] = targets[row] - pivot[width]
+
+
+# Sums may be reordered, so that vector registers add; infinities and NaN keep their meaning.
+@njit(cache=True, fastmath={"contract", "nsz", "reassoc"})
+def add_products(features: Floats, targets: Floats, pivot: NDArray[np.float64], products: NDArray[np.float64]) -> None:
+    """Add to the upper triangle of `products` (p + 2, p + 2) the products of the columns of [X - pivot, y - pivot, 1],
+    for features X (n, p), targets y (n,) and pivot (p + 1,).
+
+    Rows pass through a small buffer, columns first, that stays in the first-level cache. Each pair of columns shares
+    its loads with a neighbouring pair.
+    """
+    size, width = features.shape
+    columns = width + 2
+    even = columns + columns % 2
+    buffer = np.zeros((even, BUFFER))
+    sums = np.zeros((even, even))
+    for first in range(0, size, BUFFER):
+        rows = min(BUFFER, size - first)
+        if rows < BUFFER:
+            buffer[:] = 0
+        buffer[width + 1, :rows] = 1
+        for row in range(rows):
+            for column in range(width):
+                buffer[column, row] = features[first + row, column] - pivot[column]
+            buffer[width, row] = targets[first + row] - pivot[width]
+        for i in range(0, even, 2):
+            for j in range(i, even, 2):
+                first_first, first_second, second_first, second_second = 0.0, 0.0, 0.0, 0.0
+                for row in range(BUFFER):
+                    first_first += buffer[i, row] * buffer[j, row]
+                    first_second += buffer[i, row] * buffer[j + 1, row]
+                    second_first += buffer[i + 1, row] * buffer[j, row]
+                    second_second += buffer[i + 1, row] * buffer[j + 1, row]
+                sums[i, j] += first_first
+                sums[i, j + 1] += first_second
+                sums[i + 1, j] += second_first
+                sums[i + 1, j + 1] += second_second
+    for i in range(columns):
+        for j in range(i, columns):
+            products[i, j] += sums[i, j]
 
 
 class Moments:
@@ -32,7 +87,7 @@ class Moments:
         self.rows = 0
         self.bad_row: int | None = None
 
-    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+    def add(self, features: Floats, targets: Floats) -> None:
         """Add rows: features (n, p) and targets (n,)."""
         features, targets = compilable(features), compilable(targets)
         columns = len(self.products)
@@ -59,7 +114,7 @@ class Moments:
         return self.products[np.triu_indices(len(self.products))]
 
 
-def compilable(array: NDArray[np.floating]) -> NDArray[np.floating]:
+def compilable(array: Floats) -> Floats:
     """The array in the one layout and kind for which the kernels are compiled; others would be compiled, too."""
     return np.require(array, requirements=["C_CONTIGUOUS", "WRITEABLE"])
 
@@ -86,7 +141,7 @@ class Triangle:
         self.pivot = pivot
         self.factor = np.zeros((len(pivot) + 1, len(pivot) + 1))
 
-    def add(self, features: NDArray[np.floating], targets: NDArray[np.floating]) -> None:
+    def add(self, features: Floats, targets: Floats) -> None:
         """Add rows: features (n, p) and targets (n,)."""
         features, targets = compilable(features), compilable(targets)
         at_once = max(ROWS, 4 * len(self.factor))

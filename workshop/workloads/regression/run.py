@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.regression import INSTEAD, RegressionParams, backends
-from workshop.workloads.regression.data import MadeUpRows, Rows
+from workshop.workloads.regression.data import Floats, MadeUpRows, Rows
 from workshop.workloads.regression.fit import RegressionFit, fit
 from workshop.workloads.regression.moments import compile_kernels
 
@@ -91,7 +91,7 @@ def _batch(
 
 
 def _backend(
-    ctx: RankContext, params: RegressionParams, features: NDArray[np.floating], targets: NDArray[np.floating]
+    ctx: RankContext, params: RegressionParams, features: Floats, targets: Floats
 ) -> Callable[[], RegressionFit]:
     """A fit of these rows by the backend; what that doesn't tell of a fit is NaN or 0."""
     if params.backend == "own":

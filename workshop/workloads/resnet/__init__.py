@@ -74,8 +74,8 @@ WORKLOAD = Workload(
     order=250,
     opens="time",
     lab="scaling",
-    verdict="workshop.workloads.resnet.verdict:VERDICT",
-    panels="workshop.workloads.resnet.panels:PANELS",
+    verdict="workshop.workloads.resnet.report:VERDICT",
+    panels="workshop.workloads.resnet.report:PANELS",
     presets=(
         Preset("Classroom", "ResNet-50 on two ranks, with the images/s of each.", {}, {"ranks": 2, "threads": 1}),
         Preset("One rank", "Two ranks divided by this rate are the speed-up.", {}, {"ranks": 1, "threads": 1}),

@@ -19,6 +19,7 @@ from workshop.engine.training.step_report import StepReporter
 from workshop.engine.training.training_run import OnTrace
 from workshop.engine.training.weights import digest
 from workshop.extension import OUTPUT
+from workshop.workloads.mnist import models
 from workshop.workloads.resnet import ResnetParams
 from workshop.workloads.resnet.rounds import closing_lines, round_line, summary
 
@@ -68,7 +69,7 @@ class ResnetTraining:
         self.batch = lambda number: batch
         self.loop = Loop(
             ctx,
-            supervised(self.model, optimizer, _loss, _correct, exchange, uneven=False),
+            supervised(self.model, optimizer, models.loss_of(self.model), models.correct, exchange, uneven=False),
             StepReporter(ctx),
             total=params.warmup + params.rounds * params.steps,
             warm=params.warmup,
@@ -124,12 +125,3 @@ def made_up_batch(params: ResnetParams, rank: int) -> tuple[Any, Any]:
     stream = np.random.default_rng([params.seed, rank])
     images = stream.random((params.batch, params.image_size, params.image_size, 3), np.float32)
     return images, stream.integers(CLASSES, size=params.batch, dtype=np.int32)
-
-
-def _loss(labels: Any, logits: Any) -> Any:
-    return tensorflow().nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-
-
-def _correct(labels: Any, logits: Any) -> Any:
-    tf = tensorflow()
-    return tf.equal(tf.argmax(logits, axis=-1, output_type=labels.dtype), labels)

@@ -42,6 +42,9 @@ FAR = 1000  # times the measured ranks: a prediction beyond is marked
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
+CalibrationFile = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A calibration of `workshop scale calibrate --output`.")
+]
 Workers = Annotated[str, typer.Option("--predict", metavar="N,N,…", help="Numbers of workers whose rate is predicted.")]
 
 
@@ -52,10 +55,10 @@ def fit(
     as_json: common.JSON = False,
 ) -> None:
     """Fit a curve of at least two points, and predict rates with intervals of 90 %."""
-    from workshop.workloads.scale import curve, regression
+    from workshop.workloads.scale import regression
 
-    text = _read(file, curve.LARGEST, "a CSV file with the columns workers and rate")
-    fitted = regression.fit(curve.read(text, file.name), _counts(predict, "--predict"))
+    text = _read(file, regression.LARGEST, "a CSV file with the columns workers and rate")
+    fitted = regression.fit(regression.read_curve(text, file.name), _counts(predict, "--predict"))
     if as_json:
         common.answer(_document(fitted))
         return
@@ -74,6 +77,14 @@ def _read(file: Path, largest: int, kind: str) -> str:
         return data.decode()
     except UnicodeDecodeError:
         raise BadInput(f"{file} is no text; it should be {kind}.") from None
+
+
+def _calibrated(file: Path) -> StepMeasurement:
+    """The measurement in a file. Raises BadInput with its name."""
+    from workshop.workloads.scale import calibration
+
+    text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
+    return calibration.StepMeasurement.read(text, file.name)
 
 
 def _counts(text: str, option: str) -> list[int]:
@@ -173,7 +184,7 @@ def calibrate(
 
 @app.command()
 def predict(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A calibration of `workshop scale calibrate --output`.")],
+    file: CalibrationFile,
     ranks: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of ranks.")] = "2,4,8,64,512",
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A param that is changed.")
@@ -181,10 +192,9 @@ def predict(
     as_json: common.JSON = False,
 ) -> None:
     """Predict a step on more ranks, or with other params, with intervals of 90 %."""
-    from workshop.workloads.scale import WORKLOAD, StepParams, calibration, cards, step
+    from workshop.workloads.scale import WORKLOAD, StepParams, cards, step
 
-    text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
-    measurement = calibration.StepMeasurement.read(text, file.name)
+    measurement = _calibrated(file)
     changed = WORKLOAD.check({**measurement.params.model_dump(), **_settings(settings)})
     assert isinstance(changed, StepParams)
     predictions = [step.predict(measurement, changed, count) for count in _counts(ranks, "--ranks")]
@@ -202,7 +212,7 @@ def predict(
 
 @app.command()
 def training(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A calibration of `workshop scale calibrate --output`.")],
+    file: CalibrationFile,
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="A training; without it, all are listed.")] = "",
     devices: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of devices; default: several.")] = "",
     slower: Annotated[
@@ -211,12 +221,11 @@ def training(
     as_json: common.JSON = False,
 ) -> None:
     """Predict the time of a whole training on many devices, with the scatter of a calibration."""
-    from workshop.workloads.scale import calibration, cards
+    from workshop.workloads.scale import cards
     from workshop.workloads.scale.training_time import training as training_of
     from workshop.workloads.scale.training_time import training_time, training_times, trainings
 
-    text = _read(file, calibration.LARGEST, "a calibration of `workshop scale calibrate --output`")
-    measured = calibration.StepMeasurement.read(text, file.name).calibration
+    measured = _calibrated(file).calibration
     if not name:
         common.show_table(("name", "training"), [(key, preset.title) for key, preset in trainings().items()])
         return

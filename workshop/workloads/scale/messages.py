@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.workloads.scale.exchange import Algorithm, NetworkLink
-from workshop.workloads.scale.transfers import Rounds, rounds
+from workshop.workloads.scale.simulation import Rounds, rounds
 
 Array = NDArray[Any]
 HEADER = 8  # bytes: the time as a float64

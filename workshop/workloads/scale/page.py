@@ -17,7 +17,7 @@ from workshop.report.sentences import STATUS
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
-from workshop.workloads.scale import WORKLOAD, StepParams, figures, published, training_run
+from workshop.workloads.scale import WORKLOAD, StepParams, published, training_run
 from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
@@ -159,7 +159,7 @@ def _predict(
             line(scale_cards.limits(curve)),
             line(_cost(here), tone="about"),
         ]
-        parts = (text(*sentences), figure(figures.steps(bars)), figure(figures.rates(curve, rates)))
+        parts = (text(*sentences), figure(scale_cards.steps(bars)), figure(scale_cards.rates(curve, rates)))
         cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
 
 
@@ -204,5 +204,5 @@ def _published() -> None:
     curve = chosen.curves[curve_name]
     count = published.fitted_points(curve)
     fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
-    compared = figures.published([point for point in points if point.curve == curve_name], fitted)
+    compared = scale_cards.published([point for point in points if point.curve == curve_name], fitted)
     cards.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)

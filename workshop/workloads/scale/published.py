@@ -17,9 +17,7 @@ import numpy as np
 import yaml
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale.curve import ScalingCurve
-from workshop.workloads.scale.model import PRIOR
-from workshop.workloads.scale.regression import DRAWS, RatePrediction, fit
+from workshop.workloads.scale.regression import DRAWS, PRIOR, RatePrediction, ScalingCurve, fit
 
 FITTED, COMPARED = 16, 256  # workers, up to which points are fitted, and up to which predictions are judged
 GRID_DRAWS = 10_000  # enough to choose among priors

@@ -1,21 +1,58 @@
-"""Fit the model to a measured curve, and predict the rate of other numbers of workers with intervals.
+"""Fit a model to a measured curve, and predict the rate of other numbers of workers with intervals.
 
 The parameters get weights by importance sampling: many draws from the prior, each with its likelihood. Few points leave
 parameters that the data can't tell apart; their predictions stay apart, too, and so the intervals are wide.
+
+The model is the time of a step on n workers, relative to one worker. Each worker computes its batch, and then all wait
+for the slowest worker and exchange their gradients:
+
+    t(n) / t(1) = 1 + bandwidth (n - 1) / n + latency log2(n) + stragglers z(n) + contention (n - 1) + hosts [n > h]
+
+`bandwidth`: a ring moves 2 (n - 1) / n of the gradients' bytes (Patarasuk and Yuan, J. Parallel Distrib. Comput. 69,
+2009). `latency`: a tree takes log2(n) messages (Thakur et al., Int. J. High Perform. Comput. Appl. 19, 2005).
+`stragglers`: the slowest of n normal times lies z(n) standard deviations above the mean (Blom 1958). `contention`: work
+that workers do one after the other, as in Amdahl's law, or a server that serves all of them. `hosts`: the exchange
+leaves a host of h workers. All parameters are 0 or more.
+
+Where a curve says more of its points, bytes relative to the first point multiply `bandwidth`, and the batch multiplies
+the work of a worker and its stragglers. With the name of an algorithm, n - 1 messages of a ring take the place of
+log2(n), and log2(n) times all bytes those of a tree, as in `exchange`.
 """
 
 from __future__ import annotations
 
+import csv
+import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale.curve import MOST_WORKERS, ScalingCurve
 from workshop.workloads.scale.exchange import ALGORITHMS
-from workshop.workloads.scale.model import HOST_SIZES, PRIOR, Floats, step_times
+
+Floats = NDArray[np.float64]
+
+NEEDED = ("workers", "rate")
+OTHERS = ("bytes", "batch", "algorithm")  # columns that describe a point
+LARGEST = 1 << 20  # bytes of a file
+MOST_WORKERS = 10_000_000
+MOST_POINTS = 100
+
+# The mean of each parameter before any data; `_Draws` says which distribution it has. These are an assumption: of
+# the values that `published.learn` tries, they predict the published curves best.
+PRIOR: Mapping[str, float] = {
+    "bandwidth": 0.02,
+    "latency": 0.005,
+    "stragglers": 0.015,
+    "contention": 0.0003,
+    "hosts": 0.03,
+}
+HOST_SIZES = (1, 2, 4, 8, 16)  # workers of a host: each is as probable as the others
 
 DRAWS = 50_000
 SEED = 20171
@@ -26,6 +63,111 @@ MOST_PREDICTIONS = 100
 FAR = 1000  # times the largest measured number of workers: a prediction beyond is marked
 UNKNOWN = 0.8  # share of the prior's spread that is left where the data say little of a parameter
 SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apart
+
+
+@dataclass(frozen=True)
+class ScalingCurve:
+    """Measured rates [examples/s of all workers together] by number of workers, in growing order. Where they are known:
+    the `bytes` of the gradients and the `batch` of each worker, relative to the first point, and the `algorithm` of the
+    all-reduce, by point."""
+
+    workers: tuple[int, ...]
+    rates: tuple[float, ...]
+    bytes: tuple[float, ...] = ()
+    batch: tuple[float, ...] = ()
+    algorithm: tuple[str, ...] = ()
+
+    def setting(self, workers: Sequence[int]) -> ScalingCurve:
+        """Other numbers of workers with the bytes, batch and algorithm of the last point; without rates."""
+        values = {name: getattr(self, name)[-1:] * len(workers) for name in OTHERS}
+        return ScalingCurve(tuple(workers), (), **values)
+
+
+def read_curve(text: str, file: str) -> ScalingCurve:
+    """The curve of a CSV file with the columns workers and rate, and any of `OTHERS`. Raises BadInput with the name of
+    the file and the line."""
+    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
+    try:
+        lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        raise BadInput(f"{file}, line {rows.line_num}: this is no CSV ({error}).") from None
+    if not lines:
+        raise BadInput(f"{file} is empty; it should have the columns workers and rate.")
+    headings = [heading.lower() for heading in lines[0][1]]
+    for needed in NEEDED:
+        if headings.count(needed) != 1:
+            raise BadInput(
+                f"{file}, line {lines[0][0]}: the first line should name the columns workers and rate once each."
+            )
+    if unknown := [heading for heading in headings if heading not in (*NEEDED, *OTHERS)]:
+        raise BadInput(f"{file} has the column {unknown[0]!r:.40}; there are {', '.join((*NEEDED, *OTHERS))}.")
+    workers, rates = [], []
+    others: dict[str, list[Any]] = {name: [] for name in OTHERS if name in headings}
+    for number, cells in lines[1:]:
+        if len(cells) != len(headings):
+            raise BadInput(f"{file}, line {number}: there are {len(cells)} values for {len(headings)} columns.")
+        row = dict(zip(headings, cells, strict=True))
+        workers.append(int(_number(row["workers"], f"{file}, line {number}: workers", integer=True)))
+        rates.append(_number(row["rate"], f"{file}, line {number}: rate"))
+        for name, values in others.items():
+            where = f"{file}, line {number}: {name}"
+            values.append(row[name].lower() if name == "algorithm" else _number(row[name], where))
+        if len(workers) > 1 and workers[-1] <= workers[-2]:
+            raise BadInput(f"{file}, line {number}: {workers[-1]} workers come after {workers[-2]}; they should grow.")
+    if len(workers) > MOST_POINTS:
+        raise BadInput(f"{file} has {len(workers)} points; a curve has at most {MOST_POINTS}.")
+    if len(workers) < 2:
+        raise BadInput(f"{file} has {len(workers)} points; a fit takes at least two.")
+    for name in ("bytes", "batch"):
+        if name in others:
+            others[name] = [value / others[name][0] for value in others[name]]
+    return ScalingCurve(tuple(workers), tuple(rates), **{name: tuple(values) for name, values in others.items()})
+
+
+def _number(text: str, where: str, integer: bool = False) -> float:
+    """A finite number above 0. Raises BadInput."""
+    try:
+        value = int(text) if integer else float(text)
+    except ValueError:
+        value = math.nan
+    if not (0 < value < (MOST_WORKERS if integer else math.inf)):
+        kind = f"whole number from 1 to {MOST_WORKERS:,}" if integer else "finite number above 0"
+        raise BadInput(f"{where} is {text!r:.40}; it should be a {kind}.")
+    return value
+
+
+def slowest(workers: Floats) -> Floats:
+    """The expected largest of n standard normal numbers (Blom 1958): z(n), 0 for one worker."""
+    return np.where(workers > 1, ndtri((workers - 0.375) / (workers + 0.25)), 0.0)
+
+
+def terms(curve: ScalingCurve) -> dict[str, Floats]:
+    """The factors of the parameters [points], except for `hosts`."""
+    count = np.asarray(curve.workers, float)
+    doublings = np.log2(count)
+    algorithms = curve.algorithm or ("",) * len(count)
+    # The bytes that a rank moves, and the messages that it waits for, in halves of those of a ring and of a tree.
+    moves = {"recursive-doubling": doublings / 2, "tree": doublings, "servers": count - 1}
+    waits = {"ring": count - 1, "recursive-doubling": doublings / 2, "servers": np.minimum(count - 1, 1.0)}
+    share = (count - 1) / count
+
+    def by_algorithm(factors: Mapping[str, Floats], usual: Floats) -> Floats:
+        return np.array([factors.get(name, usual)[point] for point, name in enumerate(algorithms)])
+
+    return {
+        "bandwidth": by_algorithm(moves, share) * np.asarray(curve.bytes or 1.0),
+        "latency": by_algorithm(waits, doublings),
+        "stragglers": slowest(count) * np.asarray(curve.batch or 1.0),
+        "contention": count - 1,
+    }
+
+
+def step_times(parameters: Mapping[str, Floats], host_sizes: Floats, curve: ScalingCurve) -> Floats:
+    """t(n) / t(1) [draws, points] for draws of the parameters [draws]."""
+    shared = sum(parameters[name][:, None] * term for name, term in terms(curve).items())
+    leaves = np.asarray(curve.workers, float) > host_sizes[:, None]
+    result: Floats = np.asarray(curve.batch or 1.0) + shared + parameters["hosts"][:, None] * leaves
+    return result
 
 
 @dataclass(frozen=True)

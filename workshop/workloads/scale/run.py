@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import socket
 import statistics
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
-from queue import SimpleQueue
-from types import TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import numpy as np
 from mpi4py import MPI
@@ -21,7 +19,7 @@ from workshop.engine.context import RankContext
 from workshop.workloads.scale import NUMBER, StepParams
 from workshop.workloads.scale.exchange import ALGORITHMS, NetworkLink
 from workshop.workloads.scale.messages import Messenger
-from workshop.workloads.scale.work import Work, work_of
+from workshop.workloads.scale.work import NetworkWork, PacedWork, Work
 
 WARM_UP = 2  # steps that don't count
 REPEATS, BUDGET = 24, 2.0  # repeats of each batch size in a calibration, as long as they take so many seconds
@@ -45,7 +43,8 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
     link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6) if params.per_host else None
     messenger = Messenger(ctx.comm, params.per_host or ranks_per_host(hosts), link, params.half)
     with threadpool_limits(1):
-        work = work_of(params, ctx.comm)
+        paced = params.work == "paced"
+        work = PacedWork(params, ctx.rank, ctx.size) if paced else NetworkWork(params, ctx.rank)
         ctx.activity("warming up")
         step = RankStep(params, work, messenger)
         for _ in range(WARM_UP):
@@ -78,15 +77,15 @@ class RankStep:
         began = time.perf_counter()
         self.work.read(self.params.batch)
         read = time.perf_counter()
-        with _Exchanger(self) if overlap else nullcontext() as exchanger:
+        with self._exchanging() if overlap else nullcontext() as exchange:
             self.work.forward()
             pending = []
             for bucket in self.buckets:
                 pending.append(np.concatenate([self.work.backward(tensor) for tensor in bucket]))
-                if exchanger:
-                    exchanger.put(pending[-1])
+                if exchange:
+                    exchange(pending[-1])
             computed = time.perf_counter()
-            for gradients in pending if exchanger is None else ():
+            for gradients in pending if exchange is None else ():
                 self.exchange(gradients)
         return read - began, computed - read, time.perf_counter() - computed
 
@@ -94,42 +93,20 @@ class RankStep:
         """Add up gradients over all ranks. Collective."""
         self.messenger.all_reduce(gradients, self.params.algorithm, self.params.servers)
 
-
-class _Exchanger:
-    """A thread that exchanges buckets in their order while the rank computes, until the block has ended and all are
-    exchanged. Only this thread talks meanwhile. A block that fails ends the thread."""
-
-    def __init__(self, step: RankStep) -> None:
-        self._step = step
-        self._gradients = SimpleQueue[Any]()
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._exchange, name="exchange", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._gradients.put(None)
-        try:
-            if error is None:
-                self._thread.join()
-        finally:  # also where the run is cancelled while this waits: the thread must not talk in the next run
-            if self._thread.is_alive():
-                self._step.messenger.stopped = True
-                self._thread.join()
-        if self._error is not None and error is None:
-            raise self._error
-
-    def put(self, gradients: Any) -> None:
-        self._gradients.put(gradients)
-
-    def _exchange(self) -> None:
-        try:
-            while (gradients := self._gradients.get()) is not None:
-                self._step.exchange(gradients)
-        except BaseException as error:  # the rank's own thread raises it
-            self._error = error
+    @contextmanager
+    def _exchanging(self) -> Iterator[Callable[[Any], object]]:
+        """A function that has a thread exchange a bucket while the rank computes. The buckets keep their order, and all
+        are exchanged when the block ends. Only this thread talks meanwhile. A block that fails ends the thread."""
+        with ThreadPoolExecutor(1, "exchange") as thread:
+            exchanges: list[Future[None]] = []
+            try:
+                yield lambda gradients: exchanges.append(thread.submit(self.exchange, gradients))
+                for exchange in exchanges:
+                    exchange.result()
+            except BaseException:  # also where the run is cancelled: the thread must not talk in the next run
+                self.messenger.stopped = True
+                thread.shutdown(wait=False, cancel_futures=True)
+                raise
 
 
 def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: float) -> dict[str, Any]:
@@ -141,7 +118,9 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
     for number in range(params.steps):
         began = time.perf_counter()
         read, computed, exchanged = step.take(params.overlap)
-        extra = _extra(step, params, ctx.rank, number)
+        evaluation = _timed(step.work.evaluate) if _due(params.evaluate_every, number) else 0.0
+        saves = ctx.rank == 0 and _due(params.checkpoint_every, number)
+        extra = evaluation, _timed(step.work.save) if saves else 0.0
         total = time.perf_counter() - began
         rows.append((total, read, computed, exchanged, *extra))
         now = time.time()
@@ -174,18 +153,6 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
     }
 
 
-def _extra(step: RankStep, params: StepParams, rank: int, number: int) -> tuple[float, float]:
-    """The seconds of an evaluation and of a checkpoint, where one is due behind this step."""
-    times = []
-    due = _due(params.evaluate_every, number), _due(params.checkpoint_every, number) and rank == 0
-    for is_due, part in zip(due, (step.work.evaluate, step.work.save), strict=True):
-        began = time.perf_counter()
-        if is_due:
-            part()
-        times.append(time.perf_counter() - began if is_due else 0.0)
-    return times[0], times[1]
-
-
 def _due(every: int, number: int) -> bool:
     return bool(every) and (number + 1) % every == 0
 
@@ -210,9 +177,9 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
             return None
     ctx.activity("measuring input, evaluation and checkpoint")
     parts = {
-        "input": comm.allgather(_repeat(lambda: _timed(lambda: work.read(params.batch)))),
-        "evaluation": comm.allgather(_repeat(lambda: _timed(work.evaluate), FEW)),
-        "checkpoint": [_repeat(lambda: _timed(work.save), FEW)] if ctx.rank == 0 else [],
+        "input": comm.allgather([_timed(lambda: work.read(params.batch)) for _ in range(REPEATS)]),
+        "evaluation": comm.allgather([_timed(work.evaluate) for _ in range(FEW)]),
+        "checkpoint": [[_timed(work.save) for _ in range(FEW)]] if ctx.rank == 0 else [],
     }
     ctx.activity("measuring messages")
     total = params.parameters * NUMBER
@@ -246,10 +213,6 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
         "all_reduces": all_reduces,
         "overlap": {str(overlap).lower(): statistics.median(seconds) for overlap, seconds in steps.items()},
     }
-
-
-def _repeat(measure: Callable[[], float], times: int = REPEATS) -> list[float]:
-    return [measure() for _ in range(times)]
 
 
 def _timed(part: Callable[[], Any]) -> float:

@@ -70,19 +70,14 @@ def predict(measurement: StepMeasurement, changed: StepParams, ranks: int) -> St
     total = max(sum(parts.values()), 1e-9)
     stream = np.random.default_rng(SEED)
     doublings = max(float(np.log2(ranks / calibration.ranks)), 0.0)
-    totals = [
-        (sum(_parts(calibration, measured, changed, ranks, _resample(samples, stream), split=False).values()) + rest)
-        * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal())
-        for _ in range(RESAMPLES)
-    ]
+    totals = []
+    for _ in range(RESAMPLES):
+        sample = np.array([stream.choice(rank, len(rank)) for rank in samples])
+        total_seconds = sum(_parts(calibration, measured, changed, ranks, sample, split=False).values()) + rest
+        totals.append(total_seconds * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal()))
     low, high = np.quantile(totals, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     low, high = max(min(float(low), total), total / 10), max(float(high), total)
     return StepPrediction(ranks, total, low, high, parts, ranks * changed.batch)
-
-
-def _resample(samples: Floats, stream: np.random.Generator) -> Floats:
-    """The same number of measurements, drawn again from those of each rank."""
-    return np.array([stream.choice(rank, len(rank)) for rank in samples])
 
 
 def _parts(

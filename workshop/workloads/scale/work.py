@@ -7,7 +7,6 @@ import os
 import tempfile
 import time
 from itertools import pairwise
-from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +16,6 @@ from workshop.workloads.scale.messages import wait_until
 
 PIXELS, CLASSES = 64, 10
 EXAMPLES = 4096
-
-
-class Work(Protocol):
-    """The parts of a step on one rank."""
-
-    def read(self, batch: int) -> None: ...
-    def forward(self) -> None: ...
-    def backward(self, tensor: int) -> NDArray[np.float32]: ...
-    def evaluate(self) -> None: ...
-    def save(self) -> None: ...
 
 
 class PacedWork:
@@ -112,7 +101,4 @@ class NetworkWork:
             os.fsync(file.fileno())
 
 
-def work_of(params: StepParams, comm: Any) -> Work:
-    """The work that the params ask for, on this rank."""
-    rank, size = comm.Get_rank(), comm.Get_size()
-    return PacedWork(params, rank, size) if params.work == "paced" else NetworkWork(params, rank)
+Work = PacedWork | NetworkWork

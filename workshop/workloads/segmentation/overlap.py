@@ -45,27 +45,23 @@ def soft_tversky(masks: Any, logits: Any, alpha: float, beta: float, smooth: flo
 
 
 def dice(masks: Any, logits: Any) -> Any:
-    """The Dice coefficient of each example, [n], of the pixels that the net takes for more likely than not: 1 where
-    both masks are empty, 0 where one is."""
-    both, only_found, only_true = _confusion(masks, logits)
-    return _share(2 * both, 2 * both + only_found + only_true)
+    """The Dice coefficient of each example, [n], as `tversky`."""
+    return tversky(masks, logits, *WEIGHTS["dice"])
 
 
 def jaccard(masks: Any, logits: Any) -> Any:
-    """The Jaccard index of the same, [n]."""
-    both, only_found, only_true = _confusion(masks, logits)
-    return _share(both, both + only_found + only_true)
+    """The Jaccard index of each example, [n], as `tversky`."""
+    return tversky(masks, logits, *WEIGHTS["jaccard"])
 
 
 def tversky(masks: Any, logits: Any, alpha: float, beta: float) -> Any:
-    """The Tversky index of the same, [n]."""
-    both, only_found, only_true = _confusion(masks, logits)
-    return _share(both, both + alpha * only_found + beta * only_true)
-
-
-def _confusion(masks: Any, logits: Any) -> tuple[Any, Any, Any]:
+    """The Tversky index of each example, [n], of the pixels that the net takes for more likely than not: 1 where both
+    masks are empty, 0 where one is."""
     tf = tensorflow()
-    return _counts(tf.cast(masks, tf.float32), tf.cast(logits > 0, tf.float32))  # the sigmoid of 0 is one half
+    predicted = tf.cast(logits > 0, tf.float32)  # the sigmoid of 0 is one half
+    both, only_found, only_true = _counts(tf.cast(masks, tf.float32), predicted)
+    total = both + alpha * only_found + beta * only_true
+    return tf.where(total > 0, tf.math.divide_no_nan(both, total), tf.ones_like(total))
 
 
 def _counts(true_masks: Any, predicted_masks: Any) -> tuple[Any, Any, Any]:
@@ -73,9 +69,3 @@ def _counts(true_masks: Any, predicted_masks: Any) -> tuple[Any, Any, Any]:
     tf = tensorflow()
     both = tf.reduce_sum(true_masks * predicted_masks, axis=PIXELS)
     return both, tf.reduce_sum(predicted_masks, axis=PIXELS) - both, tf.reduce_sum(true_masks, axis=PIXELS) - both
-
-
-def _share(part: Any, total: Any) -> Any:
-    """Of nothing at all: 1, as nothing is wrong there."""
-    tf = tensorflow()
-    return tf.where(total > 0, tf.math.divide_no_nan(part, total), tf.ones_like(total))

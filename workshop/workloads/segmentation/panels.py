@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.words import count, percent
 from workshop.extension import Panel
-from workshop.report.cards import Card, line, picture, pictures, table, words
+from workshop.report.cards import Card, Part, line, picture, pictures, table, words
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.report import panels as federated
 
@@ -39,21 +39,27 @@ ABOUT_SCANNERS = (
 )
 
 
-def overlays(snapshot: Snapshot) -> list[Card]:
-    """The newest picture that the run has kept, with a table that says the same."""
+def newest_outlines(snapshot: Snapshot, unit: str) -> tuple[Part, Sequence[Mapping[str, Any]]] | None:
+    """The newest picture that a run has kept after a `unit`, such as a round, and its patients; None without one."""
     if PICTURE not in snapshot.artifacts or FIGURES not in snapshot.artifacts:
-        return []
+        return None
     document: Mapping[str, Any] = json.loads(snapshot.read(FIGURES))
     patients: Sequence[Mapping[str, Any]] = document["patients"]
-    number = len(patients)
-    label = f"CT, PET and outlines of {count(number, 'held-out patient')} after round {document['round']}"
+    label = f"CT, PET and outlines of {count(len(patients), 'held-out patient')} after {unit} {document[unit]}"
+    return pictures([picture(snapshot.url(PICTURE), label)], wide=True), patients
+
+
+def overlays(snapshot: Snapshot) -> list[Card]:
+    """The newest picture that the run has kept, with a table that says the same."""
+    if (outlines := newest_outlines(snapshot, "round")) is None:
+        return []
+    image, patients = outlines
     modality_note = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
     lines = [
         line(LEGEND, tone="about"),
         line(f"{SYNTHETIC} {DICE}", tone="about"),
         *([line(modality_note)] if modality_note else []),
     ]
-    image = pictures([picture(snapshot.url(PICTURE), label)], wide=True)
     ways = list(patients[0]["dice"]) if patients else []
     heads = ["Patient", "Scanners of", "Lesions", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
     rows = [

@@ -108,8 +108,8 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
     order=430,
     lab="federated",
-    verdict="workshop.workloads.unet.verdict:VERDICT",
-    panels="workshop.workloads.unet.panels:PANELS",
+    verdict="workshop.workloads.unet.report:VERDICT",
+    panels="workshop.workloads.unet.report:PANELS",
     presets=(
         Preset("Two ranks", "The outlines after each epoch, and the images/s.", {}, {"ranks": 2, "threads": 1}),
         Preset("One rank", "Two ranks' images/s divided by this rate are the speed-up.", {},

@@ -13,8 +13,8 @@ import pytest
 
 from tests.support import need
 from tests.workloads.mnist.data.serving import Server, serve, took
-from workshop.workloads.mnist.data import download
-from workshop.workloads.mnist.data.download import MNIST, DownloadFailed, Remote, fetch
+from workshop.workloads.mnist.data import places
+from workshop.workloads.mnist.data.places import MNIST, DownloadFailed, Remote, fetch
 
 DATA = bytes(range(256)) * 2000
 
@@ -67,7 +67,7 @@ def test_another_file_is_refused(server):
 
 
 def test_a_file_that_is_too_large_is_not_taken(server, monkeypatch):
-    monkeypatch.setattr(download, "LARGEST", 1000)
+    monkeypatch.setattr(places, "LARGEST", 1000)
     assert "MB" in failure(remote(server))
 
 

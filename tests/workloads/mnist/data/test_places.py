@@ -16,8 +16,8 @@ from tests.workloads.mnist.data.refusals import names
 from tests.workloads.mnist.data.serving import serve, took
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.workloads.mnist.data.download import Remote
 from workshop.workloads.mnist.data.images import Images, find, read
+from workshop.workloads.mnist.data.places import Remote
 
 # Which place the images come from is told by their number.
 GIVEN, NAMED, KERAS, REMOTE, DIGITS = 36, 37, 38, 39, 1437

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ from PIL import Image
 
 from workshop.core.errors import BadInput
 from workshop.workloads.mnist.data import datasets, files, places
-from workshop.workloads.mnist.data.download import MNIST, Remote
 from workshop.workloads.mnist.data.files import File, Files
+from workshop.workloads.mnist.data.places import MNIST, Remote
 
 PREFIX = "data/"
 WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files
@@ -76,10 +76,9 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
     return _inputs({}, DIGITS, damaged)
 
 
-def from_earlier_run(read_artifact: Callable[[str], bytes | None]) -> dict[str, bytes]:
-    """The inputs of an earlier run, whose artifacts `read_artifact` reads; empty where it had none."""
-    names = [WORDS, *(PREFIX + name for name in files.names())]
-    return {name: data for name in names if (data := read_artifact(name)) is not None}
+def names() -> list[str]:
+    """The inputs that a run may have kept of its images."""
+    return [WORDS, *(PREFIX + name for name in files.names())]
 
 
 def read(inputs: Mapping[str, bytes]) -> Images:

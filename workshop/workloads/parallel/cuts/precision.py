@@ -6,12 +6,12 @@ are scaled down before the update. Where a gradient is no number, the step is le
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Saved, Shape
+from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Saved, Shape
 
 # NumPy has no bfloat16: its values are stored as float32.
 DTYPES: Mapping[str, DTypeLike] = {
@@ -52,10 +52,6 @@ class Rounded(Layer):
 
     def __init__(self, inner: Layer) -> None:
         self.inner = inner
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inner.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs, saved = self.inner.forward(inputs)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Parameter, Residual, Saved, Shape, buffers
+from workshop.workloads.parallel.network.layers import Array, Cost, Layer, Residual, Saved, Shape, buffers
 
 
 class Recomputed(Layer):
@@ -15,10 +15,6 @@ class Recomputed(Layer):
     def __init__(self, inside: Layer) -> None:
         self.inside = inside
         self.transient = 0  # bytes of the activations that were computed again
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inside.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs, _ = self.inside.forward(inputs)

@@ -20,7 +20,6 @@ from workshop.workloads.parallel.network.layers import (
     Cost,
     Layer,
     MeanPixels,
-    Parameter,
     Saved,
     Shape,
 )  # fmt: skip
@@ -37,10 +36,6 @@ class StripeConvolution(Layer):
         self.inner, self.comm, self.halo = Convolution(full.weight, full.bias, halo=True), comm, halo
         for parameter in self.parameters:
             parameter.partial = True  # the sum over the pixels of a stripe
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inner.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         above, below = self._exchange(inputs[:, :HALO], inputs[:, -HALO:])

@@ -38,10 +38,6 @@ class ColumnCut(Layer):
         assert full.bias is not None
         self.inner, self.comm = part_of(full, slice_of(full.weight, comm, -1), slice_of(full.bias, comm, 0)), comm
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inner.parameters
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         return self.inner.forward(inputs)
 
@@ -59,10 +55,6 @@ class RowCut(Layer):
     def __init__(self, full: Matrix, comm: CountingCommunicator) -> None:
         assert full.bias is not None
         self.inner, self.bias, self.comm = part_of(full, slice_of(full.weight, comm, -2), None), full.bias, comm
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [*self.inner.parameters, self.bias]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs, saved = self.inner.forward(inputs)

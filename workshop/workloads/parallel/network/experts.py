@@ -19,7 +19,6 @@ from workshop.workloads.parallel.network.layers import (
     Cost,
     Layer,
     Linear,
-    Parameter,
     Saved,
     Sequential,
     Shape,
@@ -36,10 +35,6 @@ class Experts(Layer):
     ) -> None:
         self.router, self.local, self.experts, self.capacity, self.comm = router, local, experts, capacity, comm
         self.dropped = 0  # tokens so far
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [*self.router.parameters, *(parameter for layer in self.local for parameter in layer.parameters)]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         tokens = inputs.reshape(-1, inputs.shape[-1])

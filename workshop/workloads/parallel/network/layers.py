@@ -8,7 +8,7 @@ micro-batches can be under way at the same time, and an activation that is recom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -98,13 +98,25 @@ class Cost:
     forward: Exchanges = field(default_factory=Exchanges)
     backward: Exchanges = field(default_factory=Exchanges)
 
+    def join(self, after: Cost) -> Cost:
+        """The cost of a layer and of the one behind it."""
+        return Cost(
+            after.outputs,
+            self.activations + after.activations,
+            max(self.transient, after.transient),
+            self.operations + after.operations,
+            self.forward + after.forward,
+            self.backward + after.backward,
+        )
+
 
 class Layer:
     """A layer or a network of layers."""
 
     @property
     def parameters(self) -> Sequence[Parameter]:
-        return ()
+        """The parameters among the attributes, and those of the layers among them, in the order of the attributes."""
+        return list(_parameters(vars(self).values()))
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         """The outputs, and the arrays that `backward` needs."""
@@ -117,6 +129,16 @@ class Layer:
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         """The cost for inputs of this shape, with numbers of so many bytes."""
         raise NotImplementedError
+
+
+def _parameters(values: Iterable[object]) -> Iterator[Parameter]:
+    for value in values:
+        if isinstance(value, Parameter):
+            yield value
+        elif isinstance(value, Layer):
+            yield from value.parameters
+        elif isinstance(value, list | tuple):
+            yield from _parameters(value)
 
 
 @dataclass(frozen=True)
@@ -146,10 +168,6 @@ class Linear(Layer):
     def __init__(self, weight: Parameter, bias: Parameter | None) -> None:
         self.weight, self.bias = weight, bias
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs = inputs @ self.weight.value
         if self.bias is not None:
@@ -173,10 +191,6 @@ class TiedLinear(Layer):
 
     def __init__(self, tokens: Parameter) -> None:
         self.tokens = tokens
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.tokens]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         return inputs @ self.tokens.value.T, inputs
@@ -227,10 +241,6 @@ class LayerNorm(Layer):
     def __init__(self, gain: Parameter, bias: Parameter) -> None:
         self.gain, self.bias = gain, bias
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.gain, self.bias]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         centred = inputs - inputs.mean(axis=-1, keepdims=True)
         scale = 1 / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
@@ -257,10 +267,6 @@ class Embedding(Layer):
 
     def __init__(self, tokens: Parameter, positions: Parameter) -> None:
         self.tokens, self.positions = tokens, positions
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.tokens, self.positions]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         return self.tokens.value[inputs] + self.positions.value[: inputs.shape[1]], inputs
@@ -291,10 +297,6 @@ class Attention(Layer):
 
     def __init__(self, inner: Layer, outer: Layer, heads: int) -> None:
         self.inner, self.outer, self.heads = inner, outer, heads
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [*self.inner.parameters, *self.outer.parameters]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         mixed, inner_saved = self.inner.forward(inputs)
@@ -341,16 +343,9 @@ class Attention(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         inner = self.inner.cost(inputs, itemsize)
         batch, length, mixed = inner.outputs
-        outer = self.outer.cost((batch, length, mixed // 3), itemsize)
         activations = (batch * length * mixed + batch * self.heads * length**2) * itemsize
-        return Cost(
-            outer.outputs,
-            inner.activations + outer.activations + activations,
-            max(inner.transient, outer.transient),
-            inner.operations + outer.operations + 2 * batch * length**2 * (mixed // 3),
-            inner.forward + outer.forward,
-            inner.backward + outer.backward,
-        )
+        heads = Cost((batch, length, mixed // 3), activations, operations=2 * batch * length**2 * (mixed // 3))
+        return inner.join(heads).join(self.outer.cost(heads.outputs, itemsize))
 
 
 class Convolution(Layer):
@@ -359,10 +354,6 @@ class Convolution(Layer):
 
     def __init__(self, weight: Parameter, bias: Parameter | None, halo: bool = False) -> None:
         self.weight, self.bias, self.halo = weight, bias, halo  # weight [3, 3, in, out]
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [self.weight] if self.bias is None else [self.weight, self.bias]
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         rows = (0, 0) if self.halo else (1, 1)
@@ -424,10 +415,6 @@ class Sequential(Layer):
     def __init__(self, layers: Sequence[Layer]) -> None:
         self.layers = layers
 
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return [parameter for layer in self.layers for parameter in layer.parameters]
-
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         all_saved = []
         for layer in self.layers:
@@ -443,15 +430,7 @@ class Sequential(Layer):
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         total = Cost(inputs)
         for layer in self.layers:
-            each = layer.cost(total.outputs, itemsize)
-            total = Cost(
-                each.outputs,
-                total.activations + each.activations,
-                max(total.transient, each.transient),
-                total.operations + each.operations,
-                total.forward + each.forward,
-                total.backward + each.backward,
-            )
+            total = total.join(layer.cost(total.outputs, itemsize))
         return total
 
 
@@ -460,10 +439,6 @@ class Residual(Layer):
 
     def __init__(self, *layers: Layer) -> None:
         self.inside = Sequential(layers)
-
-    @property
-    def parameters(self) -> Sequence[Parameter]:
-        return self.inside.parameters
 
     def forward(self, inputs: Array) -> tuple[Array, Saved]:
         outputs, saved = self.inside.forward(inputs)

@@ -1,14 +1,22 @@
-"""The verdict on the training: its Dice score, and the published gain of a U-Net on two nodes."""
+"""The verdict on the training, with the published gain of a U-Net on two nodes, and the lesions of held-out patients as
+the network outlines them, beside the panels of any training run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from workshop.core import words
+from workshop.core.words import percent
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.cards import Card, line, table
+from workshop.report.cards import words as sentences
+from workshop.report.snapshot import Snapshot
 from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.training import outcome as training_outcome
+from workshop.training import panels as training_panels
 from workshop.training import verdict as training
+from workshop.workloads.segmentation.panels import DICE, LEGEND, PICTURE, SYNTHETIC, newest_outlines
 
 GAIN = next(published for published in PUBLISHED if published.what == "U-Net")
 CITED = GAIN.sentence
@@ -35,3 +43,17 @@ def _following(facts: Facts) -> str:
 
 
 VERDICT = replace(training.VERDICT, outcome=outcome)
+
+
+def overlays(snapshot: Snapshot) -> list[Card]:
+    """The outlines after the newest epoch, as a picture and as a table."""
+    if (outlines := newest_outlines(snapshot, "epoch")) is None:
+        return []
+    image, patients = outlines
+    notes = sentences(line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about"), line(CITED, tone="about"))
+    rows = [[str(at), percent(patient["share"]), percent(patient["dice"])] for at, patient in enumerate(patients, 1)]
+    heads = ["Patient", "Lesions' share of the image", "Dice"]
+    return [Card("overlays", "Lesions as the network outlines them", (notes, image, table(heads, rows)))]
+
+
+PANELS = (Panel("overlays", overlays, lambda snapshot: snapshot.version(PICTURE)), *training_panels.PANELS)

@@ -1,13 +1,19 @@
-"""The verdict on a benchmark: its rate, the most that its ranks can gain, and a published gain."""
+"""The verdict on a benchmark, with its rate, the most that its ranks can gain, and a published gain; and its printed
+lines, beside the panels of any training run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from workshop.core import words
+from workshop.extension import OUTPUT, Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
+from workshop.report.cards import Card, code, line
+from workshop.report.cards import words as sentences
+from workshop.report.snapshot import Snapshot
 from workshop.study.scaling.efficiency import PUBLISHED
+from workshop.training import panels as training_panels
 from workshop.training import verdict as training
 from workshop.training.time_use import is_independent
 from workshop.workloads.resnet.rounds import CONFIDENCE
@@ -60,3 +66,17 @@ def _following(facts: Facts) -> str:
 
 
 VERDICT = replace(training.VERDICT, outcome=outcome, first=True)
+
+
+def printed(snapshot: Snapshot) -> list[Card]:
+    """The lines of the rounds, and the published rates."""
+    if OUTPUT not in snapshot.artifacts:
+        return []
+    text = snapshot.read(OUTPUT).decode()
+    return [Card("printed", "Rounds", (code(text), sentences(line(CITED, tone="about"))))]
+
+
+PANELS = (
+    Panel("printed", printed, lambda snapshot: snapshot.version(OUTPUT), comparison=printed),
+    *training_panels.PANELS,
+)

@@ -1,4 +1,5 @@
-"""The verdict on an attack on updates: which digits were recovered, how, and what kept the others hidden."""
+"""The verdict on an attack on updates: which digits were recovered, how, and what kept the others hidden; and the card
+with the recovered pictures."""
 
 from __future__ import annotations
 
@@ -6,15 +7,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Verdict
+from workshop.core.words import count
+from workshop.extension import Panel, Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
+from workshop.report.cards import Card, Part, line, picture, pictures, table
+from workshop.report.cards import words as sentences
+from workshop.report.machine_picture import rank_cell
+from workshop.report.snapshot import Snapshot
+from workshop.training import panels as training_panels
+from workshop.workloads.inversion import MOST
 
 GOOD = 20.0  # dB of likeness from which a picture counts as recovered: errors of a tenth of the range of grey
-MOST = 64  # images behind a sum, see `workshop.workloads.inversion`
 RECOVERED, TOLD_APART, LOST = "recovered", "told apart", "lost"
 
 Picture = Mapping[str, Any]
+PICTURE = "recovered.png"
+ABOUT = (
+    "Above, images that institutions have and never sent. Below, what the aggregator made of the updates that they did "
+    "send; it knows the shared model, and nothing else of them."
+)
+MEANING = (
+    "The correlation is that of pixels; beside it is that with the most similar of all other images. Recovered: most "
+    f"similar to the true image, and a PSNR of {GOOD:.0f} dB at least. Told apart: most similar to it, but less so."
+)
+MANY = 32  # rows
 
 
 def outcome(picture: Picture) -> str:
@@ -163,3 +180,51 @@ def _decibels(value: float) -> str:
 
 
 VERDICT = Verdict(measured, first=True)
+
+
+def inversion(snapshot: Snapshot) -> list[Card]:
+    """Nothing for runs that attack no update."""
+    if PICTURE not in snapshot.artifacts:
+        return []
+    label = "Recovered digits" if snapshot.run.ended else "So far"
+    parts: list[Part] = [
+        sentences(line(ABOUT, tone="about")),
+        pictures([picture(snapshot.url(PICTURE), label)], wide=True),
+    ]
+    if picture_list := snapshot.metric("pictures", list):
+        parts += _table(snapshot, picture_list)
+    return [Card("inversion", "What the updates gave away", tuple(parts))]
+
+
+def _table(snapshot: Snapshot, pictures: list[Mapping[str, Any]]) -> list[Part]:
+    several = any(picture["institution"] > 1 for picture in pictures)
+    heads = ["Rank", *(["Institution"] if several else []), "True label", "Recovered label"]
+    heads += ["PSNR", "Correlation", "With another image", "The digit is"]
+    rows: list[list[str | Mapping[str, Any]]] = [
+        [
+            rank_cell(picture["rank"]),
+            *([str(picture["institution"])] if several else []),
+            str(picture["label"]),
+            str(picture["read"]),
+            f"{picture['likeness']:.1f} dB",
+            f"{picture['correlation']:.3f}",
+            f"{picture['other']:.3f}",
+            outcome(picture),
+        ]
+        for picture in pictures[:MANY]
+    ]
+    lines = [line(MEANING, tone="about")]
+    if len(pictures) > MANY:
+        lines.append(line(f"These are {MANY} of {count(len(pictures), 'image')}.", tone="about"))
+    return [table(heads, rows), sentences(*lines)]
+
+
+PANELS = (
+    Panel(
+        "inversion",
+        inversion,
+        lambda snapshot: (snapshot.version(PICTURE), snapshot.run.metrics),
+        comparison=inversion,
+    ),
+    *training_panels.PANELS,
+)
