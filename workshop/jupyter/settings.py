@@ -134,7 +134,7 @@ def server(folders: Folders, root: Path) -> dict[str, Any]:
     }
 
 
-# Parts of the page: what goes with parts of the server that aren't there, and packages that nobody can install here.
+# Extensions of the page that are left out: their part of the server is missing, or nothing can be installed here.
 LEFT_OUT = (
     "jupyterlab-jupytext",
     "@jupyterlab/lsp-extension",

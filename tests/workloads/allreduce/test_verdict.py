@@ -45,7 +45,7 @@ def test_latency_below_and_bandwidth_above():
     )
     assert "50 % of what a rank copies in memory, measured by itself" in said["why"]
     assert (
-        "The ring in Python: 4 times as long for the smallest message and 1.33 times as long for the largest"
+        "The ring in Python is 4 times as slow for the smallest message and 1.33 times as slow for the largest"
         in said["why"]
     )
     assert "64 KiB or more" in said["next"]

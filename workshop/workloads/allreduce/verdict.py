@@ -98,7 +98,7 @@ def measured(facts: Facts) -> Finding | None:
         f"{bound}: {least} take {small}, {most} move at {rate(chosen.bus[-1])}.",
         " ".join(why),
         f"Exchange in messages of {half} or more where you can: many small ones cost {small} each. "
-        "Then try another MPI (--mpi mpich), or more ranks than cores, and predict which of both figures changes.",
+        "Then try another MPI (--mpi mpich), or more ranks than cores, and predict which of the two figures changes.",
     )
 
 
@@ -119,14 +119,15 @@ def _compared(curve_of: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) ->
             continue
         ends = [_times(curve.seconds[end] / chosen.seconds[end]) for end in (0, -1)]
         ratios = f"{ends[0]} for the smallest message and {ends[1]} for the largest"
-        sentences.append(f"{words.capital(NAMES.get(method, method))}: {ratios}.")
+        name, other = (NAMES.get(key, key) for key in (method, chosen.method))
+        sentences.append(f"{words.capital(name)} is {ratios}, compared with {other}.")
     return sentences
 
 
 def _times(ratio: float) -> str:
     if ratio >= SAME:
-        return f"{words.short(ratio)} times as long"
-    return "as long" if ratio > 1 / SAME else f"{words.short(1 / ratio)} times as fast"
+        return f"{words.short(ratio)} times as slow"
+    return "as fast" if ratio > 1 / SAME else f"{words.short(1 / ratio)} times as fast"
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -61,11 +61,11 @@ def outcome(facts: Facts) -> Finding | None:
 def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
     """A sentence on the weights at the end."""
     count = len(metrics.get("ranks") or ())
-    result = f"read {accuracy} of the held-out images rightly."
+    result = f"{accuracy} of the held-out images are classified correctly."
     if count == 1:
-        return f"One rank trained until the end; its weights {result}"
+        return f"One rank trained until the end; with its weights, {result}"
     same = "the same weights" if metrics.get("same_weights") else "different weights"
-    return f"At the end, {words.count(count, 'rank')} have {same}; those of the first one {result}"
+    return f"At the end, {words.count(count, 'rank')} have {same}; with the first rank's weights, {result}"
 
 
 def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
@@ -75,7 +75,7 @@ def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
 
 
 def times(facts: Facts, _: Totals) -> Observations:
-    """For the same reason, nothing on how ranks shared their time."""
+    """Return no sentence on how ranks shared their time after a loss, for the same reason; else the general one."""
     return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 
@@ -85,11 +85,11 @@ def _loss_sentence(loss: Record) -> str:
     sentence = f"Rank {loss['rank']} was lost{step}"
     if number(loss.get("noticed_seconds")) and number(loss.get("repair_seconds")):
         sentence += (
-            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last whole step, and agreed "
+            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and agreed "
             f"within {words.seconds(loss['repair_seconds'])}"
         )
     if number(loss.get("next_step_seconds")):
-        sentence += f"; the next step was whole after {words.seconds(loss['next_step_seconds'])}"
+        sentence += f"; the next step was complete after {words.seconds(loss['next_step_seconds'])}"
     return f"{sentence}; {words.numbered('rank', loss.get('ranks') or [])} went on."
 
 
@@ -103,8 +103,8 @@ def _join_sentence(join: Record) -> str:
 def _cost(metrics: Mapping[str, Any]) -> str:
     lost, repeated = metrics.get("lost_steps") or 0, metrics.get("repeated_steps") or 0
     if lost:
-        return f"{words.count(lost, 'step')} behind the checkpoint had to be trained again."
-    return f"No whole step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+        return f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
+    return f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
 
 
 def _interval(facts: Facts) -> str:

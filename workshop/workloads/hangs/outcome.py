@@ -20,7 +20,7 @@ from workshop.core.parent_death import guarded
 from workshop.workloads.hangs.examples import WatchExample, environment
 
 AFTER = 2.0  # seconds without a move before it looks
-PATIENCE = 15.0  # seconds beyond `after` that a program has; one that waits for what may come is not ended before
+PATIENCE = 15.0  # seconds after `after` within which the doctor has ended a program that hangs
 SECONDS = 60.0  # that a good program has to end, and that an interrupted program has
 STOPPED = 3.0  # seconds that the program has to end after a stop; less than `runtime.run_monitor.CANCEL`
 EVERY = 0.1  # seconds between looks whether a stop is asked for
@@ -55,8 +55,9 @@ class Outcome:
 
 
 def watch(example: WatchExample, after: float = AFTER, stopped: Callable[[], bool] = lambda: False) -> Outcome:
-    """Run an example below `workshop watch`; all its processes end with this one, also after kill -9. One that hangs
-    without an end is interrupted, as by Ctrl-C. Where `stopped` says so, it is ended before there is a diagnosis.
+    """Run an example below `workshop watch`; all its processes end with this one, also after kill -9. A program
+    that the watch doesn't end in time is interrupted, as by Ctrl-C. Where `stopped` says so, it is ended before there is
+    a diagnosis.
     Raises WorkshopError where it can't be ended or gives no answer."""
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
     with (
