@@ -6,15 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workshop.notebook.attachment import attach
     from workshop.notebook.comparison import compare
     from workshop.notebook.lab import lab
     from workshop.notebook.placement_map import place
+    from workshop.notebook.session import attach
 
 __all__ = ["attach", "compare", "lab", "place"]
 
 # What notebooks use: imported when somebody asks for it, since ranks and commands don't.
-_NOTEBOOKS = {"attach": "attachment", "compare": "comparison", "lab": "lab", "place": "placement_map"}
+_NOTEBOOKS = {"attach": "session", "compare": "comparison", "lab": "lab", "place": "placement_map"}
 
 
 def __getattr__(name: str) -> Any:

@@ -87,7 +87,7 @@ def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
     for name, value in settings.environment(None).items():
         monkeypatch.setenv(name, value)
     with kernel() as started:
-        found = started.run("import sys; print('workshop.notebook.attachment' in sys.modules, 'workshop' in globals())")
+        found = started.run("import sys; print('workshop.notebook.session' in sys.modules, 'workshop' in globals())")
         assert found == "True False\n"
         assert "run the cell with workshop.attach() first" in started.run("%%ranks\nprint(rank)")
 

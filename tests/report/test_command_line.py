@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workshop.cli.common import placement_from
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.report.command_line import options_of, run_command
+from workshop.report.actions import options_of, run_command
 
 placements = st.builds(
     Placement,

@@ -19,7 +19,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement, default_for
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
-from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 SECONDS = 300.0  # for one run; it takes less than ten on an idle machine
@@ -88,16 +88,12 @@ def _measured(store: Store, session: SessionRecord, name: str, placement: Placem
         step_times = [event.time for event in store.events(run.id) if event.step is not None]
     after = _worked(tag)
     ended = client.wait(store, run.id, timeout=SECONDS)
-    _completed(name, ended, step_times)
+    if ended.status != "completed" or not step_times:
+        why = ended.error["message"] if ended.error else f"it is {ended.status} and told of {len(step_times)} steps"
+        raise WorkshopError(f"The run of {name} did not complete: {why}")
     # What a process took that has ended meanwhile is not known: those are the former ranks, which did nothing more.
     worked = sum(now - before.get(pid, 0.0) for pid, now in after.items())
     return min(step_times) - ended.queued_at, worked
-
-
-def _completed(name: str, run: RunRecord, step_times: Sequence[float]) -> None:
-    if run.status != "completed" or not step_times:
-        why = run.error["message"] if run.error else f"it is {run.status} and told of {len(step_times)} steps"
-        raise WorkshopError(f"The run of {name} did not complete: {why}")
 
 
 def _worked(tag: str) -> dict[int, float]:

@@ -165,9 +165,8 @@ def run(viewers: int = 40, seconds: float = 20) -> dict[str, Any]:
     where = bench.machine(("streamlit", "uvicorn", "websockets", "plotly"))
     with own_state(), Store.open() as store:
         _, code = new_secrets(store)
-        session, conductor = lifecycle.start_session(
-            store, "viewers", Placement(ranks=2), limits=Limits(), attached=True
-        )
+        where_ranks = Placement(ranks=2)
+        session, conductor = lifecycle.start_session(store, "viewers", where_ranks, limits=Limits(), attached=True)
         try:
             with served() as (server, port):
                 session = lifecycle.wait_ready(store, session, conductor)

@@ -52,7 +52,9 @@ class EmulatedHosts:
         self.names = names(count)
         self.folder = config.home() / "demo" / f"{os.getpid()}-{time.monotonic_ns()}"
         self.folder.mkdir(parents=True, mode=0o700)
-        self._write_ssh()
+        program = shlex.join([sys.executable, "-m", "workshop.demo.remote"])
+        self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
+        self.ssh.chmod(0o700)
         what = json.dumps({"names": self.names, "link": vars(limit or Link())})
         command = [sys.executable, "-m", "workshop.demo.switch", "switch", str(os.getpid()), str(self.folder), what]
         self._log = os.memfd_create("switch.log")  # its messages; the folder goes with the switch
@@ -155,8 +157,3 @@ class EmulatedHosts:
         output = os.pread(self._log, TAIL, 0).decode(errors="replace").strip()
         kind = BadInput if self._switch.wait() == BadInput.exit_code else WorkshopError
         raise kind(f"The emulated hosts did not start: {output}")
-
-    def _write_ssh(self) -> None:
-        program = shlex.join([sys.executable, "-m", "workshop.demo.remote"])
-        self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
-        self.ssh.chmod(0o700)

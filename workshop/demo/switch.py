@@ -32,7 +32,9 @@ def address(number: int) -> str:
 
 def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
     """Bring up the hosts and tell their processes on standard output; ends with its standard input."""
-    (folder / "hosts").write_text(_hosts_file(names))
+    known_hosts = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
+    ours = "".join(f"{address(number)} {name}\n" for number, name in enumerate(names))
+    (folder / "hosts").write_text(ours + known_hosts)
     namespaces.mount_over(folder / "hosts", "/etc/hosts")
     _ip(["link set lo up", "link add switch type bridge", "link set switch up"])
     hosts = [_start_host(folder, name, number, limit) for number, name in enumerate(names)]
@@ -91,12 +93,6 @@ def host(folder: Path, name: str, number: int, limit: Link) -> None:
     inside = remote.listen(folder / name)
     print(READY, flush=True)
     asyncio.run(remote.serve([listener, inside]))
-
-
-def _hosts_file(names: Sequence[str]) -> str:
-    known_hosts = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
-    ours = "".join(f"{address(number)} {name}\n" for number, name in enumerate(names))
-    return ours + known_hosts
 
 
 def _ip(commands: Iterable[str]) -> None:

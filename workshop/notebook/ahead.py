@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.notebook import attachment, lab, magics
+from workshop.notebook import lab, magics, session
 
-__all__ = ["attachment", "lab", "load_ipython_extension"]
+__all__ = ["lab", "load_ipython_extension", "session"]
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
-from workshop.notebook import display, store_access
+from workshop.notebook import display
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
+from workshop.notebook.session import notebook_store
 from workshop.notebook.shown import RunShown, ShownVerdict, ended
 from workshop.report import comparison, terminal
 from workshop.report.cards import Card, figure, fold, line, table, words
@@ -33,7 +34,7 @@ def compare(*runs: RunShown | int | str) -> ComparisonShown:
         raise BadInput(
             f"compare takes 2 to {MOST} runs, such as workshop.compare(one, two); {len(arguments)} were given."
         )
-    store = next((run.store for run in arguments if isinstance(run, RunShown)), None) or store_access.store()
+    store = next((run.store for run in arguments if isinstance(run, RunShown)), None) or notebook_store()
     return ComparisonShown(store, [_record(store, run) for run in arguments])
 
 

@@ -17,7 +17,6 @@ from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
 from html import escape
 from typing import Any
 from urllib.parse import unquote
@@ -29,14 +28,12 @@ from IPython.display import display, update_display
 from PIL import Image, ImageOps
 from plotly.io.base_renderers import MimetypeRenderer
 
-from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.report import html, terminal
 from workshop.report.cards import Card
 from workshop.report.figures import theme
 from workshop.report.html import alone
 from workshop.report.snapshot import Snapshot
-from workshop.store.store import Store
 
 Piece = str | go.Figure  # HTML, or a figure
 
@@ -307,13 +304,3 @@ class Message(NotebookDisplay):
 
     def show(self) -> None:
         show(self.words(), self.pieces())
-
-
-def store() -> Store:
-    """The store of this process's state folder, opened once. Raises BadInput where it can't be opened."""
-    return _open(config.database_url())
-
-
-@cache
-def _open(url: str) -> Store:
-    return Store.open(url)

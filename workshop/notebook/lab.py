@@ -19,9 +19,9 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
-from workshop.notebook import store_access
 from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
+from workshop.notebook.session import notebook_store
 from workshop.report import html
 from workshop.store.records import LabProgress
 from workshop.store.store import Store
@@ -39,7 +39,7 @@ def lab(name: str) -> NotebookLab:
     lab."""
     folder = catalogue.find(name)
     lab_description = description.read(folder)
-    return NotebookLab(folder, lab_description, store_access.store())
+    return NotebookLab(folder, lab_description, notebook_store())
 
 
 class NotebookLab(NotebookDisplay):
@@ -181,8 +181,8 @@ class NotebookLab(NotebookDisplay):
         Message(f"{id} is right", f"{_after(entry)}{more}", GOOD).show()
 
     def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
-        from workshop.notebook.attachment import attach
         from workshop.notebook.ranks import RanksFailed
+        from workshop.notebook.session import attach
 
         cells = attach().ranks
         text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")

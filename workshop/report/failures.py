@@ -10,7 +10,7 @@ from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host
 from workshop.extension import Failure, Side
-from workshop.report.command_line import option_of, options_of
+from workshop.report.actions import option_of, options_of
 
 __all__ = ["Failure", "failure", "failures"]
 

@@ -42,7 +42,7 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     main, *others = [*observed.faults, *first, *slow] or [reached or timing.balanced(facts_of_run)]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
-        why.append(f"Also: {_continued(others[0].why)}")
+        why.append(f"Also: {others[0].why[0].lower()}{others[0].why[1:]}")
     if len(observed.faults) > 2:  # but each fault is named
         why.append("And: " + " ".join(finding.verdict for finding in observed.faults[2:]))
     if reached is not None and main is not reached and not observed.diverged:
@@ -62,8 +62,3 @@ def verdict_of(workload: str) -> Verdict:
         if workload_class is not None and workload_class.verdict
         else Verdict(lambda facts: None)
     )
-
-
-def _continued(sentence: str) -> str:
-    """A sentence behind a colon."""
-    return sentence[0].lower() + sentence[1:]

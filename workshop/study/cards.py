@@ -15,9 +15,8 @@ from workshop.core.placement import Placement
 from workshop.extension import load
 from workshop.registry import workloads
 from workshop.report import cards as parts
-from workshop.report.actions import without_options
+from workshop.report.actions import run_command, without_options
 from workshop.report.cards import Card, Part, about, line, link, table, words
-from workshop.report.command_line import run_command
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
 from workshop.report.sentences import changed

@@ -239,6 +239,12 @@ def effects(points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> list
     return sorted((effect for effect in axis_effects if effect is not None), key=lambda effect: -effect.factor)
 
 
+def cell_effects(cells: Sequence[CellResult]) -> list[Effect]:
+    """The effects among the measured ones of some cells."""
+    measured = [cell for cell in cells if cell.median]
+    return effects([cell.point for cell in measured], [cell.median or 0.0 for cell in measured])
+
+
 def _effect(axis: str, points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> Effect | None:
     lines: dict[str, dict[str, float]] = defaultdict(dict)  # the other settings -> value -> log of the rate
     values: dict[str, Any] = {}

@@ -122,8 +122,7 @@ def spent(snapshot: Snapshot) -> list[Card]:
         return []
     notes = []
     if share := evaluation_share(snapshot.run):
-        sentence = f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."
-        notes.append(about(sentence))
+        notes.append(about(f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."))
     return [Card("spent", "What the time went into", (*notes, figure(rings({"": parts}))), half=True)]
 
 
@@ -186,14 +185,10 @@ def confusion(snapshot: Snapshot) -> list[Card]:
         return []
     wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
     (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
-    sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
-    return [
-        Card(
-            "confusion",
-            "Confusion matrix",
-            (words(line(sentence if most else "No held-out image was misread.")), figure(confusion_matrix(counts))),
-        )
-    ]
+    sentence = "No held-out image was misread."
+    if most:
+        sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    return [Card("confusion", "Confusion matrix", (words(line(sentence)), figure(confusion_matrix(counts))))]
 
 
 def _reading(image: Mapping[str, Any]) -> str:

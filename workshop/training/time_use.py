@@ -62,11 +62,8 @@ def as_long_run(run: RunRecord | None) -> dict[str, float]:
     of a short run.
     """
     metrics: Mapping[str, Any] = run.metrics if run is not None else {}
-    phases, steps, evaluate = (
-        metrics.get("phases"),
-        metrics.get("measured_steps"),
-        (metrics.get("seconds") or {}).get("evaluate"),
-    )
+    phases, steps = metrics.get("phases"), metrics.get("measured_steps")
+    evaluate = (metrics.get("seconds") or {}).get("evaluate")
     if not isinstance(phases, Mapping) or not phases or not steps or not isinstance(evaluate, (int, float)):
         return {}
     longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))

@@ -14,7 +14,7 @@ from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
 from workshop.report.analysis.timing import reading
 from workshop.training import outcome, time_use
-from workshop.training.divergence import diverged, diverging
+from workshop.training.outcome import diverged, diverging
 from workshop.training.time_use import has_trained, is_independent
 
 NOISE = 1e-6  # spread up to which weights differ by rounding only
@@ -99,9 +99,10 @@ def _separate(facts: Facts) -> Finding | str | None:
         f"their mean{since}."
     )
     if is_independent(facts):
+        scaled = " The learning rate was scaled for the ranks, although each of them works with its own batch only."
         return Finding(
             "The ranks train different networks: they exchange nothing.",
-            f"Each rank goes its own way: {weights}{_scaled_for_nothing(facts)}",
+            f"Each rank goes its own way: {weights}{scaled * (facts.run.params.get('scale') in ('linear', 'sqrt'))}",
             f"Let the ranks exchange gradients (--exchange auto){' and broadcast (--broadcast yes)' * left_out}.",
         )
     if left_out:
@@ -117,13 +118,6 @@ def _separate(facts: Facts) -> Finding | str | None:
         f"Try another exchange than {metrics['exchange']} (--exchange mpi): if the ranks agree then, this one doesn't "
         "reduce the gradients.",
     )
-
-
-def _scaled_for_nothing(facts: Facts) -> str:
-    """That the rate was scaled for a batch that isn't any larger."""
-    if facts.run.params.get("scale") not in ("linear", "sqrt"):
-        return ""
-    return " The learning rate was scaled for the ranks, although each of them works with its own batch only."
 
 
 def _distance(spread: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.report.figures.line import NOTHING, memory
+from workshop.report.figures.line import NO_MEMORY, memory
 
 
 def test_lines_are_in_the_unit_that_fits_the_largest() -> None:
@@ -29,5 +29,5 @@ def test_contenders_differ_in_more_than_colour() -> None:
 
 
 def test_nothing_yet() -> None:
-    assert memory({}).layout.annotations[0].text == NOTHING
-    assert memory({"rank 0": ([], [])}).layout.annotations[0].text == NOTHING
+    assert memory({}).layout.annotations[0].text == NO_MEMORY
+    assert memory({"rank 0": ([], [])}).layout.annotations[0].text == NO_MEMORY

@@ -18,7 +18,7 @@ from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
 from workshop.workloads.federated.communication import messages
 from workshop.workloads.federated.communication.messages import InstitutionChannel, home
-from workshop.workloads.federated.communication.secure_aggregation import SecureUplink, uplink
+from workshop.workloads.federated.communication.transmission import SecureUplink, uplink
 from workshop.workloads.federated.run import Federation
 
 INSTITUTIONS, PARAMETERS, ROUNDS = 6, 700, 3

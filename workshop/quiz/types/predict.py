@@ -18,7 +18,7 @@ from workshop.quiz.types.number import middle
 from workshop.quiz.types.quantity import Quantity, within
 from workshop.quiz.types.rows import AnswerChoice, others, row
 from workshop.registry import workload
-from workshop.report.command_line import params_of
+from workshop.report.actions import params_of
 
 if TYPE_CHECKING:
     from workshop.quiz.results.groups import Groups

@@ -24,9 +24,8 @@ def _state(snapshot: Snapshot) -> Any:
 
 
 def _recent(snapshot: Snapshot) -> Any:
-    return _state(snapshot), run_metrics.lasting(snapshot) and int(
-        2 * time.time()
-    )  # twice a second while a phase lasts
+    half_seconds = int(2 * time.time())  # while a phase lasts, it is drawn twice a second
+    return _state(snapshot), run_metrics.lasting(snapshot) and half_seconds
 
 
 def _files(snapshot: Snapshot) -> Any:

@@ -101,7 +101,8 @@ def curves(snapshot: Snapshot) -> list[Card]:
     notes = {**NOTES, **(snapshot.workload.notes if snapshot.workload is not None else {})}
     cards = []
     for number, name in enumerate(names):
-        height = _height(number, len(names))
+        row_of_its_own = len(names) % 2 == 0 and number == len(names) - 1  # such a curve needs less height
+        height = LOW if row_of_its_own else TALL
         plot = curve(snapshot.series(name), snapshot.series(HELD_OUT + name), snapshot.began, height)
         note = [about(notes[name])] if name in notes else []
         parts = (*note, figure(plot))
@@ -129,11 +130,6 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
         if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in names_told - {name}
     ]
     return sorted(candidates)[:CURVES]
-
-
-def _height(number: int, curves: int) -> int:
-    """A curve that has a row of its own needs less height."""
-    return LOW if curves % 2 == 0 and number == curves - 1 else TALL
 
 
 RECENT = 2000  # events that are looked at
@@ -174,15 +170,11 @@ def threads(snapshot: Snapshot) -> list[Card]:
     reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]
     lines = [line(sentence) for sentence in sentences(snapshot.run)]
-    lines += [line(openmp_why(snapshot.run, name), tone="note") for name in _openmp_variables(snapshot)]
+    variables = [name for name in snapshot.run.placement.get("environment") or {} if is_openmp(name)]
+    lines += [line(openmp_why(snapshot.run, name), tone="note") for name in variables[:1]]
     parts: list[Part] = [words(*lines)] if lines else []
     parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
     return [Card("threads", "Threads against cores", tuple(parts), later=True)]
-
-
-def _openmp_variables(snapshot: Snapshot) -> list[str]:
-    """Variables for OpenMP that somebody has set on the ranks by name."""
-    return [name for name in snapshot.run.placement.get("environment") or {} if is_openmp(name)][:1]
 
 
 def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:

@@ -25,7 +25,6 @@ from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
-from workshop.study.grid import axes as axes_of
 from workshop.study.results import CellResult, cell_key
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
@@ -274,14 +273,17 @@ FIRST = (4, 10)  # least and most cells at random before there is a model
 
 
 def propose(
-    axes: axes_of.Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult], able: Callable[[dict[str, Any]], bool]
+    axes: Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult], able: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any] | None:
-    """The next point to try: a new point that `able` accepts; None if there is none.
+    """The next point to try, at random or by Optuna's tree-structured Parzen estimator: a new point that `able`
+    accepts; None if there is none. `sampler` has name, trials and seed; `tried` are the cells so far, in their order.
 
-    `sampler` has name, trials and seed; `tried` are the cells so far, in their order.
+    TPE (Bergstra, Bardenet, Bengio and Kégl, Algorithms for Hyper-Parameter Optimization, NIPS 2011) models the
+    distributions of good and of bad cells and tries a cell that is likely to be good. The sampler is rebuilt from the
+    stored trials for each choice, with a seed that depends on their number. So a resumed study makes the same choices.
     """
     tried_keys = {_key(cell.point) for cell in tried}
-    if len(tried_keys) >= axes_of.count(axes):
+    if len(tried_keys) >= count(axes):
         return None
     by_index = {name: sorted(values) if _ordered(values) else list(values) for name, values in axes.items()}
     study, distributions = _study(by_index, sampler, tried)
@@ -292,14 +294,12 @@ def propose(
             return point
         study.tell(suggestion, state=_states().FAIL)  # which neither counts for the model nor comes again for that
     draw = random.Random(sampler["seed"] * 1_000_003 + len(tried))
-    others = axes_of.sample(axes, SAMPLED, draw.randrange(2**31))
+    others = sample(axes, SAMPLED, draw.randrange(2**31))
     draw.shuffle(others)
     return next((point for point in others if _key(point) not in tried_keys and able(point)), None)
 
 
-def _study(
-    axes: axes_of.Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult]
-) -> tuple[optuna.Study, dict[str, Any]]:
+def _study(axes: Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult]) -> tuple[optuna.Study, dict[str, Any]]:
     """An Optuna study that contains all cells so far."""
     import optuna
 

@@ -27,7 +27,7 @@ from workshop.study.cards import (
     verdict,
 )
 from workshop.study.grid.kind import GridReport
-from workshop.study.results import CellResult, Effect, best, effects
+from workshop.study.results import CellResult, best, cell_effects
 
 SAME = 1.005  # factor below which a difference isn't shown
 CELL = 76  # pixels of a heat map's column whose words can be read
@@ -68,7 +68,7 @@ def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tupl
         if MPI in axes:
             return _by_mpi(cells, second if first == MPI else first, unit)
         return _two_axes(cells, axes, unit)
-    ordered = [effect.axis for effect in _effects(cells)] or list(axes)
+    ordered = [effect.axis for effect in cell_effects(cells)] or list(axes)
     first, second = sorted((ordered + [axis for axis in axes if axis not in ordered])[:2], key=list(axes).index)
     heatmap_parts = _two_axes(_best_by(cells, (first, second)), (first, second), unit)
     others = say.listed(axis_words(axis) for axis in axes if axis not in (first, second))
@@ -132,7 +132,7 @@ def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResul
 
 def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     """How much each of several settings did."""
-    axis_effects = _effects(cells) if len(axes) > 1 else []
+    axis_effects = cell_effects(cells) if len(axes) > 1 else []
     if not axis_effects:
         return []
     rows = []
@@ -145,11 +145,6 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     heads = ["Setting", "Best value", "Worst value", "Between them"]
     caption = about("Means over cells that differ in nothing else.")
     return [Card("effects", "What mattered", (caption, table(heads, rows)))]
-
-
-def _effects(cells: Sequence[CellResult]) -> list[Effect]:
-    measured = [cell for cell in cells if cell.median]
-    return effects([cell.point for cell in measured], [cell.median or 0.0 for cell in measured])
 
 
 def _values(cells: Sequence[CellResult], axis: str) -> list[Any]:

@@ -10,7 +10,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.report.command_line import run_command
+from workshop.report.actions import run_command
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import results

@@ -19,7 +19,7 @@ from workshop.extension import Workload
 from workshop.report.activity import SEED
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
-from workshop.study.results import CellResult, effects
+from workshop.study.results import CellResult, cell_effects
 from workshop.study.scaling.plan import REPEATS
 
 LISTED = 3  # cells that a sentence names
@@ -56,8 +56,7 @@ def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str
 
 def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     """A sentence on how much each of several axes makes by itself."""
-    measured = [cell for cell in cells if cell.median]
-    axis_effects = effects([cell.point for cell in measured], [cell.median or 0.0 for cell in measured])
+    axis_effects = cell_effects(cells)
     if len(axis_effects) < 2:
         return []
     parts = [

@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.mpi import command_lines
 from workshop.registry import workload
-from workshop.report.command_line import params_of, run_command
+from workshop.report.actions import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.axes import params_at

@@ -179,7 +179,7 @@ def plan_here(
 def tuning_of(workload: Workload) -> Tuning:
     """The workload's description for the tuner. Raises BadInput if it has none."""
     if workload.tuning is None:
-        able = ", ".join(other.name for other in workloads().values() if other.tuning is not None)
+        able = ", ".join(tunable.name for tunable in workloads().values() if tunable.tuning is not None)
         raise BadInput(f"The tuner doesn't know what to try with {workload.name}; it knows {able or 'no workload'}.")
     return workload.tuning
 

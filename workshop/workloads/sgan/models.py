@@ -25,6 +25,11 @@ class Noise:
     `groups` has a pair for each kind of examples in this rank's step: the number of the first example among the
     examples of all ranks, which may be a tensor (int64), and the number of examples. `step` may be a tensor, too. Use
     it inside a `tf.function`.
+
+    Numbers are drawn from a seed, the step and the example's number, so all ranks together draw the same numbers as one
+    process with the union of their batches. The generator is Philox (Salmon et al., Parallel random numbers: as easy as
+    1, 2, 3, SC 2011). Its n-th block of four numbers is a function of a key and n. The example's number determines the
+    first block of an example.
     """
 
     def __init__(self, seed: int, step: Any, groups: Sequence[tuple[Any, int]]) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 from workshop.core.forms import applies
 from workshop.extension import Params
 from workshop.registry import workloads
+from workshop.report.actions import params_of
 from workshop.report.activity import SEED
 from workshop.report.analysis.scores import number
-from workshop.report.command_line import params_of
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.verdict import AGREED

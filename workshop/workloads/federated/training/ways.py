@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.federated.communication.secure_aggregation import uplink
+from workshop.workloads.federated.communication.transmission import uplink
 from workshop.workloads.federated.mathematics import aggregation
 from workshop.workloads.federated.mathematics.sampling import batches
 from workshop.workloads.federated.params import Learning

@@ -13,8 +13,8 @@ from workshop.core import words
 from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.registry import workload
+from workshop.report.actions import run_command
 from workshop.report.analysis.threads import KINDS, openmp_matters, openmp_why
-from workshop.report.command_line import run_command
 from workshop.study.guided.guesses import Answer
 from workshop.study.guided.guide import Events, Step, Verdict
 from workshop.study.guided.step_results import StepResults, gain, name
