@@ -1,4 +1,4 @@
-"""The sections of one session's live page, for `workshop.server.push`."""
+"""The sections of one session's live page, for `workshop.server.live`."""
 
 from __future__ import annotations
 
