@@ -15,13 +15,13 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support import limit
 from workshop import registry
-from workshop.cli import show_quiz, sites
+from workshop.cli import common, show_quiz
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import MPI, Extension, Launcher, LauncherOption
 from workshop.mpi import command_lines, inventory, mapper, words
-from workshop.quiz import formats, reader, schema, self_study
+from workshop.quiz import formats, reader, self_study
 from workshop.quiz.results import reader as results
 from workshop.quiz.results.findings import find
 from workshop.quiz.self_study import QuizLearner
@@ -57,7 +57,7 @@ def test_a_type_of_questions_works_from_the_deck_to_the_results(brought: None, s
     assert reader.parse(reader.dump(deck), "again.yaml") == deck
     with pytest.raises(reader.BadDeck, match="holds is missing"):
         reader.parse(CLAIM.replace(", holds: false", ""), "claims.yaml")
-    assert "Claim" in schema.schema()["$defs"]
+    assert "Claim" in reader.schema()["$defs"]
     mine = self_study.begin(store, deck, QuizLearner(None, "Ada"))
     before = mine.view("ring", lambda question, picture: "")
     assert (before["shown"]["type"], before["shown"]["form"], before["solution"]) == ("claim", "text", None)
@@ -141,7 +141,7 @@ def test_the_mapper_is_the_one_that_it_names(brought: None, monkeypatch: pytest.
 def _form() -> None:
     import streamlit as st
 
-    from workshop.pages.placement import placement_form
+    from workshop.pages.fields import placement_form
 
     st.session_state["read"] = placement_form({"mpi": "openmpi"}, "here")
 
@@ -157,9 +157,9 @@ def test_the_form_offers_the_mpi(brought: None) -> None:
 
 def test_options_ask_for_the_launcher(brought: None) -> None:
     where = Placement(ranks=2)
-    assert {"address", "slurm", "partition", "box", "shelf"} <= sites._options().keys()
-    assert sites.site_from(where, box=True, shelf="3") == {"kind": "box", "shelf": "3"}
-    assert sites.site_from(where, box=None, shelf=None) == {"kind": "local"}
+    assert {"address", "slurm", "partition", "box", "shelf"} <= common._options().keys()
+    assert common.site_from(where, box=True, shelf="3") == {"kind": "box", "shelf": "3"}
+    assert common.site_from(where, box=None, shelf=None) == {"kind": "local"}
     for given, says in (
         ({"shelf": "3"}, "--shelf is for a session on a box; give --box, too."),
         ({"box": True, "shelf": "top"}, "--shelf is 'top': it should be a number."),
@@ -171,7 +171,7 @@ def test_options_ask_for_the_launcher(brought: None) -> None:
         ),
     ):
         with pytest.raises(BadInput) as error:
-            sites.site_from(where, **given)
+            common.site_from(where, **given)
         assert str(error.value) == says
 
 
@@ -187,7 +187,7 @@ def test_what_cannot_be_imported_is_said_and_left_out(broken: None) -> None:
     assert "gone" not in inventory.installed()
     assert "gone" not in command_lines.commands(Placement(), machines.read("2x4x2"))
     with pytest.raises(BadInput, match="The launcher lost can't be used, because not_there can't be imported"):
-        sites.site_from(Placement(ranks=2), lost=True)
+        common.site_from(Placement(ranks=2), lost=True)
 
 
 @pytest.mark.real

@@ -29,7 +29,7 @@ def test_the_first_tier_reaches_every_module() -> None:
 
 def test_a_module_that_nothing_names_is_not_reached() -> None:
     assert "workshop.core.errors" in reach.reached(["tests/core/test_errors.py"])
-    assert "workshop.server.join" not in reach.reached(["tests/core/test_errors.py"])
+    assert "workshop.server.code_form" not in reach.reached(["tests/core/test_errors.py"])
 
 
 def test_a_program_is_reached_by_its_name() -> None:

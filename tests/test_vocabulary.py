@@ -28,7 +28,7 @@ FIELDS = {
     "workshop/quiz/parts.py": {"left"},
     "workshop/quiz/results/comparison.py": {"of"},
     "workshop/quiz/results/items.py": {"of", "there"},
-    "workshop/quiz/results/learners.py": {"there"},
+    "workshop/quiz/results/findings.py": {"there"},
     "workshop/quiz/types/place.py": {"given"},
     "workshop/store/records.py": {"said"},
     "workshop/jupyter/extension.py": {"post"},  # the handler of an HTTP method

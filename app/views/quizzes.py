@@ -1,19 +1,37 @@
 """Quizzes: to learn from alone, lab by lab; rounds to join; and for the instructor to begin, follow and end them."""
 
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from urllib.parse import urlencode
+
 import streamlit as st
 
-from workshop.core.words import count
-from workshop.pages import blocks, frame, quiz_begin, quiz_rounds
-from workshop.quiz import catalogue, self_study
+from workshop.core import words
+from workshop.core.words import count, moment
+from workshop.pages import blocks, frame
+from workshop.quiz import catalogue, reader, self_study
 from workshop.quiz.deck import Deck
+from workshop.quiz.live import state
+from workshop.quiz.reader import BadDeck
+from workshop.quiz.rendering import plain
 from workshop.quiz.self_study import DeckProgress, QuizLearner
-from workshop.store.records import Identity
+from workshop.server.actions import only_instructor
+from workshop.server.quiz import rooms, round_start
+from workshop.store.records import Identity, QuizRound
 
 ABREAST = 3  # cards
 WORDS = (
     "Each lab has questions: learn from them **alone**, as often as you like, with numbers of your own and an "
     "explanation after each answer; or answer them **live**, together with the class."
 )
+FILE = "a file of mine"
+VARIABLE = re.compile(r"\{\w+\}")
+LONGEST = 50  # characters of a question in the list
+RECENT = 20  # rounds that are listed
+PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "at the podium"}
 
 
 def page() -> None:
@@ -21,14 +39,14 @@ def page() -> None:
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
         with live:
-            quiz_rounds.going_on(identity)
+            _going_on(identity)
             if not frame.recorded():
-                quiz_begin.form(identity)
-            quiz_rounds.ended(identity)
+                _form(identity)
+            _ended(identity)
         with by_oneself:
             _decks(identity)
         return
-    quiz_rounds.to_join()
+    _to_join()
     _decks(identity)
     st.link_button("See or remove what is kept of me", "/quiz/mine", icon=":material/shield_person:")
 
@@ -55,3 +73,167 @@ def _deck(name: str, deck: Deck, score: DeckProgress | None) -> None:
         st.progress(score.answered / score.questions, score.words)
         label, where = ("See how it went", "#score") if score.done else ("Go on", "")
     st.link_button(label, f"/quiz/alone/{name}{where}", icon=":material/quiz:")
+
+
+def _form(identity: Identity) -> None:
+    """The form for a new round: its questions and points. The round begins in its lobby, where learners join."""
+    with st.container(border=True, key="quiz-begin"), blocks.errors():
+        st.markdown("#### Begin a round")
+        try:
+            deck, folder = _chosen()
+        except BadDeck as error:
+            _problems(error)
+            return
+        if deck is None:
+            return
+        st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
+        chosen_questions = _questions(deck)
+        if not chosen_questions:
+            st.info("Choose at least one question.", icon=":material/info:")
+            return
+        deck = deck.selection(chosen_questions)
+        ranking = st.checkbox("Show a ranking", value=True)
+        speed_bonus = st.checkbox("Fast answers get more points", value=False)
+        vote_twice = st.checkbox(
+            "Learners may talk and vote again",
+            value=False,
+            help="Peer instruction: the class doesn't see the first vote. You choose for each question whether "
+            "learners talk to their neighbours and vote again. Only the second vote gives points.",
+        )
+        st.caption(state.rules(speed_bonus=speed_bonus))
+        if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
+            only_instructor(identity)
+            quiz_round = round_start.host(
+                frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
+            )
+            st.toast(f"The round is in its lobby: learners join with the code {quiz_round.code}.")
+            st.rerun()
+
+
+def _questions(deck: Deck) -> list[str]:
+    """The ids of the questions that the round asks, in their order."""
+    titles = {
+        question.id: f"{number}. {textwrap.shorten(_plain(question.text), LONGEST, placeholder=' …')}"
+        for number, question in enumerate(deck.questions, 1)
+    }
+    ids: list[str] = st.multiselect(
+        "Questions of this round, in their order",
+        list(titles),
+        list(deck.short or titles),
+        format_func=lambda id: titles[id],
+        help="At first, the deck's short quiz is chosen, where it has one. A question that you remove and choose again "
+        "comes last.",
+        key=f"quiz-questions-{deck.deck}-{'-'.join(titles)}",
+    )
+    return ids
+
+
+def _plain(text: str) -> str:
+    """A question's text without its markup; numbers that are drawn for each learner are left open."""
+    return VARIABLE.sub("…", plain(text))
+
+
+def _chosen() -> tuple[Deck | None, Path | str]:
+    """The deck and the folder of its pictures; None before a file was given. Raises BadInput."""
+    name = st.selectbox("Questions", [*catalogue.decks(), FILE], format_func=_title)
+    if name != FILE:
+        return catalogue.deck(name)
+    upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
+    if upload is None:
+        return None, ""
+    if upload.size > reader.LARGEST:
+        raise BadDeck(upload.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
+    return reader.parse(upload.getvalue().decode("utf-8", "replace"), upload.name), ""
+
+
+def _title(name: str) -> str:
+    deck = catalogue.decks().get(name)
+    return deck.title if isinstance(deck, Deck) else name
+
+
+def _problems(error: BadDeck) -> None:
+    st.error(f"This deck can't be used: {words.count(len(error.problems), 'problem')}.")
+    # A table that breaks long lines: what would be right stands at their ends.
+    table = [
+        {
+            "Line": "" if problem.line is None else str(problem.line),
+            "Where": frame.plain(problem.where or "the deck"),
+            "What": frame.plain(problem.text),
+        }
+        for problem in error.problems
+    ]
+    st.table(table, hide_index=True)
+    if any("picture" in problem.text for problem in error.problems):
+        st.info(
+            "A file from the browser comes without its pictures. `workshop quiz host FILE` begins a round with the "
+            "pictures that are beside the file.",
+            icon=":material/image:",
+        )
+
+
+def _to_join() -> None:
+    """The rounds that go on, as learners see them."""
+    going = frame.store().rounds("live", going_on=True)[:RECENT]
+    if not going:
+        return
+    st.subheader("Join a round", anchor=False)
+    for this in going:
+        with st.container(border=True, key=f"round-{this.id}"):
+            st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)} · {_players(this)}")
+            st.link_button(
+                "Join", f"/quiz?{urlencode({'code': this.code or ''})}", icon=":material/login:", type="primary"
+            )
+
+
+def _going_on(identity: Identity) -> None:
+    """All rounds that go on, for the instructor: nothing else leads back to a round's host view."""
+    for this in frame.store().rounds("live", going_on=True):
+        _round(this, identity)
+
+
+def _ended(identity: Identity) -> None:
+    """Rounds that have ended, and the results of learners who answered alone, for the instructor."""
+    recent = [this for this in frame.store().rounds("live") if this.ended_at is not None][:RECENT]
+    st.subheader("Rounds that have ended", anchor=False)
+    if not recent:
+        st.markdown("No round has ended yet.")
+    for this in recent:
+        _round(this, identity)
+    alone = frame.store().rounds("alone")[:RECENT]
+    if alone:
+        with st.expander("Results of learning alone", icon=":material/person:"):
+            for this in alone:
+                label = f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
+                st.link_button(frame.plain(label), f"/quiz/{this.id}/results", icon=":material/analytics:")
+
+
+def _round(this: QuizRound, identity: Identity) -> None:
+    with st.container(border=True, key=f"round-{this.id}"):
+        code = f" · code **{frame.plain(this.code or '')}**" if this.ended_at is None else ""
+        st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)}{code} · {_players(this)} · {_when(this)}")
+        with st.container(horizontal=True):
+            if this.ended_at is None:
+                st.link_button("Host", f"/quiz/{this.id}/host", icon=":material/settings_remote:", type="primary")
+                st.link_button("Projector", f"/quiz/{this.id}/projector", icon=":material/cast:")
+            st.link_button("Results", f"/quiz/{this.id}/results", icon=":material/analytics:")
+            if this.ended_at is None:
+                words = "This ends the round for all who are in it. What was answered stays."
+                if blocks.confirmed("End", ":material/stop_circle:", words, "End it", f"end-{this.id}"):
+                    with blocks.errors():
+                        rooms.end_round(frame.store(), identity, this.id)
+                        st.rerun()
+
+
+def _phase(this: QuizRound) -> str:
+    if this.ended_at is not None:
+        return "ended"
+    return PHASES.get(str(this.state.get("phase", "lobby")), "goes on")
+
+
+def _players(this: QuizRound) -> str:
+    players = [player for player in frame.store().players(this.id) if not player.removed]
+    return count(len(players), "learner")
+
+
+def _when(this: QuizRound) -> str:
+    return moment(this.created_at)

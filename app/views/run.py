@@ -1,17 +1,35 @@
-"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it,
-`?workload=NAME` begins with that one, `&preset=2` with its second preset,
-`&projector=1` shows the run in large type."""
+"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills the form in to go on from it, and
+`&change=1` with the first change that its verdict recommends. `?workload=NAME` begins with that one, `&preset=2` with
+its second preset, `&projector=1` shows the run in large type."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
-from workshop.pages import blocks, frame, links, projector, run_form
+from workshop.core.errors import BadInput
+from workshop.core.forms import going_on, param_of_runs
+from workshop.extension import Preset, Workload
+from workshop.mpi.tool_interface import COUNTING
+from workshop.pages import blocks, frame, links, projector
+from workshop.pages.fields import UPLOAD, Uploads, model_form, placement_form
 from workshop.pages.live import run_view
+from workshop.registry import first_workload, workloads
+from workshop.report.actions import Action
+from workshop.report.actions import actions as recommended
 from workshop.server import actions
 from workshop.store import run_notes
-from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.study.estimate import run_estimate
 
 RECENT = 8  # runs that are listed
 EVERY = 2.0  # seconds between looks whether the run still runs
+START_EVERY = 5.0  # seconds between looks at whether the session still takes runs
+LONGEST_PREDICTION = 200  # characters
+FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what the form begins with
 
 
 def page() -> None:
@@ -26,7 +44,7 @@ def page() -> None:
     main, form = st.columns([13, 5], gap="medium")
     with main:
         if run is not None:
-            run_view(run.id, identity, run_form.prediction_of(run.id, identity))
+            run_view(run.id, identity, _prediction_of(run.id, identity))
             if identity.role == "instructor" and not run.ended and not frame.recorded():
                 st.fragment(run_every=EVERY)(_kill)(run.id, identity)
             _note(run, identity)
@@ -38,7 +56,7 @@ def page() -> None:
         if frame.recorded() or session is None:
             st.markdown(frame.not_up(session))
         else:
-            run_form.form(session, identity, run)
+            _form(session, identity, run)
 
 
 def _kill(run_id: int, identity: Identity) -> None:
@@ -83,8 +101,207 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
             "Choose what the ranks should compute, set it up on the form, or take one of its presets. "
             "What they find appears here while they work."
         )
-        run_form.workload_cards()
+        _workload_cards()
     latest = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     if latest:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
     links.run_links(latest)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """The values of the form, not yet checked."""
+
+    workload: str
+    params: Mapping[str, Any]
+    placement: Mapping[str, Any]
+    uploads: Uploads
+    prediction: str
+
+
+def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
+    """The form for a new run and its placement; it begins with a preset, or with the settings of the `run` that is
+    shown."""
+    st.markdown("#### New run")
+    chosen = _workload(run)
+    st.caption(chosen.summary)
+    if lacks := chosen.lacks():
+        st.warning(frame.plain(lacks))
+        return
+    limits = session.limits if identity.role == "learner" else None
+    preset = _preset(chosen, session, limits)
+    change = _change(run) if run is not None and chosen.name == run.workload else None
+    if run is not None and change is not None:
+        run = replace(run, params={**run.params, **change.params}, placement={**run.placement, **change.placement})
+        st.info(f"These are the settings of run {run.id}, with {frame.plain(change.words)}.", icon=":material/redo:")
+    key = f"-preset-{st.query_params['preset']}" if preset else ""
+    if run is not None and change is not None:
+        key = f"-{run.id}-change-{st.query_params['change']}"
+    with blocks.errors():
+        prediction = st.text_input(
+            "Your prediction",
+            max_chars=LONGEST_PREDICTION,
+            key=f"prediction-{run.id if run is not None else ''}",  # each run gets a prediction of its own
+            placeholder="What will come out? A number or a sentence",
+            help="It is kept with the run, and you see it beside the verdict. Nobody has to predict.",
+        )
+        values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
+        st.markdown("#### Where it runs")
+        begin = run.placement if run is not None and preset is None else session.placement
+        begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
+        placement = placement_form(begin, f"placement{key}", most=_most(limits))
+        placement = _counting(placement, f"matrix{key}")
+        settings = _Settings(chosen.name, values, placement, uploads, prediction or "")
+        st.fragment(run_every=START_EVERY)(_start)(session.name, identity, settings)
+
+
+def _counting(placement: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A switch for counting messages; returns the placement with what that needs."""
+    environment = dict(placement["environment"])
+    counts = COUNTING.items() <= environment.items()
+    help_ = "Open MPI counts the messages between every two ranks; the run's page draws them. Counting takes some time."
+    if st.toggle("Count the messages between ranks", counts, key=key, help=help_):
+        environment |= COUNTING
+    elif counts:
+        environment = {name: value for name, value in environment.items() if name not in COUNTING}
+    return {**placement, "environment": environment}
+
+
+def _workload_cards() -> None:
+    """All workloads as cards, in the order in which they are taught; a button fills in the form."""
+    with st.container(key="workload-cards"):
+        for column, (name, workload) in blocks.abreast(list(workloads().items()), 2):
+            with column, st.container(border=True, height="stretch"):
+                st.markdown(f"**{frame.plain(_title(name))}**\n\n{frame.plain(workload.summary)}")
+                if not workload.lacks() and st.button("Set up", key=f"set-up-{name}", icon=":material/tune:"):
+                    _fill_in(workload=name)
+
+
+def _workload(run: RunRecord | None) -> Workload:
+    """The workload that somebody chooses; a choice stands in the address."""
+    names = list(workloads())
+    wanted_name = st.query_params.get("workload") or (run.workload if run is not None else "")
+    begin = names.index(wanted_name if wanted_name in names else first_workload().name)
+    name = names[0] if len(names) == 1 else st.selectbox("Workload", names, begin, format_func=_title)
+    if name != names[begin]:
+        _fill_in(workload=name)
+    return workloads()[name]
+
+
+def _title(name: str) -> str:
+    """A workload's name in the list, with a mark where it can't run on this machine."""
+    workload = workloads()[name]
+    return f"{workload.title} (not installed)" if workload.lacks() else workload.title
+
+
+def _fill_in(**values: str) -> None:
+    """Draw the page again with a form that begins with these values of the address."""
+    for name in FILLED_IN:
+        st.query_params.pop(name, None)
+    st.query_params.update(values)
+    st.rerun()
+
+
+def _preset(workload: Workload, session: SessionRecord, limits: Limits | None) -> Preset | None:
+    """Buttons for the workload's presets, without those that need more ranks than the visitor may have. Returns the
+    preset that the address names."""
+    cores, most = _cores(session), limits.ranks if limits else None
+    presets = {
+        str(number): preset
+        for number, preset in enumerate(workload.presets, 1)
+        if most is None or preset.placement_on(cores).get("ranks", 1) <= most
+    }
+    chosen = st.query_params.get("preset")
+    with st.container(horizontal=True, gap="small", key="presets"):
+        for number, preset in presets.items():
+            kind = "primary" if number == chosen else "secondary"
+            if st.button(preset.title, key=f"preset-{workload.name}-{number}", help=preset.shows, type=kind):
+                _fill_in(workload=workload.name, preset=number)
+    if (preset := presets.get(chosen or "")) is not None:
+        st.caption(f":material/visibility: {frame.plain(preset.shows)}")
+    return preset
+
+
+def _change(run: RunRecord) -> Action | None:
+    """The change of a run's settings that the address names by its number."""
+    changes = {str(number): action for number, action in enumerate(recommended(run), 1)}
+    return changes.get(st.query_params.get("change", ""))
+
+
+def _cores(session: SessionRecord) -> int:
+    """The cores of all hosts of a session; 0 while nobody knows them."""
+    cores = {unit["core"] for unit in session.machine.get("units", ())}
+    return len(cores) * max(len(session.placement.get("hosts") or ()), 1)
+
+
+def _most(limits: Limits | None) -> dict[str, int]:
+    """The largest values of a placement within these limits."""
+    if limits is None:
+        return {}
+    return {"ranks": limits.ranks, "threads": limits.threads, "cores_per_rank": limits.threads}
+
+
+def _start(session: str, identity: Identity, settings: _Settings) -> None:
+    """The button that starts the run, with the estimate of its time; while the session takes none, it can't be pressed,
+    and the form says why."""
+    with st.container(key="start", gap="small"):
+        now = frame.store().session(session)
+        why = frame.not_up(now)
+        ranks = settings.placement["ranks"]
+        estimate = run_estimate(frame.store(), settings.workload, settings.params, ranks)
+        if identity.role == "learner" or now.limits.everybody:
+            estimate += f" This session ends a run after {now.limits.minutes:g} minutes."
+        st.caption(why or f":material/timer: {frame.plain(estimate)}")
+        refusal = st.container()
+        pressed = st.button(
+            "Start the run", type="primary", width="stretch", icon=":material/play_arrow:", disabled=bool(why)
+        )
+        with refusal, blocks.errors():
+            if pressed:
+                _submit(now, identity, settings)
+
+
+def _submit(session: SessionRecord, identity: Identity, settings: _Settings) -> None:
+    """Start the run, keep the prediction, and show the run. Raises BadInput."""
+    missing = [name for name, value in settings.params.items() if value == UPLOAD and name not in settings.uploads]
+    if missing:
+        raise BadInput(f"{missing[0].capitalize()}: choose a file to upload first.")
+    store = frame.store()
+    params, placement = settings.params, settings.placement
+    started = actions.submit(store, identity, session, settings.workload, params, placement, settings.uploads)
+    if settings.prediction.strip():
+        store.keep_guess(identity.id, about_run(started.id), {"guess": settings.prediction.strip()})
+    _fill_in(run=str(started.id))
+
+
+def about_run(run_id: int) -> str:
+    """The name under which a prediction of a run is stored."""
+    return f"run:{run_id}"
+
+
+def _prediction_of(run_id: int, identity: Identity) -> str:
+    """The prediction of a visitor about a run; "" without a prediction."""
+    guess = frame.store().guess(identity.id, about_run(run_id))
+    return str(guess.value["guess"]) if guess is not None else ""
+
+
+def _params(
+    workload: Workload, run: RunRecord | None, preset: Preset | None, key: str
+) -> tuple[dict[str, object], Uploads]:
+    """The form of the workload's params; its values and the files that somebody uploads."""
+    if preset is not None:
+        return model_form(workload.params, preset.params, key)
+    same_workload = run is not None and run.workload == workload.name
+    start_values = dict(run.params) if same_workload else {}
+    resumes = param_of_runs(workload.params)
+    if resumes:
+        # A run that went on from another one is not what the next one should begin with, unless somebody says so.
+        continues = same_workload and st.query_params.get("again") == str(run.id)
+        start_values[resumes] = str(run.id) if continues else ""
+        if continues:
+            start_values = going_on(workload.params, start_values)
+            st.info(f"This is filled in to go on from run {run.id}.", icon=":material/redo:")
+    values, uploads = model_form(workload.params, start_values, key)
+    if resumes and values.get(resumes):
+        st.caption(f":material/redo: It goes on from run {frame.plain(str(values[resumes]))}.")
+    return values, uploads

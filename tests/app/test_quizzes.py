@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from app.views import quizzes
 from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
-from workshop.pages import frame, quiz_rounds
+from workshop.pages import frame
 from workshop.quiz import reader, self_study
 from workshop.quiz.self_study import QuizLearner
 from workshop.server.quiz import round_start
@@ -86,7 +87,7 @@ def test_a_round_has_the_chosen_questions_in_their_order_and_its_host_view_stays
     click(page, "Begin the round")
     (this,) = store.rounds("live")
     assert [question["id"] for question in this.deck["questions"]] == [ids[4], ids[0]]
-    for _ in range(quiz_rounds.RECENT + 1):
+    for _ in range(quizzes.RECENT + 1):
         over = round_start.host(store, DECK)
         store.set_round_state(over.id, over.state, ended=True)
     assert f"/quiz/{this.id}/host" in links(open_page("quizzes", "instructor"))

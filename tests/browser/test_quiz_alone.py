@@ -15,8 +15,8 @@ from tests.support import limit
 from workshop.bench.viewers import served
 from workshop.quiz import catalogue
 from workshop.quiz.deck import Deck
+from workshop.quiz.types.choice import Single
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.single import Single
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

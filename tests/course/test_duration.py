@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from workshop.course import duration, source
+from workshop.course import source, style
 
 
 def estimate(text: str) -> float:
-    return duration.estimate(source.parse(text), None)
+    return style.estimate(source.parse(text), None)
 
 
 def test_words_runs_predictions_and_exercises_take_time() -> None:
-    words = "# Lab\n\n" + "word " * 2 * duration.READING
+    words = "# Lab\n\n" + "word " * 2 * style.READING
     assert 2 <= estimate(words) < 2.1
     run = estimate(words + '\n\n```python\nlab.predict("a", 1)\nsession.run("kmeans")\n```\n') - estimate(words)
-    assert abs(run - (2 * duration.LINE + duration.PREDICTION + duration.RUN)) < 1e-9
+    assert abs(run - (2 * style.LINE + style.PREDICTION + style.RUN)) < 1e-9
     exercise = (
         '\n\n```python tags=["exercise"]\ndef f():\n    # BEGIN SOLUTION\n    return 1\n    # END SOLUTION\n```\n'
     )
-    assert abs(estimate(words + exercise) - estimate(words) - duration.EXERCISE) < 1e-9
+    assert abs(estimate(words + exercise) - estimate(words) - style.EXERCISE) < 1e-9
 
 
 def test_extras_are_no_part_of_the_core() -> None:

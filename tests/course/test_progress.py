@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.course.progress import Class, LearnerProgress, Outline, QuizProgress, class_progress
-from workshop.course.stuck import Stuck, ago
+from workshop.course.progress import Class, LearnerProgress, Outline, QuizProgress, Stuck, ago, class_progress
 from workshop.store.records import LabProgress
 
 NOW = 1_000_000.0
@@ -50,9 +49,7 @@ def stand(
 
 
 def ada(*rows: LabProgress, **given: Any) -> LearnerProgress:
-    found = stand(*rows, **given).learner("ada")
-    assert found is not None
-    return found
+    return next(learner for learner in stand(*rows, **given).learners if learner.name == "ada")
 
 
 def stuck(*rows: LabProgress, **given: Any) -> Stuck | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.course import readability
+from workshop.course import style
 
 STYLE = Path(__file__).parents[2] / "docs" / "style.md"
 
@@ -23,12 +23,12 @@ STYLE = Path(__file__).parents[2] / "docs" / "style.md"
     ],
 )
 def test_hard_sentences_are_found(sentence: str) -> None:
-    assert next(iter(readability.problems(f"A rank computes.\n\n{sentence}\n")))[0] == 2
+    assert next(iter(style.hard_sentences(f"A rank computes.\n\n{sentence}\n")))[0] == 2
 
 
 def test_a_long_sentence_is_found_at_its_line() -> None:
     text = "Short.\n\nA rank " + "and another rank " * 12 + "wait.\n"
-    (line, problem), *_ = readability.problems(text)
+    (line, problem), *_ = style.hard_sentences(text)
     assert line == 2 and "more than 30" in problem
 
 
@@ -44,15 +44,15 @@ def test_code_tables_formulas_and_addresses_are_no_prose() -> None:
         + "x " * 60
         + "$."
     )
-    assert not list(readability.problems(code))
+    assert not list(style.hard_sentences(code))
 
 
 def test_questions_may_begin_with_what() -> None:
-    assert not list(readability.problems("What is the sum of all ranks?"))
+    assert not list(style.hard_sentences("What is the sum of all ranks?"))
 
 
 def test_the_right_column_of_the_style_page_is_plain() -> None:
     rows = re.findall(r"^\| (.+?) \| (.+?) \|$", STYLE.read_text(), re.MULTILINE)[1:]
     assert len(rows) >= 20
     for _, after in rows:
-        assert not list(readability.problems(after)), after
+        assert not list(style.hard_sentences(after)), after

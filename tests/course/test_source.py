@@ -14,8 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tests.course import labs
 from workshop.course import source
 from workshop.course.exercise_checks import PLACEHOLDER
-from workshop.course.solutions import BEGIN, END
-from workshop.course.source import BadSource, SourceCell, parse, solved, unsolved
+from workshop.course.source import BEGIN, END, BadSource, SourceCell, parse, solved, unsolved
 
 
 def told(text: str) -> list[tuple[int | None, str]]:

@@ -29,15 +29,12 @@ from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
 from workshop.quiz.rendering import plain
 from workshop.quiz.text_input import normalised
 from workshop.quiz.types import Question
-from workshop.quiz.types.choice import Choice
+from workshop.quiz.types.choice import Choice, Multiple, Poll, Single
 from workshop.quiz.types.match import Match
-from workshop.quiz.types.multiple import Multiple
 from workshop.quiz.types.number import Number, value_of
 from workshop.quiz.types.order import Order
 from workshop.quiz.types.place import Place
-from workshop.quiz.types.poll import Poll
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.single import Single
 from workshop.quiz.types.text import Text
 
 DECKS = reader.shipped()

@@ -7,13 +7,13 @@ from streamlit.testing.v1 import AppTest
 
 from tests.support import limit
 from workshop.mpi import inventory
-from workshop.pages import placement
+from workshop.pages import fields
 
 
 def _draw() -> None:
     import streamlit as st
 
-    from workshop.pages.placement import placement_form
+    from workshop.pages.fields import placement_form
 
     given = {"ranks": 3, "hosts": [{"name": "a", "slots": 3}], "mpi": "openmpi"}
     st.session_state["read"] = placement_form(given, "here")
@@ -30,4 +30,4 @@ def test_it_begins_with_what_is_given(monkeypatch: pytest.MonkeyPatch, others: t
     assert read["hosts"] == [{"name": "a", "slots": 3}], "hosts are the session's"
     offered = [one.key for one in (*page.segmented_control, *page.selectbox)]
     assert ("here-mpi" in offered) == bool(others), "MPIs can be chosen where there are several"
-    assert set(placement.FOLDED) <= set(read) | {"mpi"}
+    assert set(fields.FOLDED) <= set(read) | {"mpi"}

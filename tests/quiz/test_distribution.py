@@ -13,7 +13,7 @@ from tests.quiz.asked import distribution, grade, raw
 from tests.quiz.nine import YAML
 from workshop.quiz import reader
 from workshop.quiz.randomisation import DrawnQuestion, ask
-from workshop.quiz.types.quantity import thinned
+from workshop.quiz.types.number import thinned
 
 DECK = reader.parse(YAML, "nine.yaml")
 

@@ -14,9 +14,9 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import DrawnQuestion, ask
 from workshop.quiz.types import Mark
+from workshop.quiz.types.number import within
 from workshop.quiz.types.order import ordered
 from workshop.quiz.types.predict import closeness
-from workshop.quiz.types.quantity import within
 
 NUMBERS = st.floats(-1e9, 1e9)
 

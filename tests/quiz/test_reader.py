@@ -14,7 +14,7 @@ from tests.quiz.nine import DECK, YAML
 from tests.quiz.test_pictures import pixels
 from workshop.core import yaml_files
 from workshop.core.errors import BadInput
-from workshop.quiz import reader, types, validation
+from workshop.quiz import reader, types
 from workshop.quiz.deck import Deck
 from workshop.quiz.reader import BadDeck, DeckProblem, dump, find, parse, read
 
@@ -328,7 +328,7 @@ def test_whatever_is_wrong_with_a_question_is_told(good: Any, wrong: dict[str, A
     """A question is as pydantic sees it, or there is at least one mistake; nothing breaks, and no mistake is empty."""
     raw = {**good.model_dump(mode="json", exclude_defaults=True), **wrong}
     raw = {name: value for name, value in raw.items() if name not in without}
-    found = validation.look(raw)
+    found = reader.look(raw)
     try:
         type(good).model_validate(raw)
     except ValueError:

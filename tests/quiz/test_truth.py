@@ -13,7 +13,7 @@ from tests.server import seed
 from tests.sessions import Session
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.quiz import prediction_checks, truth
+from workshop.quiz import self_study, truth
 from workshop.quiz.types.predict import Predict
 from workshop.runtime import client, lifecycle
 from workshop.server import auth
@@ -143,7 +143,7 @@ def test_runs_that_were_not_made_together_are_told_and_made_anew(
     asked = question("four.x / one.x", four=four(ranks=4), one=four(ranks=1))
     old = complete(store, up, learner, ranks=4, metrics={"x": 4})
     made_earlier(store, old, 3600)
-    assert prediction_checks.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
+    assert self_study.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
     new = complete(store, up, learner, ranks=1, metrics={"x": 1})
     said = truth.value(store, asked, {"four": old, "one": new})
     assert said.value == 4 and re.search(r"they were made 6\d min apart, so what else the machine did", said.words)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.server import auth
-from workshop.server.join import local
+from workshop.server.code_form import local
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.store import Store
 

@@ -20,10 +20,9 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.server.dashboard import HTML, Dashboard
 from tests.support import limit
-from workshop.server import address, auth_middleware, cookies
+from workshop.server import address, auth_middleware
 from workshop.server.auth import hashed, new_secrets, new_ticket
-from workshop.server.join import Join
-from workshop.server.login_attempts import Attempts
+from workshop.server.code_form import Attempts, Join
 from workshop.server.server import configuration
 from workshop.store.store import Store
 
@@ -275,7 +274,7 @@ def test_streamlit_gets_its_own_cookie(dashboard: Dashboard) -> None:
     mine = visitor.cookie
     xsrf = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0]
     name, _, value = xsrf.partition("=")
-    assert name == cookies.STREAMLIT
+    assert name == auth_middleware.STREAMLIT_COOKIE
     visitor.cookie = f"{mine}; {xsrf}"
     again = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0].partition("=")[2]
     assert _token(again) == _token(value), "a token that is known stays the same"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from workshop.server.login_attempts import Attempts, TooManyAttempts
+from workshop.server.code_form import Attempts, TooManyAttempts
 
 FOR_EVER = 600.0
 

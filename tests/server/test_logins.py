@@ -17,9 +17,8 @@ from tests.server.dashboard import HTML, Dashboard, identity
 from tests.support import until
 from workshop.server import auth_middleware, limits, logout
 from workshop.server.auth import hashed, let_in, new_secrets
-from workshop.server.join import Join
-from workshop.server.login_attempts import Attempts
-from workshop.server.logins import OUT
+from workshop.server.auth_middleware import OUT
+from workshop.server.code_form import Attempts, Join
 from workshop.store.store import Store
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 
 from workshop.core.errors import WorkshopError
-from workshop.server.push import Hub, Topic
+from workshop.server.live import Hub, Topic
 
 
 class Counting:

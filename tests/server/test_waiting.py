@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workshop.server.waiting import Waiting
+from workshop.server.limits import Waiting
 
 
 @dataclass(eq=False)

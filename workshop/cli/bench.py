@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import bench_output, common, extensions
+from workshop.cli import bench_output, common, params
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
-extensions.add_commands(app, "bench")
+params.add_commands(app, "bench")
 
 
 @app.command()

@@ -44,7 +44,6 @@ def hosts(
     """Emulate hosts with a slow link, and feel what it costs that ranks talk: the same run on one host and on two."""
     from workshop.demo.compare import compare
     from workshop.demo.link import parse
-    from workshop.store.store import Store
 
     limit = parse(link, latency)
     if keep and workload is not None:
@@ -53,7 +52,7 @@ def hosts(
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which stops everything
     err = common.stderr()
     try:
-        with Store.open() as store:
+        with common.store() as store:
             if keep:
                 _keep(store, count, limit, as_json)
                 err.print("The session was stopped; the hosts have ended, too.")

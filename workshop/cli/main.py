@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, extensions, horovod, labs, mpi, new, place, quiz, runs, session, study, up
+from workshop.cli import bench, demo, horovod, labs, mpi, new, params, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.cli.params import CommandGroup
@@ -33,7 +33,7 @@ app.command("record")(record_commands.record)
 app.add_typer(study.app, name="study", cls=CommandGroup)
 app.add_typer(quiz.app, name="quiz", cls=CommandGroup)
 app.add_typer(labs.app, name="labs", cls=CommandGroup)
-extensions.add_commands(app, "")  # in the middle: what somebody needs first comes first
+params.add_commands(app, "")  # in the middle: what somebody needs first comes first
 app.command("place")(place.place)
 app.add_typer(bench.app, name="bench", cls=CommandGroup)
 app.add_typer(demo.app, name="demo", cls=CommandGroup)

@@ -1,4 +1,5 @@
-"""Commands with computed options: a workload's params, or groups of options that several commands share."""
+"""Commands that are computed: those that extensions bring, and those whose options are a workload's params or groups
+of options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.core import TyperGroup
 
-from workshop.extension import Params, help_of
+from workshop.extension import Params, help_of, load
+from workshop.registry import commands
 
 LONGEST = 1000  # characters of a command's first sentence: all of them
 Option = tuple[str, Any, Any]  # name, annotation, default
@@ -83,3 +85,18 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(**values, **together)
 
     return with_options(called, options)
+
+
+def add_commands(app: typer.Typer, group: str) -> None:
+    """Add the commands of a group to its app; one that can't be loaded is named on standard error and left out."""
+    for command in commands(group).values():
+        try:
+            function = load(command.function)
+        except Exception as error:  # somebody else's package: whatever is wrong with it, ours must go on
+            words = f"{group} {command.name}".strip()
+            print(f"The command {words} ({command.function}) can't be loaded: {error}", file=sys.stderr)
+            continue
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=command.name, cls=CommandGroup)
+        else:
+            app.command(command.name, **command.options)(function)

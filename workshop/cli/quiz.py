@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, quiz_host, quiz_results
+from workshop.cli import common, quiz_rounds
 
 if TYPE_CHECKING:
     from workshop.quiz.formats import Lost
     from workshop.quiz.reader import DeckProblem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
-app.command("host")(quiz_host.host)
-app.command("rounds")(quiz_host.rounds)
-app.command("results")(quiz_results.results)
-app.command("forget")(quiz_results.forget)
+app.command("host")(quiz_rounds.host)
+app.command("rounds")(quiz_rounds.rounds)
+app.command("results")(quiz_rounds.results)
+app.command("forget")(quiz_rounds.forget)
 
 DeckName = Annotated[str, typer.Argument(metavar="NAME|FILE", help="A lab's deck, or a deck's YAML file.")]
 

@@ -30,13 +30,12 @@ def record(
     from workshop.core import output_files
     from workshop.core.errors import BadInput
     from workshop.store import recording
-    from workshop.store.store import Store
 
     output_files.check([out], overwrite)
     common.writable(out.absolute().parent)
     part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
     try:
-        with Store.open() as store, open(part, "wb") as file:
+        with common.store() as store, open(part, "wb") as file:
             left_out = recording.record(store, sessions, file, terms=terms(), largest=int(largest * 2**20), note=note)
         part.replace(out)
     except OSError as error:

@@ -76,7 +76,6 @@ def _execute(
 ) -> int:
     from workshop.cli.show import show_run
     from workshop.runtime.measurement_lock import refuse_wait
-    from workshop.store.store import Store
 
     chosen.check(values)
     if matrix:
@@ -87,7 +86,7 @@ def _execute(
         refuse_wait()
     if save is not None:
         common.writable(save)
-    store = Store.open()
+    store = common.store()
     run = run_and_watch(store, chosen, values, session, private, measured, **where)
     if save is not None:
         common.write_artifacts(store, run.id, save)

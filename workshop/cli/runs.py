@@ -27,11 +27,10 @@ def list_(
     from workshop.cli.show import RUNS, run_rows
     from workshop.core.errors import BadInput
     from workshop.store.records import RunStatus
-    from workshop.store.store import Store
 
     if status is not None and status not in get_args(RunStatus):
         raise BadInput(f"There is no status {status!r}; it should be one of {', '.join(get_args(RunStatus))}.")
-    store = Store.open()
+    store = common.store()
     session_id = store.session(session).id if session else None
     matching = store.runs(session_id=session_id, workload=workload, status=status, limit=limit)
     common.listing(as_json, [run.as_json() for run in matching], RUNS, run_rows(matching), ("run", "seconds"))
@@ -46,9 +45,8 @@ def show(
     """Show one run with its figures and its verdict."""
     from workshop.cli.show import show_run
     from workshop.runtime import client
-    from workshop.store.store import Store
 
-    store = Store.open()
+    store = common.store()
     record = client.read(store, run)
     if as_json:
         common.answer(record.as_json())
@@ -60,9 +58,8 @@ def show(
 def cancel(run: RunId) -> None:
     """Ask for the end of a run; ranks that don't end within 5 s are ended."""
     from workshop.runtime import client
-    from workshop.store.store import Store
 
-    client.cancel(Store.open(), run)
+    client.cancel(common.store(), run)
     common.stderr().print(f"Run {run} is asked to end.")
 
 
@@ -70,9 +67,8 @@ def cancel(run: RunId) -> None:
 def kill(run: RunId, rank: Annotated[int, typer.Argument(metavar="RANK", min=0, help="The rank's number.")]) -> None:
     """Kill one rank of a running run (SIGKILL), to see what that does to the run."""
     from workshop.runtime import client
-    from workshop.store.store import Store
 
-    client.kill_rank(Store.open(), run, rank)
+    client.kill_rank(common.store(), run, rank)
     common.stderr().print(f"Rank {rank} of run {run} is killed within a second or two.")
 
 
@@ -84,9 +80,8 @@ def export(
 ) -> None:
     """Write a run into a folder: run.json, events.jsonl and its files."""
     from workshop.runtime import client
-    from workshop.store.store import Store
 
-    store = Store.open()
+    store = common.store()
     record = client.read(store, run)
     common.writable(folder)
     written = [folder / "run.json", folder / "events.jsonl"]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, params, sites
+from workshop.cli import common, params
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The session's name: lower-case letters, digits and -.")]
@@ -18,7 +18,7 @@ def start(
     name: Name = "workshop",
     *,
     where: common.Where,
-    site: sites.Site,
+    site: common.Site,
     as_json: common.JSON = False,
 ) -> None:
     """Launch a session, which runs until it is stopped.
@@ -28,11 +28,10 @@ def start(
     """
     from workshop.cli.show import session_json
     from workshop.runtime import lifecycle
-    from workshop.store.store import Store
 
     placement = common.placement_from({}, **where)
-    at = sites.site_from(placement, **site)
-    store = Store.open()
+    at = common.site_from(placement, **site)
+    store = common.store()
     err = common.stderr()
     session, conductor = lifecycle.start_session(store, name, placement, at=at)
     err.print(f"Starting session {name}: {placement.describe()}")
@@ -52,9 +51,8 @@ def list_(
 ) -> None:
     """List sessions."""
     from workshop.cli.show import SESSIONS, session_json, session_rows
-    from workshop.store.store import Store
 
-    sessions = [s for s in Store.open().sessions() if everything or not (s.private or s.state == "stopped")]
+    sessions = [s for s in common.store().sessions() if everything or not (s.private or s.state == "stopped")]
     empty = "No session is up; launch one with: workshop session start"
     documents = [session_json(session) for session in sessions]
     common.listing(as_json, documents, SESSIONS, session_rows(sessions), empty=empty)
@@ -64,9 +62,8 @@ def list_(
 def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Show one session: its state, its ranks, its queue."""
     from workshop.cli.show import RUNS, SESSIONS, leases_json, run_rows, session_json, session_rows
-    from workshop.store.store import Store
 
-    store = Store.open()
+    store = common.store()
     session = store.session(name)
     queue, leases = store.queue(session.id), store.leases(session.id)
     if as_json:
@@ -88,9 +85,8 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
 def reset(name: Name = "workshop") -> None:
     """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
     from workshop.core.errors import BadInput
-    from workshop.store.store import Store
 
-    store = Store.open()
+    store = common.store()
     session = store.session(name)
     if not session.up:
         raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
@@ -102,9 +98,8 @@ def reset(name: Name = "workshop") -> None:
 def reclaim(name: Name = "workshop") -> None:
     """Take the session's ranks back from the notebook that has them; new ranks are started, and the queue goes on."""
     from workshop.runtime import client
-    from workshop.store.store import Store
 
-    store = Store.open()
+    store = common.store()
     holders = client.reclaim(store, store.session(name))
     common.stderr().print(f"The ranks of session {name} are taken back from {', '.join(holders)}.", markup=False)
 
@@ -114,9 +109,8 @@ def stop(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Stop a session and every process of it."""
     from workshop.cli.show import session_json
     from workshop.runtime import lifecycle
-    from workshop.store.store import Store
 
-    stopped = lifecycle.stop_session(Store.open(), name)
+    stopped = lifecycle.stop_session(common.store(), name)
     if as_json:
         common.answer(session_json(stopped))
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, extensions
+from workshop.cli import common, params
 from workshop.cli.params import CommandGroup
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
@@ -17,7 +17,7 @@ run_app = typer.Typer(help="Run a study; it goes on where the same one was inter
 app.add_typer(run_app, name="run", cls=CommandGroup)
 
 
-extensions.add_commands(run_app, "study run")
+params.add_commands(run_app, "study run")
 
 
 @app.command()
@@ -31,11 +31,10 @@ def export(
 ) -> None:
     """Write a study's report into files; with --json alone, its document to standard output."""
     from workshop.core.errors import BadInput
-    from workshop.store.store import Store
     from workshop.study import export as exporting
     from workshop.study.kinds import report
 
-    store = Store.open()
+    store = common.store()
     record = store.study(study)
     if html is None and png is None and csv is None:
         if not as_json:
@@ -61,10 +60,9 @@ def resume(
     as_json: common.JSON = False,
 ) -> int:
     """Go on with a study that was interrupted; what has completed is not run again."""
-    from workshop.store.store import Store
     from workshop.study import kinds
 
-    with Store.open() as store:
+    with common.store() as store:
         record = store.study(study)
         kinds.report(store, record)
     measured = kinds.kind(record.kind).measured
@@ -75,11 +73,10 @@ def resume(
 @app.command()
 def show(study: StudyId, as_json: common.JSON = False) -> None:
     """Show one study: its table, its verdict, and how far it is."""
-    from workshop.store.store import Store
     from workshop.study.kinds import report
     from workshop.study.terminal import show_study
 
-    store = Store.open()
+    store = common.store()
     study_report = report(store, store.study(study))
     if as_json:
         common.answer(study_report.as_json())
@@ -93,11 +90,10 @@ def list_(
     as_json: common.JSON = False,
 ) -> None:
     """List studies, the newest first."""
-    from workshop.store.store import Store
     from workshop.study.kinds import expected_runs
     from workshop.study.terminal import HEADINGS, studies_rows
 
-    store = Store.open()
+    store = common.store()
     studies = store.studies(limit=limit)
     all_of = [expected_runs(store, study) for study in studies]
     documents = [vars(study) | {"expected": runs} for study, runs in zip(studies, all_of, strict=True)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, params, sites
+from workshop.cli import common, params
 from workshop.core import config
 from workshop.core.errors import BadInput
 
@@ -33,7 +33,7 @@ USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `u
 
 def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.quiz.results import recording as rounds
+    from workshop.quiz.results import reader as rounds
     from workshop.runtime import replay
     from workshop.runtime.supervisor import check_port
     from workshop.server.child import Dashboard
@@ -46,7 +46,7 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
     path = Path(file) if file else replay.shipped()
     with replay.replayed(path) as store:
-        rounds.check(store, path.name)
+        rounds.check_recording(store, path.name)
         origin = recorded(store.database)
         assert origin is not None, "just loaded"
         dashboard.say(origin.words)
@@ -72,7 +72,7 @@ def up(
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
     *,
     where: common.Where,
-    site: sites.Site,
+    site: common.Site,
     host: Annotated[
         str,
         typer.Option(metavar="ADDRESS", help="Where the dashboard listens; others can reach it only if you say so."),
@@ -108,17 +108,16 @@ def up(
     from workshop.runtime.managed_processes import ConductorProcess
     from workshop.runtime.supervisor import check_port, only_one
     from workshop.server.child import Dashboard
-    from workshop.store.store import Store
 
     placement = common.placement_from({}, **where)
-    at = sites.site_from(placement, **site)
+    at = common.site_from(placement, **site)
     say = common.stderr().print
     with only_one():
         dashboard = Dashboard(host, check_port(host, port), say)
         dashboard.framed_by = " ".join(_origins(framed_by or []))
         dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
-        store = Store.open()
+        store = common.store()
         children: list[Child] = [ConductorProcess(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)

@@ -1,12 +1,11 @@
 """The course of notebooks: from one source for each lab to learners' notebooks, and the checks of their exercises.
 
-`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook, `description` reads
-lab.yaml, and `catalogue` puts all labs together. `build` makes notebooks from the sources. `copies` hands notebooks out
-to learners; `learner_folder` and `links` reach a learner's folder without following any link. `exercise_checks` judges
-what learners wrote, `rank_checks` does so on ranks, and `simulated_ranks` stands in for ranks where there are none.
-`class_progress` says how far a class is, `stuck` who needs help, and `progress_reset` lets a learner begin a lab anew.
-`notebook` and `solutions` make a notebook with or without solutions, `trials` and `limits` try what learners wrote,
-`learner` says whose notebook it is, and `progress` has the words for how far somebody is.
+`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook, `style` gives advice,
+`description` reads lab.yaml, and `catalogue` puts all labs together. `notebook` and `build` make notebooks from the
+sources. `copies` hands notebooks out to learners; `learner_folder` and `links` reach a learner's folder without
+following any link. `exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks
+where there are none. `trials` and `limits` try what learners wrote. `progress` says how far learners are, and
+`class_progress` how far a class is; `progress_reset` lets a learner begin again. `learner` says whose notebook it is.
 """
 
 from __future__ import annotations

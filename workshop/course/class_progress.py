@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
@@ -76,11 +75,8 @@ class Classroom:
         ]  # fmt: skip
 
     def _question_count(self, round_id: int) -> int:
+        """How many questions of a round have a right answer: nothing is right in a poll."""
         if round_id not in self._questions:
-            self._questions[round_id] = _can_be_right(self.store.round(round_id).deck)
+            questions = self.store.round(round_id).deck.get("questions", [])
+            self._questions[round_id] = sum(question.get("type") != "poll" for question in questions)
         return self._questions[round_id]
-
-
-def _can_be_right(deck: Mapping[str, Any]) -> int:
-    """How many questions of a deck have a right answer: nothing is right in a poll."""
-    return sum(question.get("type") != "poll" for question in deck.get("questions", []))

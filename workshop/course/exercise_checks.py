@@ -8,15 +8,16 @@ loop in the learner's code also becomes a sentence, with the line of the cell.
 from __future__ import annotations
 
 import contextlib
-import io
+import json
 import linecache
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from workshop.core.errors import BadInput
 from workshop.course.limits import TooLong, limit
@@ -100,10 +101,7 @@ def exercise(
 ) -> Callable[[Callable[..., None]], Exercise]:
     """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
 
-    def decorate(check: Callable[..., None]) -> Exercise:
-        return Exercise(id, check, ranks, hint, reason)
-
-    return decorate
+    return lambda check: Exercise(id, check, ranks, hint, reason)
 
 
 def load(folder: Path, text: str | None = None) -> Mapping[str, Exercise]:
@@ -197,7 +195,7 @@ def _judged(exercise: Exercise, answer: Any, check: Callable[[], None], seconds:
     if answer is Ellipsis or answer is None:
         return CheckOutcome("empty", f"Nothing is there yet: give {exercise.id} a value in place of {PLACEHOLDER!r}.")
     try:
-        with contextlib.redirect_stdout(_Nowhere()), limit(seconds):
+        with _nowhere() as nowhere, contextlib.redirect_stdout(nowhere), limit(seconds):
             check()
     except Elsewhere:
         raise
@@ -277,14 +275,9 @@ def _placeholder(answer: Any, file: str) -> int | None:
     return None
 
 
-class _Nowhere(io.TextIOBase):
-    """Takes what an answer prints while it is checked: many calls would fill the notebook."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
-        return len(text)
+def _nowhere() -> TextIO:
+    """Take what an answer prints while it is checked: many calls would fill the notebook."""
+    return open(os.devnull, "w", encoding="utf-8", errors="replace")
 
 
 def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str = CELL) -> Any:
@@ -297,12 +290,36 @@ def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str
         code = "\n" + code.partition("\n")[2]  # lines keep their numbers
     space = dict(names or {})
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    with _quiet():
+    with _nowhere() as null, contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
         exec(compile(code, file, "exec"), space)
     return space.get(id, MISSING)
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    with contextlib.redirect_stdout(_Nowhere()), open(os.devnull, "w") as null, contextlib.redirect_stderr(null):
-        yield
+def check_on_ranks(
+    names: Mapping[str, Any], lab: str, text: str, id: str, seconds: float, folder: str
+) -> tuple[str, str]:
+    """Check the cells' answer to an exercise on this rank. Returns the outcome's kind and sentence, the same on all
+    ranks. Collective.
+
+    `text` is the lab's checks.py, because this host may not have the lab's folder. This rank's fault is written into
+    `folder` before the other ranks are asked, which may never answer.
+    """
+    exercise = load(Path(lab), text)[id]
+    comm = names["comm"]
+
+    def tell(outcome: CheckOutcome) -> None:
+        with suppress(OSError):  # another host has no such folder
+            file = Path(folder) / f"{comm.Get_rank()}.part"
+            file.write_text(json.dumps([outcome.kind, outcome.sentence]), encoding="utf-8")
+            file.rename(file.with_suffix(".json"))
+
+    outcome = run_on_ranks(exercise, comm, names.get(id, MISSING), seconds, tell)
+    return outcome.kind, outcome.sentence
+
+
+def what_was_told(folder: Path) -> tuple[int, CheckOutcome] | None:
+    """The outcome of the first rank whose answer is wrong, with its number; None where there is none."""
+    for file in sorted(folder.glob("*.json"), key=lambda path: int(path.stem)):
+        kind, sentence = json.loads(file.read_text(encoding="utf-8"))
+        return int(file.stem), CheckOutcome(kind, sentence)
+    return None

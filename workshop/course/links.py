@@ -10,14 +10,7 @@ from urllib.parse import unquote, urlsplit
 from workshop import registry
 
 FOLDER = "labs"  # beside the notebooks
-INSTRUCTORS_FILES = (
-    "lab.yaml",
-    "notebook.md",
-    "checks.py",
-    "mistakes.py",
-    "runsheet.md",
-    "quiz.yaml",
-)  # by instructors
+INSTRUCTORS_FILES = ("lab.yaml", "notebook.md", "checks.py", "mistakes.py", "runsheet.md", "quiz.yaml")
 
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)[^)]*\)")
 _CODE = re.compile(r"(?ms)^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1\s*$|\Z)|`[^`\n]+`")

@@ -1,4 +1,4 @@
-"""A class's progress in the labs: solved exercises, stuck learners, and their last hints."""
+"""A class's progress in the labs: solved exercises, stuck learners with their last hints, and the next step."""
 
 from __future__ import annotations
 
@@ -10,14 +10,21 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
-from workshop.course import stuck
-from workshop.course.stuck import WRONG, Stuck
-from workshop.store.records import LabProgress
+from workshop.core.words import count
+from workshop.store.records import LabProgress, QuizRound
 
 BREAK = 1200.0  # seconds without anything that don't count as time in a lab
 
 MarkState = Literal["right", "wrong", "stuck", "none"]
 _NUMBER = re.compile(r"(.*) \d+")
+WRONG = 3  # checks in a row that aren't right: then somebody is stuck
+IDLE = 600.0  # seconds without anything new in a lab that isn't finished: likewise
+RECENT = 3600.0  # seconds: who did nothing for longer has left, and isn't stuck
+ENDINGS = {  # by the state of the last check
+    "empty": "the last one found nothing there yet",
+    "error": "the last one ended in an error",
+    "late": "the last one had not ended in time",
+}
 
 
 @dataclass(frozen=True)
@@ -140,9 +147,6 @@ class Class:
     labs: tuple[Outline, ...]
     learners: tuple[LearnerProgress, ...]
 
-    def learner(self, name: str) -> LearnerProgress | None:
-        return next((learner for learner in self.learners if learner.name == name), None)
-
 
 def class_progress(
     labs: Sequence[Outline],
@@ -200,7 +204,7 @@ def _learner(
     for lab in labs:
         quizzes_of_lab = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
         in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], quizzes_of_lab))
-    return LearnerProgress(name, tuple(in_labs), stuck.find(in_labs, now), quizzes_only=bool(quizzes) and not rows)
+    return LearnerProgress(name, tuple(in_labs), find_stuck(in_labs, now), quizzes_only=bool(quizzes) and not rows)
 
 
 def _in_lab(lab: Outline, rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress]) -> LabStanding:
@@ -256,3 +260,118 @@ def _done(row: LabProgress) -> str:
 def _minutes(times: Sequence[float]) -> float:
     """The minutes between the first and the last of these times, without breaks."""
     return sum(gap for before, after in pairwise(sorted(times)) if (gap := after - before) <= BREAK) / 60
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """That somebody needs help: a sentence, and the last hint that they got."""
+
+    lab: str
+    exercise: str  # "": none in particular
+    words: str
+    hint: str
+    since: float  # of the last thing they did, seconds since the epoch
+
+
+def find_stuck(labs: Sequence[LabStanding], now: float) -> Stuck | None:
+    """The exercise that a learner got wrong again and again, or a lab without any progress. None where the learner
+    isn't stuck or has left, and for labs that the course doesn't have any more.
+
+    Other machines' clocks may be ahead: a time in the future counts as now.
+    """
+    attempted = [lab for lab in labs if lab.lab.number is not None and lab.at_it]
+    tried = [(lab, exercise) for lab in attempted for exercise in lab.exercises if exercise.mark == "stuck"]
+    late = [pair for pair in tried if now - (pair[1].at or now) <= RECENT]
+    if late:
+        return _on_exercise(*max(late, key=lambda pair: pair[1].at or now), now)
+    newest = max(attempted, key=lambda lab: lab.last_at or now, default=None)
+    at = max((lab.last_at for lab in labs if lab.last_at is not None), default=now)  # of anything: a quiz, too
+    if newest is None or newest.finished or not IDLE <= now - at <= RECENT:
+        return None
+    return _idle(newest, at, now)
+
+
+def _on_exercise(where: LabStanding, exercise: ExerciseProgress, now: float) -> Stuck:
+    at = exercise.at or now
+    how = ENDINGS.get(exercise.state)
+    words = (
+        f"{exercise.id} in {where.lab.words}: {count(exercise.wrong, 'check')} in a row not right, "
+        f"{ago(now - at)}{f'; {how}' if how else ''}."
+    )
+    return Stuck(where.lab.name, exercise.id, words, exercise.said, at)
+
+
+def _idle(where: LabStanding, at: float, now: float) -> Stuck:
+    waits = next(exercise for exercise in where.exercises if exercise.mark != "right")
+    words = (
+        f"{waits.id} in {where.lab.words}: nothing new for {minutes(now - at)}, {where.solved} of "
+        f"{count(len(where.exercises), 'exercise')} right."
+    )
+    return Stuck(where.lab.name, waits.id, words, waits.said, at)
+
+
+def minutes(seconds: float) -> str:
+    """Whole minutes, so that a page doesn't change every second."""
+    return f"{max(int(seconds // 60), 0)} min"
+
+
+def ago(seconds: float) -> str:
+    """How long ago something was."""
+    if seconds < 60:
+        return "just now"
+    if seconds < 7200:
+        return f"{minutes(seconds)} ago"
+    hours = int(seconds // 3600)
+    return f"{hours} h ago" if hours < 48 else f"{hours // 24} days ago"
+
+
+def time_ago(at: float | None, now: float) -> str:
+    """How long ago a moment was; "" where nobody knows it."""
+    return ago(now - at) if at is not None else ""
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The next step of a learner: a sentence, and a button that leads to the lab `lab` or to the address `address`."""
+
+    words: str
+    label: str
+    lab: str = ""
+    address: str = ""
+
+
+def next_step(
+    labs: Sequence[LabStanding], rounds: Sequence[QuizRound], pace_lab: str = "", pace_words: str = ""
+) -> NextStep | None:
+    """Return the next step from a learner's labs, in the order of the course, the live rounds that go on, and the lab
+    at which the class is, with a sentence about it. None where nothing is left to do."""
+    for quiz_round in rounds:
+        sentence = f"A quiz with the whole class is going on: {quiz_round.title}."
+        return NextStep(sentence, "Join the quiz", address=f"/quiz?code={quiz_round.code or ''}")
+    course = [lab_progress for lab_progress in labs if lab_progress.lab.number is not None]
+    if any(lab_progress.lab.name == pace_lab and not is_done(lab_progress) for lab_progress in course):
+        return NextStep(pace_words, "Open the lab", lab=pace_lab)
+    begun = [lab_progress for lab_progress in course if lab_progress.begun and not is_done(lab_progress)]
+    if begun:
+        lab_progress = max(begun, key=lambda started: started.last_at or 0.0)
+        if lab_progress.finished and lab_progress.lab.deck:
+            sentence = f"You have solved every exercise of {_lab(lab_progress)}. Its quiz is still open."
+            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab_progress.lab.deck}:lab")
+        return NextStep(f"You are in {_lab(lab_progress)}.", "Go on with the lab", lab=lab_progress.lab.name)
+    for lab_progress in course:
+        if not lab_progress.begun:
+            verb = "Go on" if any(is_done(other) for other in course) else "Begin"
+            return NextStep(f"{verb} with {_lab(lab_progress)}.", "Open the lab", lab=lab_progress.lab.name)
+    return None
+
+
+def _lab(lab_progress: LabStanding) -> str:
+    return f"lab {lab_progress.lab.number}, {lab_progress.lab.title}"
+
+
+def is_done(lab_progress: LabStanding) -> bool:
+    """Return whether a learner is through with a lab: has answered all of its quiz, or has solved every exercise where
+    it has no quiz."""
+    if lab_progress.lab.deck:
+        return any(quiz.answered >= quiz.questions for quiz in lab_progress.quizzes)
+    return lab_progress.finished

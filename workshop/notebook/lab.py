@@ -17,7 +17,7 @@ from IPython import get_ipython
 from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, rank_checks, source
+from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
@@ -189,11 +189,13 @@ class NotebookLab(NotebookDisplay):
         with tempfile.TemporaryDirectory(prefix="workshop-check-") as folder:
             arguments = (self.name, text, exercise.id, exercise_checks.SECONDS, folder)
             try:
-                answers = cells.call(rank_checks.check, *arguments, seconds=exercise_checks.SECONDS + GRACE)
+                answers = cells.call(
+                    exercise_checks.check_on_ranks, *arguments, seconds=exercise_checks.SECONDS + GRACE
+                )
             except RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
-                first = rank_checks.what_was_told(Path(folder))
+                first = exercise_checks.what_was_told(Path(folder))
                 if first is None:
                     return CheckOutcome("late", str(failed))
                 rank, outcome = first

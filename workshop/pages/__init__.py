@@ -16,7 +16,7 @@ A page is a function that draws with Streamlit; an extension names it in a `work
 
 `frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
 from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
-`fields` makes a form of a pydantic model, and `placement` one of a placement; `live` shows a run or a session while it
+`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
 goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows all pages. Words that
 somebody else wrote go through `frame.plain`.
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -12,11 +12,15 @@ import streamlit as st
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.core.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
+from workshop.core.placement import USUAL_MPI, Placement
+from workshop.mpi import inventory
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]
+FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 
 
 def model_form(
@@ -214,3 +218,19 @@ def _mapping(lines: str, label: str) -> dict[str, str]:
         if not equals:
             raise BadInput(f"{label}: {name.strip()!r} should be like NAME=value, one on a line.")
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def placement_form(
+    start_values: Mapping[str, Any],
+    key: str,
+    names: Collection[str] = tuple(Placement.model_fields),
+    most: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """Widgets for the fields of a placement with these `names`; other fields keep the given values. Its hosts stay;
+    other MPIs can be chosen where they are installed. `most` is that of `model_form`. Raises BadInput for values that
+    can't be read."""
+    all_mpis, installed = registry.mpis(), inventory.installed()
+    hidden = {"hosts", *(Placement.model_fields.keys() - names)} | (set() if set(installed) - {USUAL_MPI} else {"mpi"})
+    choices = {"mpi": {name: all_mpis[name].title for name in installed}}
+    values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=hidden, choices=choices, most=most)
+    return values

@@ -203,11 +203,6 @@ def _questions(now: GuidedView, key: str) -> dict[str, Ask]:
     return {key: question(now.report.step_results, key)}
 
 
-def run(guided: GuidedPage, study_id: int, steps: str, session: SessionRecord, identity: Identity) -> None:
-    """Start these steps; the page then shows their progress."""
-    studies.run(study_id, session, identity, lambda: plan.ask_for(guided.guide, frame.store(), study_id, steps))
-
-
 def show(guided: GuidedPage, study_id: int, key: str, session: SessionRecord | None, identity: Identity) -> None:
     """The step, with its results as they arrive."""
     try:
@@ -270,7 +265,7 @@ def _run(guided: GuidedPage, study_id: int, key: str, session: SessionRecord | N
     elif ahead.runs:
         label = "Run this step" if step_report.state == "waiting" else "Run what is missing"
         if st.button(label, type="primary", icon=":material/play_arrow:", key=f"{guided.name}-go-{key}"):
-            run(guided, study_id, key, session, identity)
+            studies.run(study_id, session, identity, lambda: plan.ask_for(guided.guide, frame.store(), study_id, key))
 
 
 def _see(guided: GuidedPage, study_id: int, key: str, identity: Identity) -> None:

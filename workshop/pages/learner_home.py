@@ -9,8 +9,7 @@ import streamlit as st
 from workshop.core import words
 from workshop.course import learner
 from workshop.course.class_progress import Classroom
-from workshop.course.next_step import next_step
-from workshop.course.progress import Class, LabStanding
+from workshop.course.progress import Class, LabStanding, next_step
 from workshop.pages import cards, frame, links
 from workshop.server import classroom
 from workshop.server.class_sections import learner_cards

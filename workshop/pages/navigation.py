@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -33,7 +33,7 @@ def _sees(page: Page) -> bool:
 
 def _declared(page: Page, default: bool) -> Any:
     """The page as Streamlit knows it; without its icon where Streamlit has no such icon."""
-    draw = _drawing(page)
+    draw = partial(_draw, page)
     about = {"title": page.title, "url_path": page.name, "default": default}
     try:
         return st.Page(draw, icon=f":material/{page.icon}:", **about)
@@ -41,16 +41,13 @@ def _declared(page: Page, default: bool) -> Any:
         return st.Page(draw, **about)
 
 
-def _drawing(page: Page) -> Callable[[], None]:
-    def draw() -> None:
-        try:
-            load(page.function)()
-        except FragmentHandledException:
-            raise  # a part of the page failed, and Streamlit has said so in its place
-        except (Exception, SystemExit) as error:  # whatever is wrong with one page, the others must go on
-            broken(page, error)
-
-    return draw
+def _draw(page: Page) -> None:
+    try:
+        load(page.function)()
+    except FragmentHandledException:
+        raise  # a part of the page failed, and Streamlit has said so in its place
+    except (Exception, SystemExit) as error:  # whatever is wrong with one page, the others must go on
+        broken(page, error)
 
 
 def broken(page: Page, error: BaseException) -> None:

@@ -1,9 +1,9 @@
 """Quizzes: decks of questions, grading, live rounds with a class, and reports for the instructor.
 
-`types` has a module for each question type: its fields, and how it is shown, answered, graded and counted.
-Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `validation`, `form_errors` and
-`content_errors` list every mistake with its line. `randomisation` draws the variant of a question that a learner
-gets, and `text_input` reads the typed answer. `truth` and `prediction_checks` measure the right answer of a prediction.
+`types` has a class for each question type: its fields, and how it is shown, answered, graded and counted.
+Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `form_errors` and `content_errors`
+list every mistake with its line. `randomisation` draws the variant of a question that a learner gets, and `text_input`
+reads the typed answer. `truth` measures the right answer of a prediction.
 `rendering`, `formulas` and `pictures` turn Markdown into safe HTML. `self_study` is for learning alone, `live` has the
 states and points of a round, `results` is for the instructor, `formats` reads and writes other programs' files.
 """
@@ -13,9 +13,13 @@ from __future__ import annotations
 from workshop.extension import Extension, QuestionType, QuizFormat
 
 _TYPES = ("single", "multiple", "number", "order", "match", "text", "poll", "predict", "place")
+_CHOICES = ("single", "multiple", "poll")  # whose module is `choice`
 
 EXTENSION = Extension(
-    question_types=tuple(QuestionType(name, f"workshop.quiz.types.{name}:{name.capitalize()}") for name in _TYPES),
+    question_types=tuple(
+        QuestionType(name, f"workshop.quiz.types.{'choice' if name in _CHOICES else name}:{name.capitalize()}")
+        for name in _TYPES
+    ),
     formats=(
         QuizFormat("gift", "Moodle GIFT", (".gift", ".txt"), "workshop.quiz.formats.gift"),
         QuizFormat("moodle", "Moodle XML", (".xml",), "workshop.quiz.formats.moodle"),

@@ -20,12 +20,12 @@ KEY = "dashboard_address"  # of the store's settings
 HOST = "dashboard_host"  # where it was asked to listen
 PATIENCE = 5.0  # seconds for an answer, of a machine that may be crowded
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
 
 
 def tell(store: Store, host: str, port: int) -> None:
     """Let the store know where its dashboard is about to listen."""
-    name = _ANYWHERE.get(host, host)
+    name = ANYWHERE.get(host, host)
     store.set_setting(KEY, url_of(name, port))
     store.set_setting(HOST, host)
 
@@ -55,7 +55,7 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     visited = visited or store.setting(KEY) or ""
     if not _is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
-    host = _network_address() if (store.setting(HOST) or "") in _ANYWHERE else ""
+    host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
     port = urlsplit(store.setting(KEY) or visited).port
     return (url_of(host, port), True) if host and port else (visited, False)
 
@@ -63,7 +63,7 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
 def _is_here_only(host: str) -> bool:
     """Whether a host's name or address means this machine to itself alone."""
     with suppress(ValueError):
-        return ip_address(host).is_loopback or host in _ANYWHERE
+        return ip_address(host).is_loopback or host in ANYWHERE
     return host in ("", "localhost") or host.endswith(".localhost")
 
 

@@ -1,7 +1,7 @@
 """Authentication: the instructor's token, the class code, and the cookies that replace them.
 
 The store keeps hashes of tokens, never tokens. The class code is short because people type it, so it is kept as it is
-and guessing is slowed down, see `login_attempts`.
+and guessing is slowed down, see `code_form`.
 """
 
 from __future__ import annotations

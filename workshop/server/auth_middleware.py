@@ -6,8 +6,12 @@ pages read the identity from a header that only this middleware can set; other v
 
 from __future__ import annotations
 
+import asyncio
 import re
+import time
+from collections.abc import Collection, Coroutine, Iterable
 from contextlib import suppress
+from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -16,15 +20,17 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workshop.core.errors import BadInput
-from workshop.server import auth, cookies
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.server import auth, presence
 from workshop.server.limits import network
-from workshop.server.logins import Visitors
 from workshop.store.identities import STAY
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR
 
+LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
+LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
+OUT = 4001  # code of a close after which the pages of quizzes don't come back by themselves
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
 OPEN_PATHS = ("/join", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
@@ -40,6 +46,81 @@ SECRETS = {
     "ticket": (lambda store, ticket: store.take_ticket(auth.hashed(ticket)), "/session"),
 }
 _ROUND = re.compile(r"/quiz/[0-9]+")
+LARGEST_COOKIES = 8192  # bytes of all cookies together
+# Streamlit's protection against requests of other sites; pages need no other cookie of its own.
+STREAMLIT_COOKIE = "_streamlit_xsrf"
+_COOKIE = b"cookie"
+_PLAIN = re.compile(rb"[A-Za-z0-9_|-]{1,200}")  # nothing that would have to be un-quoted
+
+
+class Visitors:
+    """Belongs to the event loop. `key` is the hash of a cookie's secret."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[str, Identity] = {}
+        self._changes: str | None = None
+        self._looked_at = self._found_at = -LOOKUP
+        self._lines: dict[asyncio.Task[None], str] = {}  # of WebSockets that are open
+        self._out: set[asyncio.Task[None]] = set()
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def identity(self, key: str) -> Identity | None:
+        """The identity that is logged in with this cookie."""
+        await self._look()
+        if key not in self._known:
+            known_identity = await run_in_threadpool(self.store.identity, key)
+            if known_identity is None:
+                return None
+            self._known[key] = known_identity
+        return self._known[key]
+
+    async def serve_while_in(self, key: str, line: Coroutine[Any, Any, None], send: Send) -> None:
+        """Serve a WebSocket (`line`) until it ends, or until its visitor is logged out, which closes it."""
+        task = asyncio.create_task(line)
+        self._lines[task] = key
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._watch(), name="who is still in")
+        try:
+            await task
+        except asyncio.CancelledError:
+            if task not in self._out:
+                raise
+        finally:
+            del self._lines[task]
+            if task in self._out:
+                self._out.remove(task)
+                with suppress(Exception):  # where it was closed already
+                    await send({"type": "websocket.close", "code": OUT, "reason": "You are logged out; come in again."})
+
+    async def _watch(self) -> None:
+        while self._lines:
+            await asyncio.sleep(LOOK)
+            await self._look()
+            lines = self._lines.values()
+            visitors = {identity.id for key in lines if (identity := self._known.get(key)) is not None}
+            with suppress(WorkshopError):  # a later look writes it
+                await run_in_threadpool(presence.shared().write, self.store, visitors, time.time())
+
+    async def _look(self) -> None:
+        """Forget whom the store does not know as being in any more, and end their lines."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK:
+            return
+        self._looked_at = now
+        with suppress(WorkshopError):  # a database that is busy for a moment
+            changes = await run_in_threadpool(self.store.changes)
+            if changes == self._changes and now - self._found_at < LOOKUP:
+                return
+            keys = {*self._known, *self._lines.values()}
+            valid = await run_in_threadpool(self.store.valid_tokens, keys)
+            self._changes, self._found_at = changes, now
+            for key in keys - valid:
+                self._known.pop(key, None)
+            for task, key in self._lines.items():
+                if key in keys - valid:
+                    self._out.add(task)
+                    task.cancel()
 
 
 def cookie_name(port: int) -> str:
@@ -61,11 +142,11 @@ class AuthMiddleware:
             await self.app(scope, receive, send)
             return
         try:
-            given_cookies = cookies.read(scope["headers"], (self.cookie, cookies.STREAMLIT))
+            given_cookies = read_cookies(scope["headers"], (self.cookie, STREAMLIT_COOKIE))
         except BadInput as error:
             await self._refuse(scope, receive, send, str(error), 431)
             return
-        scope = {**scope, "headers": cookies.replaced(scope["headers"], given_cookies)}
+        scope = {**scope, "headers": replaced_cookies(scope["headers"], given_cookies)}
         headers = Headers(scope=scope)
         writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if writes and not same_origin(headers):
@@ -201,3 +282,32 @@ def _way_in(scope: Scope) -> str:
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
     return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
+
+
+def read_cookies(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict[str, str]:
+    """The last cookie of each of these names with a plain value; all others are left out. Raises BadInput for too many
+    bytes.
+
+    Starlette and Streamlit un-quote values as Python does, which in our versions takes time that grows with the square
+    of a value's length. So a value with quotes or backslashes never reaches them.
+    """
+    lines = [value for name, value in headers if name.lower() == _COOKIE]
+    if (size := sum(map(len, lines))) > LARGEST_COOKIES:
+        raise BadInput(
+            f"The cookies have {size:,} bytes; at most {LARGEST_COOKIES:,} are read. Please delete this site's cookies "
+            "in your browser."
+        )
+    pairs = (cookie.strip().partition(b"=") for line in lines for cookie in line.split(b";"))
+    names_as_bytes = {name.encode(): name for name in names}
+    return {
+        names_as_bytes[name.strip()]: value.strip().decode()
+        for name, _, value in pairs
+        if name.strip() in names_as_bytes and _PLAIN.fullmatch(value.strip())
+    }
+
+
+def replaced_cookies(headers: Iterable[tuple[bytes, bytes]], cookies: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    """The headers with these cookies in place of the sent ones."""
+    others = [pair for pair in headers if pair[0].lower() != _COOKIE]
+    line = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return [*others, (_COOKIE, line.encode())] if line else others

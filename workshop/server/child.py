@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from workshop.core import config
 from workshop.core.parent_death import guarded
 from workshop.runtime.managed_processes import ChildProcess, serve, url_of, wait_answer
+from workshop.server.address import ANYWHERE
 
 READY = 60.0  # seconds
-_ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Dashboard(ChildProcess):
     @property
     def url_here(self) -> str:
         """Its address for this machine, also where it listens on all of its addresses."""
-        return url_of(_ANYWHERE.get(self.host, self.host), self.port)
+        return url_of(ANYWHERE.get(self.host, self.host), self.port)
 
     def start(self) -> None:
         if self._process is None:

@@ -1,8 +1,9 @@
-"""The class on the instructor's page, as sections for `workshop.server.push` and as CSV."""
+"""The class on the instructor's page, as sections for `workshop.server.live` and as CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from workshop.core import words as say
@@ -14,16 +15,20 @@ from workshop.course.progress import (
     LearnerProgress,
     Outline,
     QuizProgress,
+    time_ago,
 )
-from workshop.course.stuck import time_ago
 from workshop.quiz.results.spreadsheets import Cell, table_csv, when
 from workshop.report.cards import Card, Part, line, table, words
 from workshop.report.figures import theme
 from workshop.report.html import live
 from workshop.report.sentences import dumps
-from workshop.server import roster
+from workshop.server.presence import is_present
 from workshop.store.read_only import now as as_of
+from workshop.store.read_only import recorded
+from workshop.store.records import Attendance
+from workshop.store.store import Store
 
+ROSTER = ("learner", "joined", "here now", "last here", "last action", "last action at", "asked for help")
 EVERY = 1.0  # seconds between looks
 LONGEST = 400  # characters of a hint or value that are shown
 MARKS = {"right": "right", "wrong": "not right yet", "stuck": "wrong again and again", "none": "not tried yet"}
@@ -36,6 +41,61 @@ STATES = {
     "late": "did not end in time",
 }
 KINDS = {"alone": "alone", "live": "with the class"}
+HEADINGS = (
+    *("learner", "lab", "number", "minutes in the lab", "kind", "item", "state", "tries", "wrong in a row"),
+    *("right since", "hint", "guess", "measured", "right answers", "questions", "answered", "changed"),
+)
+
+
+def read_roster(store: Store, class_: Class, now: float) -> list[Attendance]:
+    """Everybody who came in or began a lab, with the last action on the dashboard or in a lab. Those who ask for help
+    come first, the longest first, then all others by name. A recording has no roster: it says of nobody when they came.
+    """
+    if recorded(store.database) is not None:
+        return []
+    learners = {learner.name: learner for learner in class_.learners if not learner.quizzes_only}
+    names, entries = store.of_notebooks(learners), []
+    for attendance in store.attendances():
+        # A visitor with the name of a notebook is another person: nothing proves that they are the same.
+        own_name = attendance.nickname if attendance.nickname not in names.values() else ""
+        entries.append(_with_last_action(attendance, learners.pop(names.get(attendance.id, own_name), None)))
+    for name, learner in learners.items():  # who only works in notebooks
+        began_at = min(lab.began_at for lab in learner.labs if lab.began_at is not None)
+        entries.append(_with_last_action(Attendance(0, name, began_at), learner))
+    return sorted(entries, key=lambda entry: (entry.help_asked_at or now, entry.nickname.casefold(), entry.id))
+
+
+def _with_last_action(attendance: Attendance, learner: LearnerProgress | None) -> Attendance:
+    lab = learner.last if learner is not None else None
+    if lab is None or (attendance.acted_at or 0.0) > (lab.last_at or 0.0):
+        return attendance
+    return replace(attendance, action=f"{lab.last} ({lab.lab.label})", acted_at=lab.last_at)
+
+
+def roster_rows(roster: Iterable[Attendance], now: float) -> list[dict[str, Any]]:
+    """The roster in words, for the live page."""
+    return [
+        {
+            "name": entry.nickname,
+            "present": is_present(entry, now),
+            "here": "here" if is_present(entry, now) else time_ago(entry.seen_at, now),
+            "joined": time_ago(entry.created_at, now),
+            "action": f"{entry.action}, {time_ago(entry.acted_at, now)}" if entry.action else "",
+            "help": f"asked {time_ago(entry.help_asked_at, now)}" if entry.help_asked_at else "",
+        }
+        for entry in roster
+    ]
+
+
+def write_roster(roster: Iterable[Attendance], now: float) -> bytes:
+    """The roster as CSV; times are local."""
+    table = []
+    for entry in roster:
+        present = "yes" if is_present(entry, now) else "no"
+        action = (entry.action, when(entry.acted_at), when(entry.help_asked_at))
+        cells = (entry.nickname, when(entry.created_at), present, when(entry.seen_at), *action)
+        table.append(dict(zip(ROSTER, cells, strict=True)))
+    return table_csv(table, ROSTER)
 
 
 class ClassLook:
@@ -56,7 +116,7 @@ class ClassLook:
             "stuck": dumps(stuck),
             "learners": dumps([_row(learner, now) for learner in learners]),
             "others": dumps([_row(learner, now) for learner in class_.learners if learner.quizzes_only]),
-            "roster": dumps(roster.rows(roster.read(self._room.store, class_, now), now)),
+            "roster": dumps(roster_rows(read_roster(self._room.store, class_, now), now)),
             "notes": dumps(self._room.problems),
         }
 
@@ -70,10 +130,9 @@ class LearnerLook:
         self._room, self._name = room, name
 
     def __call__(self) -> Mapping[str, str]:
-        class_, now = self._room.look(self._name), as_of(self._room.store.database)
-        learner = class_.learner(self._name)
+        learners, now = self._room.look(self._name).learners, as_of(self._room.store.database)
         unknown = Card("learner", "", (words(line("Nothing is known of this learner.", tone="about")),))
-        return {"learner": live(learner_cards(learner, now) if learner else [unknown]), "name": dumps(self._name)}
+        return {"learner": live(learner_cards(learners[0], now) if learners else [unknown]), "name": dumps(self._name)}
 
 
 def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str, Any]:
@@ -173,12 +232,6 @@ def value_words(value: Any) -> str:
 def cut(text: str) -> str:
     """A text that is short enough for a page that everybody's are on."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-
-
-HEADINGS = (
-    *("learner", "lab", "number", "minutes in the lab", "kind", "item", "state", "tries", "wrong in a row"),
-    *("right since", "hint", "guess", "measured", "right answers", "questions", "answered", "changed"),
-)
 
 
 def write_csv(class_: Class) -> bytes:

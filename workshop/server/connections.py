@@ -15,8 +15,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from workshop.server import limits
-from workshop.server.limits import TooManyRequests, Who
-from workshop.server.waiting import MOST_OF_ONE
+from workshop.server.limits import MOST_OF_ONE, TooManyRequests, Who
 
 STREAMLIT = "/_stcore/"
 LARGEST_OF_STREAMLIT = 4 << 20  # bytes of a message: all that stands in the fields of a page

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import os
+import resource
 import threading
 import time
 from collections import OrderedDict
@@ -17,18 +18,67 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from typing import Protocol
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.server.auth import hashed
-from workshop.server.waiting import Waiting
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
+MOST_WAITING = 1 << 15  # connections that wait, where this process may open any number of files
+MOST_OF_ONE = 60  # connections of one person that wait; browsers open six
 FACTOR = "WORKSHOP_PER_ADDRESS"  # a variable: so many times as much as below for each address, as behind a proxy
 JOINS_AT_ONCE, JOINS_A_SECOND = 300, 8.0  # new names from one address
 MOST_UNUSED = 500  # names of an address that have not opened a page; the oldest give way to new ones
 NEW = 60.0  # seconds for which a name is new
 MOST_KNOWN = 50_000  # identities whose addresses are remembered
+_WHOSE = {
+    "identity": "You have",
+    "address": "Your network has",
+    "strangers": "Visitors of your network who have not opened a page have",
+}
+
+
+class Line(Protocol):
+    def give_way(self) -> None:
+        """End the connection, which counts for nobody from now on."""
+
+
+class Waiting:
+    """Belongs to the event loop. Connections of one group are those of one person, or of an address's strangers."""
+
+    def __init__(self, most: int | None = None) -> None:
+        """`most` may wait in all; by default half of the files that this process may open."""
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        self._most = most or (MOST_WAITING if files == resource.RLIM_INFINITY else min(files // 2, MOST_WAITING))
+        self._groups: dict[Hashable, OrderedDict[Line, None]] = {}
+        self._group_of: dict[Line, Hashable] = {}
+
+    def begin(self, line: Line, group: Hashable, most: int | None = None) -> None:
+        """Let a connection wait as the newest of a group, which has `most`. In all, the largest group gives way."""
+        self.end(line)
+        self._groups.setdefault(group, OrderedDict())[line] = None
+        self._group_of[line] = group
+        if most is not None and len(self._groups[group]) > most:
+            self.push_out(group)
+        elif len(self._group_of) > self._most:
+            self.push_out(max(self._groups, key=lambda name: len(self._groups[name])))
+
+    def end(self, line: Line) -> None:
+        """Take note that a connection does not wait any more."""
+        group = self._group_of.pop(line, None)
+        if group is not None:
+            del self._groups[group][line]
+            if not self._groups[group]:
+                del self._groups[group]
+
+    def push_out(self, group: Hashable) -> None:
+        """End the connection of a group that has waited longest, if there is any."""
+        if group in self._groups:
+            oldest = next(iter(self._groups[group]))
+            self.end(oldest)
+            oldest.give_way()
 
 
 @dataclass(frozen=True)
@@ -64,13 +114,6 @@ class Who:
     identity: Hashable | None
     address: str = ""
     stranger: bool = False
-
-
-_WHOSE = {
-    "identity": "You have",
-    "address": "Your network has",
-    "strangers": "Visitors of your network who have not opened a page have",
-}
 
 
 class Counts:
@@ -122,7 +165,7 @@ class Counts:
 
 
 class Rate:
-    """So many at once, and then so many a second, for each address."""
+    """So many at once, and then so many a second, for each address; or for one line, whose address is ""."""
 
     def __init__(self, at_once: int, a_second: float, clock: Callable[[], float] = time.monotonic) -> None:
         self.at_once, self.a_second, self.clock = at_once, a_second, clock
@@ -272,10 +315,8 @@ def factor() -> int:
 
 def later(seconds: float) -> str:
     """The message for a visitor who has to wait so long to join."""
-    return (
-        f"Very many people have just joined from your network; please try again in {math.ceil(seconds)} "
-        f"{'second' if math.ceil(seconds) == 1 else 'seconds'}."
-    )
+    wait = words.count(math.ceil(seconds), "second")
+    return f"Very many people have just joined from your network; please try again in {wait}."
 
 
 @cache

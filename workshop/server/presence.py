@@ -1,5 +1,5 @@
 """The presence of learners, and the last action of everybody. Pages only leave a note in memory, which takes no time;
-the watcher of open lines (`workshop.server.logins`) writes the notes of all visitors together."""
+the watcher of open lines (`workshop.server.auth_middleware`) writes the notes of all visitors together."""
 
 from __future__ import annotations
 

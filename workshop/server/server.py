@@ -17,10 +17,9 @@ from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
 from workshop.server import actions, address, artifacts, limits, live, logout, logs, numbers
 from workshop.server.auth_middleware import AuthMiddleware, cookie_name
+from workshop.server.code_form import Attempts, Join
 from workshop.server.connections import Requests, Sockets
-from workshop.server.join import Join
 from workshop.server.limit_middleware import LimitMiddleware
-from workshop.server.login_attempts import Attempts
 from workshop.server.page_rewriter import LoadingScreen, RecordingNotice, UnknownPages
 from workshop.server.quiz import routes as quiz
 from workshop.store.read_only import recorded

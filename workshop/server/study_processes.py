@@ -47,8 +47,14 @@ class StudyProcess:
             return ""
         with suppress(OSError):
             lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
-            return " ".join(lines[-LAST_LINES:]) or f"Its command ended with exit code {self.process.returncode}."
+            if lines:
+                return " ".join(lines[-LAST_LINES:])
         return f"Its command ended with exit code {self.process.returncode}."
+
+    def insist(self) -> None:
+        """Kill the process where it hasn't ended in time after it was asked to stop."""
+        if not self.ended.wait(GIVE_UP):
+            self.process.kill()
 
 
 class Runners:
@@ -93,7 +99,7 @@ class Runners:
         if not running.stopping:
             running.stopping = True
             running.process.send_signal(signal.SIGINT)
-            threading.Thread(target=_insist, args=(running,), name=f"stop study {study_id}", daemon=True).start()
+            threading.Thread(target=running.insist, name=f"stop study {study_id}", daemon=True).start()
 
     def find(self, study_id: int) -> StudyProcess | None:
         """The process that runs, or last ran, a study from here."""
@@ -128,11 +134,6 @@ def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:
     with open(log, "wb") as out:
         # A session of its own: a terminal's Ctrl-C is for whoever runs the dashboard.
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
-
-
-def _insist(running: StudyProcess) -> None:
-    if not running.ended.wait(GIVE_UP):
-        running.process.kill()
 
 
 RUNNERS = Runners()

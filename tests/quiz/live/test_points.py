@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.quiz.live import scoring
-from workshop.quiz.live.scoring import rank
+from workshop.quiz.live import state
+from workshop.quiz.live.state import rank
 
 
 @pytest.mark.parametrize(
@@ -24,12 +24,12 @@ from workshop.quiz.live.scoring import rank
     ],
 )
 def test_points(share: float, right: bool | None, seconds: float, bonus: bool, expected: float) -> None:
-    assert scoring.points(share, right, 2.0, seconds, 20.0, speed_bonus=bonus) == expected
+    assert state.points(share, right, 2.0, seconds, 20.0, speed_bonus=bonus) == expected
 
 
 def test_the_rule_is_told() -> None:
-    assert "doesn't matter" in scoring.rules(speed_bonus=False)
-    assert "half as much again" in scoring.rules(speed_bonus=True)
+    assert "doesn't matter" in state.rules(speed_bonus=False)
+    assert "half as much again" in state.rules(speed_bonus=True)
 
 
 @given(st.dictionaries(st.integers(1, 50), st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0]), max_size=20))

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.quiz.results.rounds import DECK, deck, made, marks, whole_class
-from workshop.quiz.results.groups import groups, rest
-from workshop.quiz.results.items import Item, items
+from workshop.quiz.results.items import Item, groups, items, other_scores
 from workshop.quiz.results.record import Results
 
 ROWS = st.integers(2, 6).flatmap(
@@ -104,7 +103,7 @@ def test_who_came_late_is_measured_by_what_they_were_there_for() -> None:
         made(deck(3), [{"q1": 0, "q2": 0, "q3": 0}, {"q2": 0, "q3": 1}, {"q2": 0}]),
         absent={"q1": frozenset({2})},
     )
-    assert rest(late, "q3") == {1: 1.0, 2: 1.0, 3: 0.5}
+    assert other_scores(late, "q3") == {1: 1.0, 2: 1.0, 3: 0.5}
     found = by_id(late)
     assert (found["q1"].answered, found["q1"].there) == (1, 2)
     assert (found["q3"].answered, found["q3"].there) == (2, 3)

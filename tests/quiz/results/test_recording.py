@@ -10,7 +10,7 @@ from tests.quiz.nine import DECK, IDS, right
 from workshop.core.errors import BadInput
 from workshop.quiz import randomisation
 from workshop.quiz.live.state import RoundState
-from workshop.quiz.results.recording import check
+from workshop.quiz.results.reader import check_recording
 from workshop.server.quiz import round_start
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
@@ -35,7 +35,7 @@ def test_what_was_played_is_taken(store: Store, wrong: bool) -> None:
         this = randomisation.ask(DECK, question, "seed")
         answers[question.id] = question.read(this, right(question.view(this, lambda _: ""), wrong))
     played(store, answers)
-    check(store, "class")
+    check_recording(store, "class")
 
 
 @pytest.mark.parametrize("question", IDS)
@@ -46,11 +46,11 @@ def test_answers_of_other_types_are_refused(store: Store, question: str) -> None
     assert [one for one in strange if this.question.accepts(this, one)] == []
     played(store, {question: strange[-1]})
     with pytest.raises(BadInput, match=f"an answer to {question} is none that this question can have"):
-        check(store, "class")
+        check_recording(store, "class")
 
 
 @pytest.mark.parametrize("state", [{"position": "a"}, {"truths": {"how-long": 3}}, {"done": 5}])
 def test_states_of_other_types_are_refused(store: Store, state: dict[str, Any]) -> None:
     played(store, {"how-long": 3.0}, **state)
     with pytest.raises(BadInput, match="its results can't be computed"):
-        check(store, "class")
+        check_recording(store, "class")

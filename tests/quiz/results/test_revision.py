@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 
 from tests.quiz.results.rounds import DECK, deck, made, marks, whole_class
 from workshop.quiz.results.comparison import compare
-from workshop.quiz.results.findings import find
+from workshop.quiz.results.findings import RevisionItem, find, help_wanted, learners, revision_items
 from workshop.quiz.results.items import items
-from workshop.quiz.results.learners import help_wanted, learners
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.revision import RevisionItem, revision_items
 
 
 def over(results: Results) -> tuple[RevisionItem, ...]:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from workshop.server.quiz.client import DONT_COME_BACK, MOST_WAITING, Client, RateLimiter, dumps
+from workshop.server.quiz.client import DONT_COME_BACK, MOST_WAITING, Client, dumps
 
 
 class Slow:
@@ -106,16 +106,6 @@ def test_who_takes_nothing_is_given_up() -> None:
         assert client.gone
 
     asyncio.run(play())
-
-
-def test_a_few_at_once_and_so_many_a_second() -> None:
-    now = 0.0
-    pace = RateLimiter(10, 5, lambda: now)
-    assert [pace.allows() for _ in range(7)] == [True] * 5 + [False] * 2
-    now = 0.25
-    assert [pace.allows() for _ in range(3)] == [True, True, False]
-    now = 1000.0
-    assert sum(pace.allows() for _ in range(50)) == 5
 
 
 def test_half_a_surrogate_pair_can_be_sent() -> None:

@@ -20,7 +20,7 @@ from workshop.bench.viewers import served
 from workshop.core.errors import BadInput
 from workshop.server import auth
 from workshop.server.auth_middleware import cookie_name
-from workshop.server.quiz import round_end
+from workshop.server.quiz import rooms
 from workshop.server.quiz.client import DONT_COME_BACK
 from workshop.server.quiz.room import ELSEWHERE
 from workshop.store.records import QuizRound
@@ -102,7 +102,7 @@ def test_a_round_has_one_host_until_that_one_is_killed(two: tuple[Dashboard, Das
         answer = stranger.post("/quiz", {"code": record.code or "", "nickname": "Bob"})
         assert (answer.status, stranger.cookie) == (409, "") and place(first) in answer.text
         with pytest.raises(BadInput, match="hosted by another dashboard"):
-            round_end.end(store, auth.let_in(store, "instructor", "Instructor")[0], record.id)
+            rooms.end_round(store, auth.let_in(store, "instructor", "Instructor")[0], record.id)
         assert [one.nickname for one in store.players(record.id)] == ["Ada"]
         h.do("pause", "question")  # nobody there noticed anything
         h.do("resume", "question")

@@ -68,7 +68,10 @@ def test_a_new_rank_and_a_restart() -> None:
 def test_one_rank_that_is_left_and_images_that_were_missed() -> None:
     left = words(ranks=[2], losses=[LOSS, LOSS | {"rank": 1, "ranks": [2]}])
     assert left["verdict"].startswith("Ranks 0 and 1 were lost")
-    assert "One rank trained until the end; with its weights, 95.0 % of the held-out images are classified correctly." in left["why"]
+    assert (
+        "One rank trained until the end; with its weights, 95.0 % of the held-out images are classified correctly."
+        in left["why"]
+    )
     wrong = [{"epoch": 0, "read": 480, "distinct": 470}]
     assert "twice or left out in epoch 0" in words(exactly_once=False, examples_read=wrong)["why"]
     assert "2 ranks have different weights" in words(same_weights=False)["why"]

@@ -14,7 +14,7 @@ from workshop.quiz.formats import importer, markdown_writer, markup
 from workshop.quiz.formats.base import Exported, Imported
 from workshop.quiz.formats.exporter import Capacity, Exportable, exportable
 from workshop.quiz.formats.importer import DeckBuilder
-from workshop.quiz.types.single import Single
+from workshop.quiz.types.choice import Single
 
 # A file with both kinds of lines is certainly Aiken.
 _ANY_OPTION = re.compile(rb"^[ \t]*[A-Z][.)][ \t]", re.MULTILINE | re.IGNORECASE)

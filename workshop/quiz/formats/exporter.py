@@ -17,8 +17,8 @@ from workshop.quiz.formats.base import Lost
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import ask, written
 from workshop.quiz.types import Question
+from workshop.quiz.types.choice import Multiple
 from workshop.quiz.types.match import Match
-from workshop.quiz.types.multiple import Multiple
 
 USUAL_SECONDS = Deck.model_fields["seconds"].default
 

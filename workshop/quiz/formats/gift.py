@@ -57,7 +57,9 @@ def _question(question: Any, export: Exportable) -> str:
 
 def _answers(question: Any, export: Exportable) -> list[str]:
     if isinstance(question, Match):
-        return _pairs(question, export)
+        lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
+        plain = rights(question, export, "GIFT")  # none where two of them are equal
+        return [f"={left_text}-> {_escaped(right)}" for left_text, right in zip(lefts, plain, strict=False)]
     if isinstance(question, Text):
         return _words(question, export)
     if isinstance(question, Number):
@@ -83,12 +85,6 @@ def _words(question: Text, export: Exportable) -> list[str]:
         return []
     answers = [f"=%100%{_form(form)}" for form in question.accept]
     return answers + [f"=%0%{_form(form)}#{_text(near.feedback)}" for near in question.near for form in near.accept]
-
-
-def _pairs(question: Match, export: Exportable) -> list[str]:
-    plain = rights(question, export, "GIFT")
-    lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
-    return [f"={left_text}-> {_escaped(right)}" for left_text, right in zip(lefts, plain, strict=False)]
 
 
 def _text(markdown: str, arrow: bool = False) -> str:

@@ -155,23 +155,8 @@ def parse(html: str) -> tuple[HtmlElement, list[str]]:
     return builder.root, builder.lost
 
 
-_MARKDOWN_TAGS = {
-    "strong",
-    "em",
-    "code",
-    "pre",
-    "ul",
-    "ol",
-    "li",
-    "br",
-    "hr",
-    "blockquote",
-    "table",
-    "tr",
-    "td",
-    "th",
-    "a",
-}
+# The elements that Markdown has.
+_TAGS = {"strong", "em", "code", "pre", "ul", "ol", "li", "br", "hr", "blockquote", "table", "tr", "td", "th", "a"}
 FORMULA = re.compile(r"\\\((.+?)\\\)|\\\[(.+?)\\\]|\$\$(.+?)\$\$", re.DOTALL)
 
 
@@ -201,7 +186,7 @@ def _outlines(children: list[HtmlElement | str]) -> Iterator[str]:
             within = escape(child.text(), quote=False) if tag == "pre" else "".join(_outlines(child.children))
             if tag in ("p", "div", "body", "section", "article"):
                 yield f"\u00b6{within}\u00b6"
-            elif tag in _MARKDOWN_TAGS:
+            elif tag in _TAGS:
                 yield f"<{tag}>{within}</{tag}>"
             else:
                 yield within

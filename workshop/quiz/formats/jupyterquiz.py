@@ -71,7 +71,7 @@ def _numbers(question: Number) -> list[dict[str, Any]]:
     """The right number and the deck's misconceptions; numbers with a tolerance are ranges, which need a feedback.
 
     jupyterquiz excludes the upper end of a range. Ranges are a little wider, so that they include numbers on the edge,
-    as `workshop.quiz.types.quantity.within` does.
+    as `workshop.quiz.types.number.within` does.
     """
     answers = []
     every = [(question.answer, question.tolerance, True, "Correct.")]

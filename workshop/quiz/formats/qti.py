@@ -20,10 +20,10 @@ from workshop.quiz.formats.base import Exported
 from workshop.quiz.formats.exporter import USUAL_SECONDS, Capacity, exportable
 from workshop.quiz.formats.qti_reader import PREFIX, read
 from workshop.quiz.formats.xml import add
+from workshop.quiz.types.choice import Poll
 from workshop.quiz.types.match import Match
 from workshop.quiz.types.number import Number
 from workshop.quiz.types.order import Order
-from workshop.quiz.types.poll import Poll
 from workshop.quiz.types.text import Text
 
 __all__ = ["read", "write"]

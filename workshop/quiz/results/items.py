@@ -3,16 +3,110 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
 from workshop.core import words as say
-from workshop.quiz.results.gains import Gain, gain
-from workshop.quiz.results.groups import groups, rest
 from workshop.quiz.results.record import Results, RoundAnswer
 from workshop.quiz.results.statistics import Quartiles, constant, correlation, quartiles, wilson
 from workshop.quiz.types.rows import AnswerChoice, plain
+
+LEAST = 6  # learners who answered; a third of fewer learners is one person
+KELLEY = 40  # from this number of learners on, 27 % are enough people
+# The share that separates two groups best (Kelley, The selection of upper and lower groups for the validation of
+# test items, Journal of Educational Psychology 30, 1939).
+SHARE = 0.27
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Players of the upper and the lower group. If both are empty, `words` says why."""
+
+    upper: frozenset[int]
+    lower: frozenset[int]
+    words: str
+
+    def __bool__(self) -> bool:
+        return bool(self.upper)
+
+
+def other_scores(results: Results, question: str) -> Mapping[int, float]:
+    """Each player's score on the other questions, 0..1: the share of the possible marks, without a speed bonus.
+    Unanswered questions give no marks if the player was present. Players without any other question are omitted."""
+    others = [other for other in results.questions if other.id != question and results.counts(other.id)]
+    worth = {other.id: results.deck.points_of(other) for other in others}
+    present = {other.id: results.present(other.id) for other in others}
+    scores = {}
+    for player in results.players:
+        answers = results.answers_by(player.id)
+        possible = [id for id in worth if player.id in present[id]]
+        if most := math.fsum(worth[id] for id in possible):
+            got = (worth[id] * (answers[id].share or 0.0) for id in possible if id in answers)
+            scores[player.id] = math.fsum(got) / most
+    return scores
+
+
+def groups(scores: Mapping[int, float]) -> Groups:
+    """Divide the players with these scores. Everybody with the same score as the last one of a group belongs to it."""
+    nobody: frozenset[int] = frozenset()
+    if len(scores) < LEAST:
+        return Groups(nobody, nobody, f"Fewer than {LEAST} answered, so that they aren't divided into groups.")
+    share, name = (SHARE, "27 %") if len(scores) >= KELLEY else (1 / 3, "third")
+    size = max(round(share * len(scores)), 1)
+    ordered = sorted(scores.values())
+    low, high = ordered[size - 1], ordered[-size]
+    if high - low < 1e-9:
+        return Groups(nobody, nobody, "Too many did equally well on the other questions to be divided into groups.")
+    upper = frozenset(player for player, score in scores.items() if score >= high - 1e-9)
+    lower = frozenset(player for player, score in scores.items() if score <= low + 1e-9)
+    return Groups(
+        upper,
+        lower,
+        f"Upper and lower {name} by the score on the other questions: {len(upper)} and {len(lower)} learners.",
+    )
+
+
+@dataclass(frozen=True)
+class Gain:
+    """Two votes on a question. Shares are of the graded answers, 0..1; changes are of learners who voted twice."""
+
+    before: float  # share of right answers in the first vote
+    after: float  # in the second vote
+    improved: int  # learners whose first answer was wrong and whose second answer is right
+    worsened: int
+    both: int  # learners who voted twice
+
+    @property
+    def normalised(self) -> float | None:
+        """The share of the possible gain that was reached, (after - before) / (1 - before); None where all were right
+        before (Hake, Interactive-engagement versus traditional methods, American Journal of Physics 66, 1998)."""
+        return None if self.before == 1 else (self.after - self.before) / (1 - self.before)
+
+    @property
+    def words(self) -> str:
+        normalised = "" if self.normalised is None else f", a normalised gain of {self.normalised:.2f} (Hake 1998)"
+        return (
+            f"First vote {say.percent(self.before)} right, second vote {say.percent(self.after)} right{normalised}. Of "
+            f"{say.count(self.both, 'learner')} who voted twice, {self.improved} went from wrong to right and "
+            f"{self.worsened} from right to wrong."
+        )
+
+
+def gain(first: Sequence[RoundAnswer], second: Sequence[RoundAnswer]) -> Gain | None:
+    """The gain from the first to the second vote; None where a vote has no graded answer."""
+    before = {answer.player: bool(answer.right) for answer in first if answer.right is not None}
+    after = {answer.player: bool(answer.right) for answer in second if answer.right is not None}
+    if not before or not after:
+        return None
+    both = before.keys() & after.keys()
+    return Gain(
+        sum(before.values()) / len(before),
+        sum(after.values()) / len(after),
+        sum(after[player] and not before[player] for player in both),
+        sum(before[player] and not after[player] for player in both),
+        len(both),
+    )
 
 
 @dataclass(frozen=True)
@@ -60,7 +154,7 @@ def _item(results: Results, number: int, id: str) -> Item:
     question, answers, judged = results.deck.question(id), results.answers_to(id), results.judged(id)
     before = results.first_vote(id)
     right = sum(bool(answer.right) for answer in judged)
-    scores = rest(results, id)
+    scores = other_scores(results, id)
     answered = {answer.player for answer in answers}
     divided = groups({player: score for player, score in scores.items() if player in answered})
     rows = tuple(question.results(results, divided))

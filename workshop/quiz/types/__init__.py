@@ -1,4 +1,4 @@
-"""The question types. Each type is a module with one class, which contains everything about it: its fields, its
+"""The question types. Each type is a class, which contains everything about it: its fields, its
 possible mistakes, how it is shown, how an answer is read and graded, how a class's answers are shown, and its form in
 other programs' files. Extensions add types with `workshop.extension.QuestionType`."""
 

@@ -21,7 +21,7 @@ from workshop.quiz.rendering import html
 
 if TYPE_CHECKING:
     from workshop.quiz.randomisation import DrawnQuestion
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
     from workshop.quiz.types.rows import AnswerChoice
 

@@ -1,4 +1,4 @@
-"""The common parts of `single`, `multiple` and `poll`: questions with lettered options."""
+"""Questions with lettered options: `single`, `multiple` and `poll`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -16,11 +16,11 @@ from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Option, Picture, PollOption
 from workshop.quiz.randomisation import LETTERS, DrawnQuestion, combinations, drawn_words
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Question, keyed, read_key, repeated
+from workshop.quiz.types.base import Fault, Mark, Question, keyed, read_key, read_keys, repeated
 from workshop.quiz.types.rows import AnswerChoice, plain, row, short
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 MOST_COMPARED = 50  # combinations of numbers with which options are compared
@@ -155,3 +155,69 @@ def _is_right(option: PollOption) -> bool:
 def chosen(answer: Any) -> Collection[int]:
     """The numbers of the chosen options, also for types whose answer is a single number."""
     return answer if isinstance(answer, list | tuple) else (answer,)
+
+
+class Single(Choice):
+    """One option is right."""
+
+    what: ClassVar[str] = "a single choice"
+
+    type: Literal["single"] = Field(description="one option is right")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        if len(self.right) != 1:
+            yield ("options",), f"options: {len(self.right)} of them are right; a single choice has one"
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        right = answer in self.right
+        return Mark(float(right), right, self.feedback(variant, [answer]))
+
+    def guessed(self) -> float | None:
+        return 1 / len(self.options)
+
+
+class Multiple(Choice):
+    """Any number of options is right, at least one."""
+
+    what: ClassVar[str] = "a choice of several options"
+    form: ClassVar[str] = "choices"
+
+    type: Literal["multiple"] = Field(description="any number of options is right")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        if not self.right:
+            yield ("options",), "options: none of them is right; at least one should be"
+
+    def read(self, variant: DrawnQuestion, raw: Any) -> Any:
+        return sorted(read_keys(variant, raw, "chosen"))
+
+    def sent(self, variant: DrawnQuestion, answer: Any) -> Any:
+        return sorted(variant.key(number) for number in answer)
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        """Each wrong option cancels a right one."""
+        right, chosen = set(self.right), set(answer)
+        share = max(0.0, (len(chosen & right) - len(chosen - right)) / len(right))
+        feedback = self.feedback(variant, answer)
+        if missed := len(right - chosen):
+            feedback += (f"<p>{words.count(missed, 'right answer')} {words.verb(missed)} missing.</p>",)
+        return Mark(share, chosen == right, feedback)
+
+
+class Poll(WithOptions):
+    """A poll: no option is right, and there are no points."""
+
+    what: ClassVar[str] = "a poll, where nothing is right"
+    marked: ClassVar[bool] = False
+
+    type: Literal["poll"] = Field(description="nothing is right; what people think")
+
+    def faults(self) -> Iterator[Fault]:
+        yield from super().faults()
+        if self.points:
+            yield ("points",), "a poll has no points"
+
+    def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
+        return Mark(0.0, None)

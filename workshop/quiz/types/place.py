@@ -29,7 +29,7 @@ from workshop.quiz.types.rows import AnswerChoice, with_near
 from workshop.report.analysis.difference import difference, sentences
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 # The labels of the form's fields, and the choices of some fields.

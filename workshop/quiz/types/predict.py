@@ -14,14 +14,13 @@ from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Line, Name, Picture, RunWanted, Tolerance
 from workshop.quiz.randomisation import DrawnQuestion, measured
 from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
-from workshop.quiz.types.number import middle
-from workshop.quiz.types.quantity import Quantity, within
+from workshop.quiz.types.number import Quantity, middle, within
 from workshop.quiz.types.rows import AnswerChoice, others, row
 from workshop.registry import workload
 from workshop.report.actions import params_of
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 LOST_AT = 5.0  # the error, as a multiple of the tolerance, at which a prediction gets no points

@@ -12,7 +12,7 @@ from workshop.core import words
 from workshop.quiz import rendering
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results, RoundAnswer
     from workshop.quiz.types import Question
 

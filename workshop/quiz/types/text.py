@@ -18,7 +18,7 @@ from workshop.quiz.types.base import Fault, Mark, Question
 from workshop.quiz.types.rows import AnswerChoice, with_near
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.groups import Groups
+    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 

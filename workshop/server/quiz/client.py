@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -76,23 +75,6 @@ class Client:
     async def _say(self, messages: list[str]) -> None:
         for text in messages:
             await self.websocket.send_text(text)
-
-
-class RateLimiter:
-    """How many messages somebody may send: so many a second, and a few at once."""
-
-    def __init__(self, a_second: float = 10.0, at_once: float = 30.0, clock: Callable[[], float] = time.monotonic):
-        self.a_second, self.at_once, self.clock = a_second, at_once, clock
-        self._left, self._at = at_once, clock()
-
-    def allows(self) -> bool:
-        now = self.clock()
-        self._left = min(self._left + (now - self._at) * self.a_second, self.at_once)
-        self._at = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True
 
 
 def dumps(value: Any) -> str:

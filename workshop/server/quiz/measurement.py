@@ -14,7 +14,7 @@ from workshop.quiz import truth
 from workshop.quiz.live import state as live
 from workshop.quiz.types.predict import Predict
 from workshop.runtime import client, lifecycle
-from workshop.store.records import Identity, SessionRecord
+from workshop.store.records import Identity
 from workshop.store.store import Store
 
 if TYPE_CHECKING:
@@ -36,19 +36,13 @@ class MeasurementState:
     problem: str = ""
 
 
-def session_for(store: Store, name: str) -> SessionRecord:
-    """The session of this name; "": the newest one that is up and is nobody's own. Raises BadInput where none is."""
-    if not name:
-        return lifecycle.newest_session(store)
-    session = store.session(name)
+def submit(store: Store, name: str, question: Predict, identity: Identity | None) -> dict[str, int]:
+    """Have the question's runs made in the session of this name; "": in the newest one that is up and is nobody's own.
+    Returns run ids by name. Raises BadInput."""
+    session = store.session(name) if name else lifecycle.newest_session(store)
     if not session.up:
         raise BadInput(f"Session {name} is {session.state}; start it, so that the answer can be measured.")
-    return session
-
-
-def submit(store: Store, name: str, question: Predict, identity: Identity | None) -> dict[str, int]:
-    """Have the question's runs made; name -> run. Raises BadInput."""
-    return truth.submit(store, session_for(store, name), question, identity)
+    return truth.submit(store, session, question, identity)
 
 
 def look(store: Store, runs: Mapping[str, int]) -> MeasurementState:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from workshop.quiz.live import scoring
-from workshop.quiz.live.state import WORTH_TALKING, RoundState, ballot, first_vote, possible
+from workshop.quiz.live.state import WORTH_TALKING, RoundState, ballot, first_vote, possible, rules
 from workshop.server.quiz.client import dumps
 from workshop.server.quiz.participants import Participant, Participants
 from workshop.server.quiz.question import RoundQuestion
@@ -52,7 +51,7 @@ def state_message(
         "ranking": _ranking(participants) if ranked and state.phase in _RANKED else None,
         "truth": _truth(state, visible) if visible and state.phase in DUE else None,
         "measuring": _measuring(state, progress),
-        "rules": scoring.rules(speed_bonus=bool(settings.get("speed_bonus"))),
+        "rules": rules(speed_bonus=bool(settings.get("speed_bonus"))),
         "title": record.title,
         "settings": settings,
     }

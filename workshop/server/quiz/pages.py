@@ -31,21 +31,6 @@ PAGE = """<!doctype html>
 """
 
 
-def player_page(round_id: int, title: str, nickname: str = "") -> str:
-    """A learner's page of a live round; the socket tells the nickname, too."""
-    return page("player", title, round=round_id, title=title, nickname=nickname)
-
-
-def projector_page(round_id: int, title: str, code: str = "", join: str = "") -> str:
-    """The projector's page; learners join at the address `join` with this code."""
-    return page("projector", title, round=round_id, title=title, code=code, join=join)
-
-
-def host_page(round_id: int, title: str, code: str = "", join: str = "") -> str:
-    """The page of the instructor who leads a round."""
-    return page("host", f"Host: {title}", round=round_id, title=title, code=code, join=join)
-
-
 def page(view: str, heading: str, **data: object) -> str:
     """A page whose script is static/`view`.js; `data` is for the script, as data- attributes of the body."""
     attributes = "".join(f' data-{name}="{escape(str(value))}"' for name, value in data.items())

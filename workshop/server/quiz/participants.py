@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from workshop.quiz.live.scoring import Ranking, rank
+from workshop.quiz.live.state import Ranking, rank
 from workshop.server.quiz.client import Client
 from workshop.store.records import QuizAnswer, QuizPlayer
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz.deck import Deck
-from workshop.quiz.live import scoring, state
+from workshop.quiz.live import state
 from workshop.quiz.live.state import RoundState
 from workshop.server.quiz import measurement, messages
 from workshop.server.quiz.broadcast import Broadcast
@@ -268,7 +268,7 @@ class Room(Broadcast):
         for answer_record in answers:
             mark = current.grader.mark(answer_record.answer)
             seconds = answer_record.seconds or 0.0
-            points = scoring.points(
+            points = state.points(
                 mark.share,
                 mark.right,
                 0.0 if first else current.worth,

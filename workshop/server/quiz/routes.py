@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import mimetypes
-from collections.abc import Awaitable, Callable
-from functools import cache
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import pictures, reader
-from workshop.server import address, request_body
-from workshop.server.login_attempts import Attempts
-from workshop.server.quiz import pages, results, round_end, round_start, self_study, socket
-from workshop.server.quiz.join import JoinForm
+from workshop.server import address, auth, limits, request_body
+from workshop.server.auth_middleware import client_address, set_cookie
+from workshop.server.code_form import Attempts, CodeForm, FormWords
+from workshop.server.quiz import pages, results, round_start, self_study, socket
+from workshop.server.quiz.participants import MOST_PLAYERS
 from workshop.server.quiz.room import Room
-from workshop.server.quiz.rooms import Rooms
-from workshop.store.records import QuizRound
+from workshop.server.quiz.rooms import Rooms, serves
+from workshop.store.quizzes import full
+from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 
+mimetypes.add_type("text/javascript", ".js")  # which Python 3.11 names otherwise
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
 
@@ -48,7 +50,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
             logged_in = request.state.identity.role != "player"
             return RedirectResponse(f"/quiz?code={record.code or ''}" if logged_in else "/quiz", 303)
-        return HTMLResponse(pages.player_page(record.id, record.title, players[0].nickname), headers=HEADERS)
+        data = {"round": record.id, "title": record.title, "nickname": players[0].nickname}
+        return HTMLResponse(pages.page("player", record.title, **data), headers=HEADERS)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
@@ -57,8 +60,9 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             record = await _find_round(store, request)
             if isinstance(record, Response):
                 return record
-            make = pages.host_page if view == "host" else pages.projector_page
-            page = make(record.id, record.title, record.code or "", _join_address(request, record))
+            heading = f"Host: {record.title}" if view == "host" else record.title
+            data = {"round": record.id, "title": record.title, "code": record.code or ""}
+            page = pages.page(view, heading, **data, join=_join_address(request, record))
             return HTMLResponse(page, headers=HEADERS)
 
         return respond
@@ -95,7 +99,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         return JSONResponse({"id": record.id, "code": record.code})
 
     async def line(websocket: WebSocket) -> None:
-        round_end.serves(rooms)
+        serves(rooms)
         await socket.serve(websocket, rooms)
 
     return [
@@ -107,7 +111,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/code.svg", code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", line),
-        Route("/assets/quiz/{name}", _static),
+        Mount("/assets/quiz", QuizAssets(directory=Path(__file__).parent / "static")),
         *results.routes(store, rooms),
         *self_study.routes(store),
     ]
@@ -157,27 +161,13 @@ def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
 
 
-async def _static(request: Request) -> Response:
-    file = (await run_in_threadpool(_files)).get(request.path_params["name"])
-    if file is None:
-        return PlainTextResponse("There is no such asset.", 404)
-    data, kind, etag = file
-    # Never cached, so that scripts of different versions are never mixed.
-    headers = {"cache-control": "public, no-cache", "etag": etag}
-    if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers=headers)
-    return Response(data, media_type=kind, headers=headers)
+class QuizAssets(StaticFiles):
+    """Scripts and styles. Browsers ask for them each time, so that scripts of different versions are never mixed."""
 
-
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """Scripts and styles: name -> bytes, media type, ETag."""
-    files = {}
-    for path in (Path(__file__).parent / "static").iterdir():
-        data = path.read_bytes()
-        kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
-        files[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-    return files
+    def file_response(self, *arguments: Any, **more: Any) -> Response:
+        response = super().file_response(*arguments, **more)
+        response.headers["cache-control"] = "public, no-cache"
+        return response
 
 
 def _join_address(request: Request, record: QuizRound) -> str:
@@ -198,3 +188,69 @@ def _picture(room: Room, question: str, staff: bool) -> Response:
     loaded = pictures.load(Path(folder) if folder else None, picture)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
     return Response(loaded.data, media_type=loaded.kind, headers=headers)
+
+
+class JoinForm(CodeForm):
+    """Into a live round, or in one sentence why not."""
+
+    words = FormWords(
+        title="Join a quiz",
+        heading="Join a quiz",
+        welcome="Come in with the code on the projector. Others see your nickname in the ranking.",
+        action="/quiz",
+        label="Quiz code",
+        button="Join",
+        wrong_code="No quiz that goes on has this code; it has 6 letters and digits and is on the projector.",
+    )
+
+    def __init__(self, store: Store, rooms: Rooms, cookie: str, attempts: Attempts) -> None:
+        super().__init__(store, cookie, attempts)
+        self.rooms = rooms
+
+    async def find(self, code: str) -> QuizRound | None:
+        typed = "".join(code.split()).upper()[:20]
+        return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
+
+    def makes_name(self, request: Request) -> bool:
+        return request.state.identity is None
+
+    async def let_in(self, request: Request, quiz_round: Any, nickname: str, form: Mapping[str, str]) -> Response:
+        address = client_address(request.scope)
+        try:
+            room = await self.rooms.room(quiz_round.id)
+            # All this before the store gets to know somebody who can't come in.
+            identity = request.state.identity
+            if identity is None or room.participants.find(identity.id) is None:
+                if room.state.locked:
+                    raise BadInput("The host has locked this round: nobody new can join it now.")
+                if identity is None and room.participants.count >= MOST_PLAYERS:
+                    raise full(MOST_PLAYERS)
+                who, joined_before = limits.Who(None, f"{quiz_round.id}/{address}"), room.participants.count_of(address)
+                with limits.shared().participants.reserve(who, besides=joined_before):
+                    player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
+            else:
+                player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
+        except BadInput as error:
+            return self.page(request, str(error), form, 409)
+        if player.removed:
+            return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
+        room.join(player, address)
+        response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
+        if secret is not None:
+            set_cookie(response, self.cookie, secret)
+        return response
+
+    def _add(self, request: Request, round_id: int, nickname: str) -> tuple[QuizPlayer, str | None]:
+        """The player, and the secret of a new cookie where somebody had none. Raises BadInput where the round is full
+        and they weren't in it."""
+        identity, secret = request.state.identity, None
+        if identity is None:
+            identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
+            limits.shared().same_person(identity, None, self.secret(request))
+        return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
+
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:
+        identity = request.state.identity
+        if identity is not None and identity.role != "instructor":
+            more["nickname"] = identity.nickname
+        return super().page(request, wrong, form, status, **more)

@@ -60,7 +60,7 @@ def routes(store: Store) -> list[BaseRoute]:
         route("/question/{question}", lambda page, values: page.view(values["question"]), "GET"),
         route("/answer", DeckPage.answer, "POST"),
         route("/run", DeckPage.run, "POST"),
-        route("/again", DeckPage.begin_again, "POST"),
+        route("/again", lambda page, values: replace(page, study=page.study.start_over()).state(), "POST"),
     ]
 
 
@@ -105,19 +105,13 @@ class DeckPage:
         self.study.run(question)
         return self.view(question)
 
-    def begin_again(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return replace(self, study=self.study.start_over()).state()
-
 
 def _place(self_study: SelfStudy, question: Question, answer: QuizAnswer | None) -> dict[str, Any]:
     text = plain(question.text, self_study.variant(question.id).numbers)
     fields = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
     judged = answer is not None and answer.share is not None
-    return {**fields, "answered": answer is not None, "judged": judged, **_worth(answer)}
-
-
-def _worth(answer: QuizAnswer | None) -> dict[str, Any]:
-    return {"right": answer.right if answer else None, "share": answer.share if answer else None}
+    worth = {"right": answer.right if answer else None, "share": answer.share if answer else None}
+    return {**fields, "answered": answer is not None, "judged": judged, **worth}
 
 
 async def _answered(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from typing import Any
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.server.limits import Rate
 from workshop.server.quiz import commands
-from workshop.server.quiz.client import Client, RateLimiter
+from workshop.server.quiz.client import Client
 from workshop.server.quiz.participants import Participant
 from workshop.server.quiz.room import Room, send_away
 from workshop.server.quiz.rooms import Rooms
@@ -21,6 +22,7 @@ from workshop.store.records import Identity
 
 LARGEST = 16_384  # characters of a message
 LONGEST_REF = 40
+AT_ONCE, A_SECOND = 30, 10.0  # messages of one line that are read
 FOREIGN = 1008  # code of a close: one may not be here
 _ANSWER = {"kind", "question", "answer", "ref"}
 _COMMAND = {"kind", "do", "value", "version"}
@@ -78,12 +80,12 @@ async def _participant(room: Room, identity: Identity) -> Participant:
 
 async def _listen(client: Client, room: Room, participant: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
-    pace, complained = RateLimiter(), 0.0
+    pace, complained = Rate(AT_ONCE, A_SECOND), 0.0
     while not client.gone:
         message, arrived = await client.websocket.receive(), time.time()
         if message["type"] != "websocket.receive":
             return
-        if not pace.allows():
+        if pace.wait(""):
             if arrived - complained > 1:
                 complained = arrived
                 client.tell(kind="problem", why="That is too much at once; what came too fast was not read.")

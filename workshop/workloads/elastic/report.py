@@ -85,8 +85,8 @@ def _loss_sentence(loss: Record) -> str:
     sentence = f"Rank {loss['rank']} was lost{step}"
     if number(loss.get("noticed_seconds")) and number(loss.get("repair_seconds")):
         sentence += (
-            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and agreed "
-            f"within {words.seconds(loss['repair_seconds'])}"
+            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and "
+            f"agreed within {words.seconds(loss['repair_seconds'])}"
         )
     if number(loss.get("next_step_seconds")):
         sentence += f"; the next step was complete after {words.seconds(loss['next_step_seconds'])}"

@@ -12,8 +12,7 @@ from workshop.core import words
 from workshop.extension import Workload
 from workshop.pages import blocks, cards, frame, links, predictions, studies
 from workshop.pages.guided_failures import guided_failures
-from workshop.pages.studies import chosen, download, follow, left_words, live
-from workshop.pages.study_report import EVERY, read_report
+from workshop.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
 from workshop.registry import workloads
 from workshop.report.failures import failures_of
 from workshop.report.snapshot import Snapshot

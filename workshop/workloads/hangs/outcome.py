@@ -56,9 +56,8 @@ class Outcome:
 
 def watch(example: WatchExample, after: float = AFTER, stopped: Callable[[], bool] = lambda: False) -> Outcome:
     """Run an example below `workshop watch`; all its processes end with this one, also after kill -9. A program
-    that the watch doesn't end in time is interrupted, as by Ctrl-C. Where `stopped` says so, it is ended before there is
-    a diagnosis.
-    Raises WorkshopError where it can't be ended or gives no answer."""
+    that the watch doesn't end in time is interrupted, as by Ctrl-C. The program is ended without a diagnosis where
+    `stopped` says so. Raises WorkshopError where it can't be ended or gives no answer."""
     command = [str(Path(sys.prefix) / "bin" / "workshop"), "watch", "--after", str(after), "--end", "--json", "--"]
     with (
         tempfile.TemporaryDirectory(prefix="hang-", ignore_cleanup_errors=True) as folder,

@@ -1,0 +1,179 @@
+"""Rounds of quizzes from the command line: begin one, list them, their results, and the removal of a player's data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workshop.cli import common
+
+if TYPE_CHECKING:
+    from workshop.store.records import QuizRound
+    from workshop.store.store import Store
+
+
+def host(
+    deck: Annotated[str, typer.Argument(metavar="NAME|FILE", help="A lab's deck, or a deck's YAML file.")],
+    session: Annotated[
+        str, typer.Option(metavar="NAME", help="Where predictions are measured; default: the newest session.")
+    ] = "",
+    speed_bonus: Annotated[
+        bool, typer.Option("--speed-bonus", help="Right answers at once give up to half as much again.")
+    ] = False,
+    no_ranking: Annotated[bool, typer.Option("--no-ranking", help="Show nobody's points to others.")] = False,
+    vote_twice: Annotated[
+        bool, typer.Option("--vote-twice", help="Learners may talk and vote again on a question (peer instruction).")
+    ] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Begin a live round in the dashboard that runs (workshop up), and print where it is joined and led from."""
+    from workshop.core.errors import WorkshopError
+    from workshop.quiz import reader
+    from workshop.server import address
+    from workshop.server.quiz import round_start
+
+    path = reader.find(deck)
+    deck_read = reader.read(path)
+    with common.store() as store:
+        where = address.dashboard(store)
+        if where is None:
+            raise WorkshopError("No dashboard answers that learners could join; start one with: workshop up")
+        if session:
+            store.session(session)
+        record = round_start.host(
+            store,
+            deck_read,
+            path.absolute().parent,
+            session=session,
+            speed_bonus=speed_bonus,
+            ranking=not no_ranking,
+            vote_twice=vote_twice,
+        )
+    links = round_start.links(where, record)
+    if as_json:
+        common.answer({"round": record.id, "code": record.code, "title": record.title, "links": links})
+        return
+    print(f"\n  Join code  {record.code}\n  Learners   {links['join']}")
+    print(f"  Host       {links['host']}\n  Projector  {links['projector']}\n")
+    common.stderr().print("Open the last two in the browser in which you are the instructor.")
+
+
+def rounds(
+    going_on: Annotated[bool, typer.Option("--going-on", help="Only those that haven't ended.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """List live rounds, the newest first."""
+
+    with common.store() as store:
+        summaries = [_summary(store, record) for record in store.rounds("live", going_on=going_on)]
+    headings = ("round", "code", "deck", "title", "phase", "question", "players", "answers")
+    rows = []
+    for summary in summaries:
+        at = f"{summary['number']} of {summary['of']}"
+        code, counts = summary["code"] if summary["phase"] != "ended" else "-", (summary["players"], summary["answers"])
+        rows.append(
+            (str(summary["round"]), code, summary["deck"], summary["title"], summary["phase"], at, *map(str, counts))
+        )
+    empty = "There is no live round; begin one with: workshop quiz host NAME"
+    common.listing(as_json, summaries, headings, rows, empty=empty)
+
+
+def _summary(store: Store, record: QuizRound) -> dict[str, Any]:
+    return {
+        "round": record.id,
+        "code": record.code,
+        "deck": record.name,
+        "title": record.title,
+        "phase": record.state.get("phase", "lobby"),
+        "number": record.state.get("position", -1) + 1,
+        "of": len(record.deck["questions"]),
+        "players": sum(not player.removed for player in store.players(record.id)),
+        "answers": len(store.answers(record.id)),
+        "created_at": record.created_at,
+        "ended_at": record.ended_at,
+    }
+
+
+RoundId = Annotated[int, typer.Argument(metavar="ROUND", help="The round's number.")]
+
+
+def results(
+    round: RoundId,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A line for each learner and question.")] = None,
+    xlsx: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Questions, learners and answers as sheets.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The class report, one page for any browser.")
+    ] = None,
+    before: Annotated[
+        int | None, typer.Option(metavar="ROUND", help="Compare with this earlier round of the same questions.")
+    ] = None,
+    anonymous: Annotated[bool, typer.Option("--anonymous", help="Learner-1, learner-2, … for nicknames.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Tell what a round says of its questions and learners, and write it into files."""
+    from workshop.core import output_files
+    from workshop.quiz.results import reader
+    from workshop.quiz.results.findings import find
+
+    requested = {"csv": csv, "xlsx": xlsx, "html": html}
+    paths = {kind: path for kind, path in requested.items() if path is not None}
+    output_files.check(paths.values(), overwrite)
+    with common.store() as store:
+        earlier = None if before is None else reader.read(store, before)
+        round_findings = find(reader.read(store, round), earlier, anonymous=anonymous)
+    files = []
+    for kind, path in paths.items():
+        from workshop.quiz.results import cards, spreadsheets
+
+        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": cards.write_report}[kind](round_findings)
+        files.append(output_files.write(path, data))
+    if as_json:
+        common.answer({**round_findings.as_json(), "files": files})
+    elif files:
+        print("\n".join(files))
+    else:
+        from rich.console import Console
+
+        from workshop.quiz.results.cards import summary
+        from workshop.report import terminal
+
+        terminal.show(Console(highlight=False), summary(round_findings), most_rows=len(round_findings.learners) + 100)
+
+
+def forget(
+    round: RoundId,
+    nickname: Annotated[str, typer.Argument(metavar="NICKNAME", help="As it stands in the round's results.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it; without this, nothing is removed.")] = False,
+    as_json: common.JSON = False,
+) -> None:
+    """Remove a learner's answers and name from a round, for good."""
+    from workshop.core import words
+    from workshop.core.errors import BadInput
+    from workshop.quiz.results import reader
+
+    with common.store() as store:
+        this = store.round(round)
+        player = next((each for each in store.players(round) if each.nickname == nickname), None)
+        if player is None:
+            raise BadInput(
+                f"Nobody in round {round} has the nickname {nickname[:60]!r}; see: workshop quiz results {round}"
+            )
+        if this.kind == "live" and this.ended_at is None:
+            raise BadInput(
+                f"Round {round} is still going on; remove a learner's data at /quiz/{round}/results, or after its end."
+            )
+        count = words.count(len(store.answers(round, player_id=player.id)), "answer")
+        if not yes:
+            raise BadInput(f"{count} of {nickname} would be removed from round {round} for good; add --yes to do so.")
+        gone = reader.forget(store, [player])
+    if as_json:
+        common.answer({"round": round, "nickname": nickname, "removed": gone})
+    else:
+        print(
+            f"{count} and the nickname are removed from round {round}; files that were written before still hold them."
+        )
