@@ -19,7 +19,7 @@ from workshop.report.figures.curves import by_time
 from workshop.report.panels import side_by_side
 from workshop.report.sentences import STATUS, changed, dumps, public_view, took, who
 from workshop.report.snapshot import Snapshot
-from workshop.server.numbers import number
+from workshop.server.request_body import number
 from workshop.store.records import RunRecord
 
 MOST = 300  # runs in the table

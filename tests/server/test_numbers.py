@@ -7,7 +7,7 @@ import pytest
 from tests.server import seed
 from tests.server.dashboard import Dashboard, sections
 from tests.support import limit
-from workshop.server.numbers import number
+from workshop.server.request_body import number
 from workshop.store.runs import MOST_RUNS
 
 LONG = "9" * 5000  # more digits than Python reads

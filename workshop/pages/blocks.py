@@ -11,7 +11,7 @@ import streamlit as st
 
 from workshop.core.errors import WorkshopError
 from workshop.pages import frame
-from workshop.server.numbers import number
+from workshop.server.request_body import number
 
 ALL = "all"
 ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders

@@ -6,6 +6,6 @@ WebSockets, and one poller for each thing that somebody watches. Files of runs: 
 started: `study_processes`. Pages without a script: `plain_pages`. `page_rewriter` changes pages on their way out: a
 loading screen, the notice of a recording. Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor:
 `actions`. The page Class: `class_sections`. The bar on every page: `classroom` (pace, help) and `presence`. What
-visitors send is read by `request_body` and `numbers`. `address` and `child` are for `workshop up` and other commands,
+visitors send is read by `request_body`. `address` and `child` are for `workshop up` and other commands,
 `logs` keeps the log short.
 """

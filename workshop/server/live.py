@@ -177,18 +177,17 @@ def routes(store: Store) -> list[BaseRoute]:
 
         return Route(f"/live/{name}", respond)
 
+    def roster() -> bytes:
+        now = time.time()
+        return class_sections.write_roster(class_sections.read_roster(store, room.look(), now), now)
+
     return [
         WebSocketRoute("/live/run/{id:int}", run),
         Route("/live/run/{id:int}/moment/{number:int}", replay),
         WebSocketRoute("/live/session/{name}", session),
         WebSocketRoute("/live/class", classroom),
         table("class.csv", lambda: class_sections.write_csv(room.look())),
-        table(
-            "roster.csv",
-            lambda: class_sections.write_roster(
-                class_sections.read_roster(store, room.look(), time.time()), time.time()
-            ),
-        ),
+        table("roster.csv", roster),
     ]
 
 

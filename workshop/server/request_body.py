@@ -1,4 +1,4 @@
-"""Bodies of requests, read up to a limit."""
+"""What visitors send: bodies of requests, read up to a limit, and numbers in addresses, which may have any length."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.types import Message, Receive
 
@@ -16,6 +17,7 @@ LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, 
 
 
 STRANGERS = 5.0  # seconds for the body of a request from somebody who has not joined
+DIGITS = 40  # more than the number of anything has, and fewer than Python refuses to read (4,300)
 
 
 class TooMuch(BadInput):
@@ -64,3 +66,24 @@ async def _body(request: Request, most: int) -> bytes:
         if len(body) > most:
             raise TooMuch(f"That is far too much; at most {most:,} bytes are read.")
     return body
+
+
+def number(text: str) -> int:
+    """The number in an address. A very long one is cut, and then nothing has that number.
+
+    Raises ValueError for other text.
+    """
+    digits = text.strip()
+    if not (digits.isascii() and digits.isdecimal()):
+        raise ValueError(f"{text[:40]!r} is no number")
+    return int(digits.lstrip("0")[:DIGITS] or "0")
+
+
+class _Number(IntegerConvertor):
+    def convert(self, value: str) -> int:
+        return number(value)
+
+
+def read_in_routes() -> None:
+    """Every `{...:int}` of routes that are made from now on is read by `number`."""
+    register_url_convertor("int", _Number())

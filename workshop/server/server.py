@@ -15,7 +15,7 @@ from starlette.routing import Route
 from workshop.core import config
 from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
-from workshop.server import actions, address, artifacts, limits, live, logout, logs, numbers
+from workshop.server import actions, address, artifacts, limits, live, logout, logs, request_body
 from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.code_form import Attempts, Join
 from workshop.server.connections import Requests, Sockets
@@ -65,7 +65,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     from streamlit.web.bootstrap import load_config_options
 
     load_config_options(STREAMLIT_SETTINGS)
-    numbers.read_in_routes()
+    request_body.read_in_routes()
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there

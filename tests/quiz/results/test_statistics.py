@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from workshop.quiz.results.statistics import correlation, quartiles, sign_test, wilson
+from workshop.quiz.results.items import correlation, quartiles, sign_test, wilson
 
 SHARES = st.integers(1, 3000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
 VALUES = st.lists(st.floats(0, 1e4), min_size=1, max_size=60)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from workshop.core import words as say
+from workshop.quiz.results.items import sign_test
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.statistics import sign_test
 from workshop.quiz.types.rows import plain
 
 DOUBT = 0.05

@@ -10,9 +10,8 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.quiz.results.comparison import RoundComparison, compare
-from workshop.quiz.results.items import Item, items
+from workshop.quiz.results.items import Item, items, quartiles
 from workshop.quiz.results.record import Results
-from workshop.quiz.results.statistics import quartiles
 from workshop.quiz.types import Question
 from workshop.quiz.types.rows import AnswerChoice, short
 

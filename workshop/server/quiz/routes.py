@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,6 @@ from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 
-mimetypes.add_type("text/javascript", ".js")  # which Python 3.11 names otherwise
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
 
@@ -164,9 +162,11 @@ def _begin(store: Store, body: dict[str, object]) -> QuizRound:
 class QuizAssets(StaticFiles):
     """Scripts and styles. Browsers ask for them each time, so that scripts of different versions are never mixed."""
 
-    def file_response(self, *arguments: Any, **more: Any) -> Response:
-        response = super().file_response(*arguments, **more)
+    def file_response(self, full_path: Any, *arguments: Any, **more: Any) -> Response:
+        response = super().file_response(full_path, *arguments, **more)
         response.headers["cache-control"] = "public, no-cache"
+        if str(full_path).endswith(".js"):  # which Streamlit has this process call application/javascript
+            response.headers["content-type"] = "text/javascript; charset=utf-8"
         return response
 
 
