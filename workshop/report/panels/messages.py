@@ -79,8 +79,8 @@ def ratio(inside: Matrix, buffers: Matrix) -> float | None:
 
 
 def formula(measured: float, ranks: int) -> str:
-    """A sentence that compares a `ratio` with those of all-reduces: a reduce-scatter and an all-gather send 2 (n - 1)
-    / n times the buffer, which is the least (Patarasuk and Yuan, 2009), recursive doubling sends it log2 n times."""
+    """A sentence that compares a `ratio` with the ratios of all-reduces: a reduce-scatter and an all-gather send
+    2 (n - 1) / n times the buffer, which is the least (Patarasuk and Yuan, 2009), recursive doubling log2 n times."""
     least, doubling = 2 * (ranks - 1) / ranks, math.log2(ranks)
     fit = next((f"; {name} fits" for name, expected in (("the first", least), ("the second", doubling))
                 if abs(measured - expected) <= CLOSE * expected), "")  # fmt: skip
