@@ -1,4 +1,4 @@
-"""What a training run is, on what it has spent its time, and findings on that."""
+"""The kinds of training runs, on what a run has spent its time, and findings on that."""
 
 from __future__ import annotations
 
