@@ -42,16 +42,16 @@ def test_somebody_begins_anew_in_one_lab_and_in_all(open_page: Open, store: Stor
     classroom.keep(store, classroom.wrong(NAME, "first", "mine", 3))
     page = open_page("progress", "instructor", learner=NAME)
     told = words(page).replace("\\", "")
-    assert f"This takes back 3 things that are known of {NAME} in all labs." in told
+    assert f"This deletes 3 records of {NAME}'s progress in all labs" in told
     assert "Their notebooks are not on this machine and stay as they are." in told
     assert len(store.progress()) == 4, "nothing happens before it is confirmed"
 
     page.selectbox[0].select("first").run()
     page = press(page)
-    assert said(page).startswith(f"{NAME} begins anew in first.")
+    assert said(page).startswith(f"{NAME} starts again in first.")
     assert [(row.learner, row.lab) for row in store.progress()] == [(NAME, "kmeans"), ("bob", "first")]
     page = press(page)
-    assert said(page).startswith(f"{NAME} begins anew in all labs.")
+    assert said(page).startswith(f"{NAME} starts again in all labs.")
     assert [row.learner for row in store.progress()] == ["bob"]
     assert YES not in labels(page), "there is nothing left to take back"
 

@@ -113,9 +113,9 @@ def test_one_learner_and_beginning_anew(new_page: NewPage, dashboard: Dashboard)
     expect(labs.first.locator("tr", has_text="squares")).to_contain_text("<img src=x onerror=alert(1)>")
     expect(labs.first.locator("tbody tr", has_text="speed")).to_have_text("speed1 < 21.62")
     page.get_by_text("Let them begin anew").click()
-    press(page.get_by_role("button", name="Begin anew"), page.get_by_text("This takes back 4 things that are known of"))
+    press(page.get_by_role("button", name="Begin anew"), page.get_by_text("This deletes 4 records of"))
     page.get_by_role("button", name="Yes, let them begin anew").click(timeout=WAIT)
-    expect(page.get_by_text("begins anew in all labs")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("starts again in all labs")).to_be_visible(timeout=WAIT)
     expect(page.get_by_text("Nothing is known of this learner.")).to_be_visible(timeout=WAIT)
     assert store.progress(name) == []
 

@@ -93,7 +93,7 @@ def test_a_reset_is_confirmed(mine: Path, store: Store, capsys: pytest.CaptureFi
     before = store.progress()
     assert run(["labs", "reset", "ada", "first"]) == 2
     told = capsys.readouterr().err
-    assert "takes back 2 things that are known of ada in first" in told and FIRST in told and "--yes" in told
+    assert "deletes 2 records of ada's progress in first" in told and FIRST in told and "--yes" in told
     assert store.progress() == before and (mine / FIRST).read_text() == f"my {FIRST}"
 
 
@@ -136,7 +136,7 @@ def test_a_labs_own_files_begin_anew_with_its_notebook(
     for name in (own, others):
         (mine / name).write_text("my script")
     assert run(["labs", "reset", "ada", "first"]) == 2
-    assert f"{FIRST} in {mine} is given anew, with {own} that it links to; what was" in capsys.readouterr().err
+    assert f"{FIRST} in {mine} is copied again, with {own} that it links to; the" in capsys.readouterr().err
     assert run(["labs", "reset", "ada", "first", "--yes", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["given_anew"] == [FIRST, own]

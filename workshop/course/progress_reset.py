@@ -31,17 +31,17 @@ class ResetPlan:
     def words(self) -> str:
         """Two sentences for the person who has to confirm."""
         where = f"in {self.lab}" if self.lab else "in all labs"
+        records = count(self.things, "record")
         sentences = (
-            f"This takes back {count(self.things, 'thing')} that {'is' if self.things == 1 else 'are'} known of "
+            f"This deletes {records} of {self.learner}'s progress {where}: exercises, predictions and opened notebooks. "
         )
-        sentences += f"{self.learner} {where}. "
         if not self.notebooks:
             return sentences + self.obstacle
         single = len(self.notebooks) == 1
         files = f", with {listed(self.files)} that {'it links' if single else 'they link'} to" if self.files else ""
         return (
-            f"{sentences}{listed(self.notebooks)} in {self.folder} {'is' if single else 'are'} given anew{files}; what "
-            "was written there is set aside beside it."
+            f"{sentences}{listed(self.notebooks)} in {self.folder} {'is' if single else 'are'} copied again{files}; the "
+            "learner's own versions are kept beside them under other names."
         )
 
     @property
@@ -62,7 +62,7 @@ class Done:
 
     @property
     def words(self) -> str:
-        sentences = f"{self.plan.learner} begins anew {f'in {self.plan.lab}' if self.plan.lab else 'in all labs'}."
+        sentences = f"{self.plan.learner} starts again {f'in {self.plan.lab}' if self.plan.lab else 'in all labs'}."
         if not self.plan.notebooks:
             return f"{sentences} {self.plan.obstacle}"
         if self.aside:

@@ -79,7 +79,7 @@ def _notebook(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
         for line, text in hard_sentences(cell.text):
             yield SourceProblem(cell.line + line, text)
     if drawings < DRAWINGS:
-        yield SourceProblem(None, f"there are {drawings} drawings; a notebook has at least {DRAWINGS}")
+        yield SourceProblem(None, f"it has {words.count(drawings, 'drawing')}; a notebook has at least {DRAWINGS}")
     exercises = [text for text in notebook_checks.sections(cells) if re.match(r"exercise\b", text, re.IGNORECASE)]
     core = sum(EXTRA not in text for text in exercises)
     if core > CORE:

@@ -81,3 +81,12 @@ def tensorflow() -> Any:
             except RuntimeError:
                 break  # an earlier run of this process has set the same: the placement is the engines' own
     return tf
+
+
+def seed_training(seed: int, rank: int = 0) -> Any:
+    """Seed the random numbers of a training, forget an earlier run of this process, and return TensorFlow. With its
+    `rank`, each rank draws weights of its own, as processes do that don't know of each other."""
+    tf = tensorflow()
+    tf.keras.utils.clear_session()
+    tf.keras.utils.set_random_seed((seed + 1_000_003 * rank) % 2**31)
+    return tf

@@ -231,11 +231,11 @@ def _head(report: Report, total: int, going: bool, session: SessionRecord | None
     failed = [trial for trial in report.trials if status(trial, report.runs) == "failed" and not impossible(trial)]
     if failed and study.finished_at is not None:
         label, ask = "Run what failed again", lambda: runner.renew_failed(frame.store(), study.id)
-    waits = WAITS if study.state in START else ""
+    note = WAITS if study.state in START else ""
     share = study.done / max(total, 1)
-    head(study, "study", text, share, session, identity, going, label if study.kind in kinds() else "", waits, ask)
-    if waits := _waits(report):
-        st.info(frame.plain(waits), icon=":material/hourglass_top:")
+    head(study, "study", text, share, session, identity, going, label if study.kind in kinds() else "", note, ask)
+    if activity := _waits(report):
+        st.info(frame.plain(activity), icon=":material/hourglass_top:")
 
 
 def _waits(report: Report) -> str:

@@ -134,9 +134,9 @@ def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     except BadInput as error:
         st.error(frame.plain(str(error)))
         return
-    st.markdown(f"#### {read.name}: {len(read.rank_map['ranks'])} ranks")
+    st.markdown(f"#### {read.name}: {words.count(len(read.rank_map['ranks']), 'rank')}")
     if other:
-        st.info(frame.plain(f"It is drawn as far as it tells of its machine, which is not the one above: {other}"))
+        st.info(frame.plain(f"This report is of another machine than the one above, so only what it says itself is drawn: {other}"))
     differences = _compared(read, predicted) if predicted is not None and not other else None
     if read.machine is None or not any(report["units"] for report in read.rank_map["ranks"]):
         hosts: dict[str, list[int]] = {}
@@ -164,7 +164,7 @@ def _compared(read: Read, predicted: Prediction) -> list[Difference]:
     predicted_ranks, measured_ranks = len(predicted.rank_map["ranks"]), len(read.rank_map["ranks"])
     if predicted_ranks != measured_ranks:
         st.caption(
-            f"The prediction above has {predicted_ranks} ranks; with {measured_ranks} the two could be compared."
+            f"The prediction above has {words.count(predicted_ranks, 'rank')}; set {measured_ranks} above to compare the two."
         )
         return []
     if not any(report["units"] for report in read.rank_map["ranks"]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint import Checkpoint
 from workshop.workloads.elastic import ElasticParams
@@ -22,9 +22,7 @@ class ElasticNetwork:
     """The network and its optimizer, the same on every rank: ranks draw the same weights from the same seed."""
 
     def __init__(self, params: ElasticParams) -> None:
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        tf.keras.utils.set_random_seed(params.seed)
+        tf = seed_training(params.seed)
         self.model = models.build(params.model, {})
         self.optimizer = tf.keras.optimizers.SGD(params.rate, momentum=MOMENTUM)
         self.optimizer.build(self.model.trainable_variables)

@@ -17,7 +17,7 @@ import psutil
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training
 from workshop.workloads.federated import FederatedParams
 from workshop.workloads.federated.communication import messages
 from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
@@ -53,10 +53,8 @@ class Federation:
     """One rank's part in a run: its institutions, and each way of learning. All collective."""
 
     def __init__(self, ctx: RankContext, params: Learning, task: Maker = digits) -> None:
-        tf = tensorflow()
         ctx.activity("reading data and building the model")
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        tf.keras.utils.set_random_seed(params.seed)
+        seed_training(params.seed)
         self.ctx, self.params = ctx, params
         self.task = task(ctx, params, self._needed())
         self.about = [

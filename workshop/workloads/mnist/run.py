@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import checkpoint, checkpoint_writer, rates, report, training_run
 from workshop.engine.training.checkpoint_writer import CheckpointWriter
 from workshop.engine.training.exchange import Exchange
@@ -50,10 +50,7 @@ class MnistTraining:
     def __init__(
         self, ctx: RankContext, params: MnistParams, exchange: Exchange, on_trace: OnTrace, writer: CheckpointWriter
     ) -> None:
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        # Ranks draw weights of their own, as processes do that don't know of each other.
-        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        seed_training(params.seed, ctx.rank)
         self.ctx, self.params, self.exchange, self.writer = ctx, params, exchange, writer
         self.images = images.read(ctx.inputs)
         self.batches = params.batches(len(self.images.train_labels), ctx.size)

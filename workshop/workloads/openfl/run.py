@@ -21,7 +21,7 @@ import numpy as np
 from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_port
 from workshop.engine.context import RankContext
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training
 from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.federated.training.task import digits
 from workshop.workloads.openfl import OpenFLParams, environment, parties, workspace
@@ -68,9 +68,7 @@ class OpenFLFederation:
         """Make the parties and their images. Meanwhile, OpenFL's environment imports its libraries."""
         self.ctx, self.params, self.fx = ctx, params, fx
         ctx.activity("loading TensorFlow and OpenFL")
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        tf.keras.utils.set_random_seed(params.seed)
+        seed_training(params.seed)
         numbers = range(params.collaborators)
         same = params.as_federated()
         self.network = ""

@@ -13,7 +13,7 @@ import numpy as np
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import order, shard
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data.images import read
 from workshop.workloads.mnist.heldout import as_inputs
@@ -73,9 +73,7 @@ def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
 def _task(ctx: RankContext, params: QuantisationParams) -> tuple[Any, Pixels, Pixels, Any, dict[str, str]]:
     """The same model on all ranks, images for calibration, images to evaluate, their labels [n] (None where the network
     has learned nothing), and what model and images are called."""
-    tf = tensorflow()
-    tf.keras.utils.clear_session()  # what an earlier run of this process has left
-    tf.keras.utils.set_random_seed(params.seed)
+    tf = seed_training(params.seed)
     if params.network == "digits":
         digits = read(ctx.inputs)
         model = models.build("cnn", {})

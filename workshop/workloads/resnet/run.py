@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import report, training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
@@ -55,10 +55,7 @@ class ResnetTraining:
     """One rank's network, batch and rounds. All collective."""
 
     def __init__(self, ctx: RankContext, params: ResnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        # Ranks draw weights of their own, as separate processes do. The broadcast makes them equal.
-        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        tf = seed_training(params.seed, ctx.rank)
         self.ctx, self.params = ctx, params
         self.model = network(params.model, params.image_size)
         optimizer = tf.keras.optimizers.SGD(RATE, momentum=MOMENTUM)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from workshop.core.memory import private_bytes
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import order, shard
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import rates, report, training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
@@ -155,10 +155,7 @@ class SganTraining:
     """One rank's training of two nets, or of the classifier alone. All methods are collective."""
 
     def __init__(self, ctx: RankContext, params: SganParams, exchange: Exchange, on_trace: OnTrace) -> None:
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # remains of an earlier run in this process
-        # Ranks draw weights of their own, as processes do that don't know of each other.
-        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        seed_training(params.seed, ctx.rank)
         self.ctx, self.params, self.exchange = ctx, params, exchange
         self.images = images.read(ctx.inputs)
         self.plan = plan(params, self.images.train_labels, ctx.size)

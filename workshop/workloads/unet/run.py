@@ -14,7 +14,7 @@ import numpy as np
 from workshop.core import words
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.engine.tensorflow import tensorflow
+from workshop.engine.tensorflow import seed_training
 from workshop.engine.training import report, training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
@@ -100,11 +100,7 @@ class UnetTraining:
     """One rank's network, images and epochs. All collective."""
 
     def __init__(self, ctx: RankContext, params: UnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
-        tf = tensorflow()
-        tf.keras.utils.clear_session()  # what an earlier run of this process has left
-        # Ranks draw weights of their own, as separate processes do; the broadcast makes them equal. What dropout leaves
-        # out stays each rank's own.
-        tf.keras.utils.set_random_seed((params.seed + 1_000_003 * ctx.rank) % 2**31)
+        tf = seed_training(params.seed, ctx.rank)
         self.ctx, self.params, self.exchange = ctx, params, exchange
         self.batches = slices.batches(params, ctx.size)
         self.model = network(params)
