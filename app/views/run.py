@@ -1,6 +1,6 @@
-"""A run: set it up, start it, watch it. `?run=ID` is a link to one, `&again=ID` fills in the form to continue that run, and
-`&change=1` with the first change that its verdict recommends. `?workload=NAME` begins with that one, `&preset=2` with
-its second preset, `&projector=1` shows the run in large type."""
+"""A run: set it up, start it, watch it. `?run=ID` is a link to one. `&again=ID` fills in the form to continue that run,
+and `&change=1` with the first change that its verdict recommends. `?workload=NAME` begins with that workload,
+`&preset=2` with its second preset. `&projector=1` shows the run in large type."""
 
 from __future__ import annotations
 
