@@ -32,16 +32,15 @@ class ResetPlan:
         """Two sentences for the person who has to confirm."""
         where = f"in {self.lab}" if self.lab else "in all labs"
         records = count(self.things, "record")
-        sentences = (
-            f"This deletes {records} of {self.learner}'s progress {where}: exercises, predictions and opened notebooks. "
-        )
+        what = "exercises, predictions and opened notebooks"
+        sentences = f"This deletes {records} of {self.learner}'s progress {where}: {what}. "
         if not self.notebooks:
             return sentences + self.obstacle
         single = len(self.notebooks) == 1
         files = f", with {listed(self.files)} that {'it links' if single else 'they link'} to" if self.files else ""
         return (
-            f"{sentences}{listed(self.notebooks)} in {self.folder} {'is' if single else 'are'} copied again{files}; the "
-            "learner's own versions are kept beside them under other names."
+            f"{sentences}{listed(self.notebooks)} in {self.folder} {'is' if single else 'are'} copied again{files}; "
+            "the learner's own versions are kept beside them under other names."
         )
 
     @property

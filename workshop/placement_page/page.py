@@ -136,7 +136,8 @@ def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
         return
     st.markdown(f"#### {read.name}: {words.count(len(read.rank_map['ranks']), 'rank')}")
     if other:
-        st.info(frame.plain(f"This report is of another machine than the one above, so only what it says itself is drawn: {other}"))
+        start = "This report is of another machine than the one above, so only what it says itself is drawn"
+        st.info(frame.plain(f"{start}: {other}"))
     differences = _compared(read, predicted) if predicted is not None and not other else None
     if read.machine is None or not any(report["units"] for report in read.rank_map["ranks"]):
         hosts: dict[str, list[int]] = {}
@@ -164,7 +165,8 @@ def _compared(read: Read, predicted: Prediction) -> list[Difference]:
     predicted_ranks, measured_ranks = len(predicted.rank_map["ranks"]), len(read.rank_map["ranks"])
     if predicted_ranks != measured_ranks:
         st.caption(
-            f"The prediction above has {words.count(predicted_ranks, 'rank')}; set {measured_ranks} above to compare the two."
+            f"The prediction above has {words.count(predicted_ranks, 'rank')}; set {measured_ranks} above to compare "
+            "the two."
         )
         return []
     if not any(report["units"] for report in read.rank_map["ranks"]):

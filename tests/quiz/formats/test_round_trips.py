@@ -25,6 +25,8 @@ CARRIED = {
     "aiken": {"single"},
 }
 EMPTY_CODE = {"type": "number", "text": "How many?\n\n```\n```", "answer": 1}
+NEAR = [{"accept": ["there"], "feedback": "-> here"}]
+ARROW = {"type": "text", "text": "Which way?", "accept": ["back"], "near": NEAR}
 FILES = {"gift": "deck.gift", "moodle": "deck.xml", "qti": "deck.zip", "aiken": "deck.txt"}
 
 
@@ -35,6 +37,7 @@ FILES = {"gift": "deck.gift", "moodle": "deck.xml", "qti": "deck.zip", "aiken": 
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
+@example(deck=Deck.model_validate({"deck": "a", "title": "a", "questions": [{**ARROW, "id": "a"}]}))
 def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, format: str, deck: Deck) -> None:
     if not any(question.type in CARRIED[format] for question in deck.questions):
         with pytest.raises(BadInput, match=r"has no question that .* can carry"):

@@ -84,7 +84,10 @@ def _words(question: Text, export: Exportable) -> list[str]:
         export.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
         return []
     answers = [f"=%100%{_form(form)}" for form in question.accept]
-    return answers + [f"=%0%{_form(form)}#{_text(near.feedback)}" for near in question.near for form in near.accept]
+    for near in question.near:
+        feedback = _text(near.feedback, arrow=True)
+        answers += [f"=%0%{_form(form)}#{feedback}" for form in near.accept]
+    return answers
 
 
 def _text(markdown: str, arrow: bool = False) -> str:
