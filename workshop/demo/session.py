@@ -28,7 +28,7 @@ EVERY = 0.2  # seconds between looks whether it has ended by itself
 
 
 @dataclass(frozen=True)
-class OnHosts:
+class HostsSession:
     """A session that is up on emulated hosts, and the process that has started it there."""
 
     record: SessionRecord
@@ -46,7 +46,7 @@ def _last_words(log: Path) -> str:
 
 
 @contextmanager
-def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[OnHosts]:
+def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[HostsSession]:
     """A session with its conductor on the first host, and with so many slots and one rank on each host. Raises BadInput
     where the hosts can't reach the store, WorkshopError where the session doesn't start."""
     if not config.database_url().startswith("sqlite"):
@@ -71,7 +71,7 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
             raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
         if not (word := inside.stdout.readline()):
             raise WorkshopError(_last_words(log))
-        yield OnHosts(store.session(int(word)), inside, log)
+        yield HostsSession(store.session(int(word)), inside, log)
     finally:
         with contextlib.suppress(OSError):
             inside.stdin.close()

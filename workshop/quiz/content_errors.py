@@ -14,7 +14,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.quiz import expressions, pictures, rendering
-from workshop.quiz.form_errors import DeckMistake, Where, mistakes, named, nearest
+from workshop.quiz.form_errors import DeckMistake, Where, hint, mistakes, named
 from workshop.quiz.parts import RunWanted, texts
 from workshop.quiz.randomisation import combinations
 from workshop.registry import mpi, workload, workloads
@@ -46,7 +46,7 @@ def _texts(question: Question) -> Iterator[DeckMistake]:
             yield DeckMistake(
                 path,
                 f"{{{name}}} is none of this question's numbers; {available}, and code goes between backticks"
-                f"{nearest(name, usable)}",
+                f"{hint(name, usable)}",
             )
         for problem in rendering.problems(text, numbers):
             yield DeckMistake(path, problem)
@@ -83,7 +83,7 @@ def run_problems(run: RunWanted, path: Where) -> Iterator[DeckMistake]:
         yield from model_problems(model.model_validate, model, run.params, (*path, "params"))
     else:
         available = words.listed(workloads())
-        guess = nearest(run.workload, workloads())
+        guess = hint(run.workload, workloads())
         yield DeckMistake((*path, "workload"), f"there is no workload {run.workload!r}; there are {available}{guess}")
     yield from model_problems(Placement.model_validate, Placement, run.placement, (*path, "placement"))
     yield from mpi_problems(run.placement, (*path, "placement"))

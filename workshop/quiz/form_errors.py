@@ -44,10 +44,15 @@ def named(path: Where) -> str:
     return ".".join(map(str, path))
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str:
+def closest(name: str, candidates: Iterable[str]) -> str:
+    """The candidate that is most like a name; empty where none is."""
+    return next(iter(difflib.get_close_matches(name, list(candidates), 1, 0.6)), "")
+
+
+def hint(name: str, candidates: Iterable[str]) -> str:
     """A hint like "; did you mean answer?", or an empty text."""
-    near = difflib.get_close_matches(name, list(candidates), 1, 0.6)
-    return f"; did you mean {near[0]}?" if near else ""
+    near = closest(name, candidates)
+    return f"; did you mean {near}?" if near else ""
 
 
 def _path(problem: Mapping[str, Any], data: Any) -> Where:
@@ -71,7 +76,7 @@ def _text(problem: Mapping[str, Any], path: Where, model: type[BaseModel]) -> st
     if kind == "extra_forbidden":
         allowed = fields(model, path[:-1])
         whose = f"{named(path[:-1])} can have" if path[:-1] else "there can be"
-        guess = nearest(str(path[-1]), allowed)
+        guess = hint(str(path[-1]), allowed)
         return f"{str(path[-1])[:60]!r} is not allowed here; {whose} {words.listed(allowed)}{guess}"
     if problem["loc"] and problem["loc"][-1] == "[key]":
         return f"{field}: {str(path[-1])[:60]!r} is no name; it should be a word in small letters"

@@ -18,7 +18,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.extension import Lab
 from workshop.quiz import content_errors, rendering, types
 from workshop.quiz.deck import Deck, schema
-from workshop.quiz.form_errors import DeckMistake, Where, annotation, kinds, mistakes, nearest, owner
+from workshop.quiz.form_errors import DeckMistake, Where, annotation, closest, hint, kinds, mistakes, owner
 from workshop.quiz.types.base import WITH_FAULTS, Question
 from workshop.registry import decks, labs
 
@@ -78,8 +78,8 @@ def find(name: str) -> Path:
     path = Path(name)
     if not path.suffix and not path.is_file():
         available = f"there are {words.listed(paths)}" if paths else "there are none here"
-        guess = nearest(name, paths).removeprefix("; did")
-        raise BadInput(f"There is no deck {name[:60]!r}; {available}, and any file.{f' Did{guess}' if guess else ''}")
+        guess = f" Did you mean {near}?" if (near := closest(name, paths)) else ""
+        raise BadInput(f"There is no deck {name[:60]!r}; {available}, and any file.{guess}")
     return path
 
 
@@ -144,7 +144,7 @@ def _short(short: Any, questions: Any) -> Iterator[DeckMistake]:
     ids = [row["id"] for row in rows if isinstance(row.get("id"), str)]
     for place, id in enumerate(short or []):
         if id not in ids:
-            yield DeckMistake(("short", place), f"{str(id)[:60]!r} is the id of no question{nearest(str(id), ids)}")
+            yield DeckMistake(("short", place), f"{str(id)[:60]!r} is the id of no question{hint(str(id), ids)}")
         elif id in (short or [])[:place]:
             yield DeckMistake(("short", place), f"the id {id!r} is there twice")
 
@@ -297,14 +297,13 @@ def _class_of(work: dict[str, Any], reported: list[DeckMistake]) -> type[Questio
     if name is None:
         reported.append(DeckMistake(("type",), f"type is missing; it should be one of {words.listed(classes)}"))
         return None
-    guess = nearest(str(name), classes)
+    guess = hint(str(name), classes)
     reported.append(
         DeckMistake(("type",), f"type is {str(name)[:60]!r}; it should be one of {words.listed(classes)}{guess}")
     )
-    if not guess:
-        return None
-    work["type"] = guess.removeprefix("; did you mean ").removesuffix("?")
-    return classes[work["type"]]
+    if near := closest(str(name), classes):
+        work["type"] = near
+    return classes.get(near)
 
 
 def _mend(work: dict[str, Any], mistake: DeckMistake, kind: type[Question]) -> list[Where]:

@@ -84,7 +84,7 @@ def test_what_can_not_be_read_is_no_error(broken):
 
 def test_a_run_that_was_stopped_says_what_it_has():
     (curve,) = curves({"sizes": SIZES, "seconds": {"ring": [1e-5, 1e-5]}, "bus_bandwidth": {}}, 2)
-    assert (curve.sizes, curve.half) == ((4, 16), 16)
+    assert (curve.sizes, curve.half_bandwidth_size) == ((4, 16), 16)
 
 
 @settings(max_examples=100)
@@ -94,7 +94,7 @@ def test_bandwidths_are_those_of_nccl_tests(seconds, ranks):
     for size, took, algorithm, bus in zip(curve.sizes, seconds, curve.algorithm, curve.bus, strict=True):
         assert algorithm == size / took
         assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)
-    assert curve.half in curve.sizes
+    assert curve.half_bandwidth_size in curve.sizes
 
 
 @pytest.mark.parametrize(("size", "words"), [(4, "4 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (64 << 20, "64 MiB")])

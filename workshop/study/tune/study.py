@@ -33,7 +33,7 @@ from workshop.study.grid.axes import params_at
 from workshop.study.trials import Cell, description
 
 AT_ONCE = 4  # mappers that are asked at the same time; each takes about a tenth of a second
-RANKS_PER_CORE = 2  # more take turns on cores twice over, which has never made anything faster
+MOST_RANKS_PER_CORE = 2  # more share hardware threads, and that has never been faster
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Spot:
 
 def numbers_of_ranks(cores: int, slots: int | None = None) -> list[int]:
     """1, 2, 4, … and the number of cores, up to twice the cores, or up to the slots."""
-    most = cores * RANKS_PER_CORE if slots is None else slots
+    most = cores * MOST_RANKS_PER_CORE if slots is None else slots
     powers = {2**power for power in range(most.bit_length()) if 2**power <= most}
     return sorted(number for number in powers | {cores, most} if 1 <= number <= most)
 
@@ -196,7 +196,7 @@ def label(point: Mapping[str, Any]) -> str:
 
 
 NAME = "tune"
-THREADS_PER_CORE = 2  # more take turns twice over
+THREADS_PER_CORE = 2  # more share hardware threads, and that has never been faster
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ def overview(document: Mapping[str, Any]) -> list[list[str]]:
     for curve in curves_of_bench:
         took = [seconds(curve.seconds[end]) for end in (0, -1)]
         share = percent(curve.bus[-1] / memory) if memory else "-"
-        lines.append([curve.mpi, curve.method, *took, rate(curve.bus[-1]), share, message(curve.half)])
+        lines.append([curve.mpi, curve.method, *took, rate(curve.bus[-1]), share, message(curve.half_bandwidth_size)])
     return lines
 
 

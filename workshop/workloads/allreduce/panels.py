@@ -123,7 +123,7 @@ def _summary(curves: Sequence[AllReduceCurve]) -> Part:
             seconds(curve.seconds[0]),
             seconds(curve.seconds[-1]) if curve.sizes == sizes else "",
             rate(curve.bus[-1]) if curve.sizes == sizes else "",
-            message(curve.half) if curve.sizes == sizes else "",
+            message(curve.half_bandwidth_size) if curve.sizes == sizes else "",
         ]
         for curve in curves
     ]

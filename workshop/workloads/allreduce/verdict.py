@@ -48,7 +48,7 @@ class AllReduceCurve:
         return tuple(rate * 2 * (self.ranks - 1) / self.ranks for rate in self.algorithm)
 
     @property
-    def half(self) -> int:
+    def half_bandwidth_size(self) -> int:
         """The message size from which on half of the best bandwidth is reached (Hockney's n½, The science of computer
         benchmarking, SIAM 1996): below it latency counts, above it bandwidth."""
         best = max(self.algorithm)
@@ -82,8 +82,8 @@ def measured(facts: Facts) -> Finding | None:
             f"With {name} a call takes {small} for {least} and {large} for {most}.",
             f"Try {words.ranks(2)}: what does each message cost then?",
         )
-    half = message(chosen.half)
-    if chosen.half == chosen.sizes[0]:
+    half = message(chosen.half_bandwidth_size)
+    if chosen.half_bandwidth_size == chosen.sizes[0]:
         bound = f"Bandwidth-bound from {half} on"
     else:
         bound = f"Latency-bound below {half}, bandwidth-bound above"

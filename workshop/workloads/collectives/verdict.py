@@ -19,7 +19,7 @@ MOST = 3  # names in a sentence
 def summary(curve: AllReduceCurve, chosen: Sequence[Sequence[str]]) -> list[str]:
     """A row below `HEADINGS`; `chosen` are the algorithms that the MPI may have chosen, by size."""
     ends = [words.seconds(curve.seconds[end]) for end in (0, -1)]
-    bandwidth = [rate(curve.algorithm[-1]), message(curve.half)] if curve.sizes[-1] else ["", ""]
+    bandwidth = [rate(curve.algorithm[-1]), message(curve.half_bandwidth_size)] if curve.sizes[-1] else ["", ""]
     return [curve.method, *ends, *bandwidth, by_size(curve.sizes, chosen) if chosen else ""]
 
 
@@ -41,7 +41,7 @@ def measured(facts: Facts) -> Finding | None:
         return None
     first = curve_of.get("latency") or next(iter(curve_of.values()))
     stream = curve_of.get("bandwidth") or first
-    small, least, half = words.seconds(first.seconds[0]), message(first.sizes[0]), message(first.half)
+    small, least, half = words.seconds(first.seconds[0]), message(first.sizes[0]), message(first.half_bandwidth_size)
     if facts.ranks == 1 or first.method == "barrier":
         verdict = "One rank alone has nothing to exchange." if facts.ranks == 1 else f"A barrier takes {small}."
         why = "It has no data." if first.method == "barrier" else f"A {first.method} of {least} takes {small}."

@@ -55,8 +55,7 @@ def naive(stages: int, micro_batches: int) -> Streams:
         [
             [work for micro in range(micro_batches) for work in (_do("forward", micro, s), _do("backward", micro, s))]
             for s in range(stages)
-        ],
-        stages,
+        ]
     )
 
 
@@ -64,7 +63,7 @@ def gpipe(stages: int, micro_batches: int) -> Streams:
     """All forward computations, then all backward ones (Huang et al., GPipe, arXiv:1811.06965, section 2.3)."""
     micros = range(micro_batches)
     return _with_messages(
-        [[_do(kind, micro, s) for kind in ("forward", "backward") for micro in micros] for s in range(stages)], stages
+        [[_do(kind, micro, s) for kind in ("forward", "backward") for micro in micros] for s in range(stages)]
     )
 
 
@@ -80,7 +79,7 @@ def one_forward_one_backward(stages: int, micro_batches: int) -> Streams:
                 stream.append(_do("forward", first + micro, stage))
             stream.append(_do("backward", micro, stage))
         streams.append(stream)
-    return _with_messages(streams, stages)
+    return _with_messages(streams)
 
 
 def interleaved(stages: int, micro_batches: int, parts: int = 2) -> Streams:
@@ -109,7 +108,7 @@ def interleaved(stages: int, micro_batches: int, parts: int = 2) -> Streams:
         for number, backward in enumerate(backwards):
             stream += [*forwards[first + number : first + number + 1], backward]
         streams.append(stream)
-    return _with_messages(streams, stages)
+    return _with_messages(streams)
 
 
 def zero_bubble(stages: int, micro_batches: int) -> Streams:
@@ -127,7 +126,7 @@ def zero_bubble(stages: int, micro_batches: int) -> Streams:
                 if len(pending) > stage:  # the first stages have the least time to spare
                     stream.append(pending.pop(0))
         streams.append([*stream, *pending])
-    return _with_messages(streams, stages)
+    return _with_messages(streams)
 
 
 SCHEDULES: Mapping[str, Callable[[int, int], Streams]] = {
@@ -155,7 +154,7 @@ def parse(text: str, stages: int) -> Streams:
                 raise BadInput(f"Stage {stage} has the instruction {item!r}; it should be like F0, B0 or W0.")
             stream.append(_do(LETTERS[match[1]], int(match[2]), stage))
         streams.append(stream)
-    return _with_messages(streams, stages)
+    return _with_messages(streams)
 
 
 def written(streams: Streams) -> str:
@@ -256,7 +255,7 @@ def _do(kind: Work, micro: int, part: int) -> Instruction:
     return Instruction(kind, micro, part)
 
 
-def _with_messages(streams: Streams, stages: int) -> Streams:
+def _with_messages(streams: Streams) -> Streams:
     """The streams with the messages between parts: a receive before the work that needs it, a send after the work."""
     parts = 1 + max(instruction.part for stream in streams for instruction in stream)
     complete = []
@@ -266,10 +265,10 @@ def _with_messages(streams: Streams, stages: int) -> Streams:
             forward, part = work.kind == "forward", work.part
             source, target = (part - 1, part + 1) if forward else (part + 1, part - 1)
             direction: Literal["forward", "backward"] = "forward" if forward else "backward"
-            if work.kind != "weights" and stages > 1 and 0 <= source < parts:
+            if work.kind != "weights" and len(streams) > 1 and 0 <= source < parts:
                 full.append(Instruction("receive", work.micro, part, direction))
             full.append(work)
-            if work.kind != "weights" and stages > 1 and 0 <= target < parts:
+            if work.kind != "weights" and len(streams) > 1 and 0 <= target < parts:
                 full.append(Instruction("send", work.micro, target, direction))
         complete.append(full)
     return complete

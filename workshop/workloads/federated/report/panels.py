@@ -88,7 +88,7 @@ def _is_federation(snapshot: Snapshot) -> bool:
     return bool(institutions and ways) and all(isinstance(institution, Mapping) for institution in institutions)
 
 
-def _made_of(snapshot: Snapshot) -> Any:
+def _version(snapshot: Snapshot) -> Any:
     """Return what the cards depend on: totals and metrics, which change with every round of every way."""
     if not _is_federation(snapshot):
         return None
@@ -261,7 +261,7 @@ def _accuracy(value: Any) -> str:
 
 
 PANELS = (
-    Panel("federated", federated, _made_of, "learning", comparison=federated, metrics=SHOWN_METRICS),
+    Panel("federated", federated, _version, "learning", comparison=federated, metrics=SHOWN_METRICS),
     *protection_panels.PANELS,
     *training_panels.PANELS,
 )

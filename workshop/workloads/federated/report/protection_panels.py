@@ -90,7 +90,7 @@ def protection(snapshot: Snapshot) -> list[Card]:
     return [*_far(snapshot), *_dropped(snapshot), *_private(snapshot)]
 
 
-def _made_of(snapshot: Snapshot) -> Any:
+def _version(snapshot: Snapshot) -> Any:
     totals = [(name, total) for name, total in sorted(snapshot.totals.items()) if name.endswith(("distance", *_EVENTS))]
     return totals, [snapshot.run.metrics.get(name) for name in ("attackers", "dropped", "skipped")]
 
@@ -219,7 +219,7 @@ def _masked_words(sending: Mapping[str, Any]) -> list[Card]:
 
 
 PANELS = (
-    Panel("guarding", protection, _made_of, "learning", comparison=protection, metrics=("epsilon", "clipped", "rule")),
+    Panel("guarding", protection, _version, "learning", comparison=protection, metrics=("epsilon", "clipped", "rule")),
     Panel(
         "sending",
         transmission,
