@@ -90,6 +90,7 @@ def test_what_markdown_becomes() -> None:
     assert html("a **b** *c* `d<e`") == "<p>a <strong>b</strong> <em>c</em> <code>d&lt;e</code></p>"
     assert html("# T\n\n###### t") == "<h4>T</h4>\n<h4>t</h4>", "headings stand under those of the page"
     assert html("```python extra\nx < 1\n```") == '<pre><code class="language-python">x &lt; 1\n</code></pre>'
+    assert html("~~~ a&nbsp;b") == '<pre><code class="language-a"></code></pre>', "entities separate words, too"
     assert html("```{x}\ny\n```") == "<pre><code>y\n</code></pre>"
     assert "<li>one</li>" in html("- one\n- two")
     table = html("| a | b |\n|---|--:|\n| 1 | 2 |")

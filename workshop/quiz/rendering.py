@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import unescapeAll
 from markdown_it.renderer import RendererHTML
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -152,7 +153,7 @@ class _Renderer(RendererHTML):
         return escape(self.renderInlineAsText(tokens[idx].children, options, env))
 
     def fence(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        language = (tokens[idx].info.split() or [""])[0]
+        language = (unescapeAll(tokens[idx].info).split() or [""])[0]
         named = f' class="language-{language}"' if _LANGUAGE.fullmatch(language) else ""
         return f"<pre><code{named}>{escape(tokens[idx].content, quote=False)}</code></pre>\n"
 
