@@ -80,6 +80,14 @@ def test_whatever_is_taken_and_given_back_leaves_nothing(asked: list[tuple[int, 
     assert not counts._taken
 
 
+def test_so_many_at_once_and_then_so_many_a_second() -> None:
+    now = [0.0]
+    rate = Rate(5, 10, lambda: now[0])
+    for at, count, allowed in ((0.0, 7, 5), (0.25, 3, 2), (1000.0, 50, 5)):
+        now[0] = at
+        assert sum(rate.wait("") == 0.0 for _ in range(count)) == allowed
+
+
 def test_a_class_joins_at_once_and_a_flood_does_not() -> None:
     now = [0.0]
     rate = Rate(limits.JOINS_AT_ONCE, limits.JOINS_A_SECOND, lambda: now[0])

@@ -23,8 +23,8 @@ import pytest
 from workshop.core import config, words
 from workshop.core.placement import Placement
 from workshop.course.class_progress import Classroom
-from workshop.quiz.results import cards as quiz_report
 from workshop.quiz.results import reader
+from workshop.quiz.results import report as quiz_report
 from workshop.quiz.results.findings import find
 from workshop.report.panels import side_by_side
 from workshop.report.panels.outcome import PREDICTIONS
@@ -137,7 +137,7 @@ def test_a_round_has_its_results(store: Store, number: str) -> None:
     known, found = KNOWN["rounds"][number], reader.read(store, int(number))
     assert (len(found.players), len(found.answers)) == (known["players"], known["answers"])
     assert sum(one.points or 0.0 for one in found.answers) == pytest.approx(known["points"])
-    assert found.title in quiz_report.write_report(find(found)).decode()
+    assert found.title in quiz_report.write(find(found)).decode()
 
 
 def test_the_class_is_where_it_was(store: Store) -> None:

@@ -81,8 +81,8 @@ def command(run: str, text: str, repeats: int = 0, least: int = 1, **others: tup
     """The command of a bench, with the help `text`.
 
     `run` is a reference to a function that gets the options and `progress`, and returns the document. For a bench that
-    measures in interleaved repeats, `repeats` are the usual number of repeats, `least` the fewest. `others` are further
-    options, each with its type and default.
+    measures in interleaved repeats, `repeats` is the default number of repeats and `least` the lowest one; with 0 there
+    is no such option. `others` are further options, each with its type and default.
     """
 
     def measure(no_wait: bool, as_json: bool, **options: Any) -> None:

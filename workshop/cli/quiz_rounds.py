@@ -128,9 +128,9 @@ def results(
         round_findings = find(reader.read(store, round), earlier, anonymous=anonymous)
     files = []
     for kind, path in paths.items():
-        from workshop.quiz.results import cards, spreadsheets
+        from workshop.quiz.results import report, spreadsheets
 
-        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": cards.write_report}[kind](round_findings)
+        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](round_findings)
         files.append(output_files.write(path, data))
     if as_json:
         common.answer({**round_findings.as_json(), "files": files})

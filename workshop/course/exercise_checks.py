@@ -276,7 +276,7 @@ def _placeholder(answer: Any, file: str) -> int | None:
 
 
 def _nowhere() -> TextIO:
-    """Take what an answer prints while it is checked: many calls would fill the notebook."""
+    """Drop what an answer prints while it is checked: many calls would fill the notebook."""
     return open(os.devnull, "w", encoding="utf-8", errors="replace")
 
 

@@ -85,7 +85,8 @@ def tensorflow() -> Any:
 
 def seed_training(seed: int, rank: int = 0) -> Any:
     """Seed the random numbers of a training, forget an earlier run of this process, and return TensorFlow. With its
-    `rank`, each rank draws weights of its own, as processes do that don't know of each other."""
+    `rank`, each rank draws weights of its own, as processes do that don't know of each other, until a broadcast makes
+    them equal."""
     tf = tensorflow()
     tf.keras.utils.clear_session()
     tf.keras.utils.set_random_seed((seed + 1_000_003 * rank) % 2**31)

@@ -321,8 +321,8 @@ def _magics(session: Session) -> None:
 
 
 def notebook_store() -> Store:
-    """The store of this process's state folder, opened once, since a server's connections are counted. Raises BadInput
-    where it can't be opened."""
+    """The store of this process's state folder, opened once, because a database server allows only so many connections.
+    Raises BadInput where it can't be opened."""
     return _open(config.database_url())
 
 

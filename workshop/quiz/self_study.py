@@ -1,4 +1,5 @@
-"""Self-study: a learner's attempts at a deck, in the store. Marks and solutions are shown after each answer."""
+"""Self-study: a learner's attempts at a deck, in the store, and the runs that measure a learner's prediction. Marks and
+solutions are shown after each answer."""
 
 from __future__ import annotations
 

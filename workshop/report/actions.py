@@ -8,7 +8,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
@@ -18,7 +18,9 @@ from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.registry import workloads
 from workshop.store.records import RunRecord
-from workshop.store.store import Store
+
+if TYPE_CHECKING:  # decks load this module without a store
+    from workshop.store.store import Store
 
 OPTIONS = re.compile(r"\((--[a-z][^()]*)\)")
 _OPTION = re.compile(r"--([a-z][a-z-]*) ([^\s,()]+)")

@@ -7,11 +7,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workshop.core import words
 from workshop.store.records import RunRecord
-from workshop.store.store import Store
+
+if TYPE_CHECKING:  # verdicts load this module without a store
+    from workshop.store.store import Store
 
 LOOKED = 200  # earlier runs that are looked at
 COUNTED = 9  # of which so many, the newest, count

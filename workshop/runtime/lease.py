@@ -73,8 +73,7 @@ def take(
 
 
 class HeldRanks:
-    """Ranks that this process holds, from `take` until `release`; also as a `with` block. They are also
-    given back when this process ends."""
+    """Ranks that this process holds, from `take` until `release` or the end of the process; also as a `with` block."""
 
     def __init__(self, store: Store, session: SessionRecord, lease: Lease) -> None:
         self.store = store

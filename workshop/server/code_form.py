@@ -1,4 +1,5 @@
-"""The form of a code and a nickname by which somebody comes in. A plain page, made for phones; it needs no script."""
+"""The form of a code and a nickname by which somebody comes in: a plain page for phones, without a script. `Join` is
+the form of the class; `Attempts` limits how often people may try a code."""
 
 from __future__ import annotations
 

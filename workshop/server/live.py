@@ -1,4 +1,7 @@
-"""The WebSockets of live pages: /live/run/ID, /live/session/NAME and, for the instructor, /live/class."""
+"""The WebSockets of live pages: /live/run/ID, /live/session/NAME and, for the instructor, /live/class.
+
+Each watched thing has one poller (`Hub`), whose sections go to all its viewers.
+"""
 
 from __future__ import annotations
 

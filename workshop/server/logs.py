@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import TextIO
 
 A_MINUTE = 40_000  # characters: some ten tracebacks
 LONGEST = 8_000  # characters of one record
@@ -45,8 +45,18 @@ class LimitedLog:
             self._keep_small()
         return len(text)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    @property
+    def encoding(self) -> str:
+        return self._stream.encoding
 
     def _tell(self) -> None:
         if self._left_out:

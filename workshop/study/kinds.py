@@ -166,7 +166,7 @@ def expected(sofar: Sofar) -> int:
 
 
 def expected_runs(store: Store, study: StudyRecord) -> int:
-    """The same, read from the store where that is necessary."""
+    """The estimated number of runs of a study. Its trials are read from the store only while it isn't finished."""
     return study.trials if study.finished_at else expected(Sofar(study, *read(store, study.id)))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of training runs, on what a run has spent its time, and findings on that."""
+"""How a training run spent its time, and findings on that; whether a run trained at all, and exchanged gradients."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import cards, spreadsheets
+from workshop.quiz.results import cards, report, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 
@@ -131,7 +131,7 @@ def test_a_workbook_has_three_sheets_with_heads_that_stay() -> None:
 
 
 def test_the_report_shows_all_as_text_and_asks_nobody_for_anything() -> None:
-    page = Page(cards.write_report(find(named(NASTY))))
+    page = Page(report.write(find(named(NASTY))))
     loading = {
         "script",
         "img",
@@ -155,8 +155,8 @@ def test_the_report_shows_all_as_text_and_asks_nobody_for_anything() -> None:
     policy = next(value for name, value in page.attributes if name == "content" and "default-src" in value)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert "url(" not in cards.report_style()
-    assert "@import" not in cards.report_style()
+    assert "url(" not in report.style()
+    assert "@import" not in report.style()
 
 
 def test_markup_in_a_deck_is_shown_as_text() -> None:
@@ -169,7 +169,7 @@ def test_markup_in_a_deck_is_shown_as_text() -> None:
         "options": [{"text": evil, "right": True}, {"text": f"b{evil}", "feedback": evil}],
     }
     of = Deck.model_validate({"deck": "evil", "title": evil, "questions": [question]})
-    page = Page(cards.write_report(find(made(of, [{"q": 0}, {"q": 1}, {"q": 1}]))))
+    page = Page(report.write(find(made(of, [{"q": 0}, {"q": 1}, {"q": 1}]))))
     assert "script" not in page.elements
     assert page.text.count(evil) >= 5
 
@@ -179,7 +179,7 @@ def test_every_size_of_class_has_all_files(learners: int) -> None:
     found = find(whole_class(learners), replace(whole_class(learners, 5), round=3))
     assert len(from_csv(found.results)) == learners * 7
     assert len(openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found))).sheetnames) == 3
-    text = Page(cards.write_report(found)).text
+    text = Page(report.write(found)).text
     for part in ("Why", "Next", "How this is counted", "Before and after"):
         assert part in text
     document = json.loads(json.dumps(found.as_json(), allow_nan=False))
@@ -191,7 +191,7 @@ def test_without_nicknames_none_is_anywhere() -> None:
     names = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
     wrong: list[dict[str, Any]] = [{"q1": 1, "q2": 1, "q3": 1, "q4": 1}] * 3
     found = find(made(deck(4), wrong, names), anonymous=True)
-    files = [spreadsheets.csv(found).decode(), cards.write_report(found).decode(), json.dumps(found.as_json())]
+    files = [spreadsheets.csv(found).decode(), report.write(found).decode(), json.dumps(found.as_json())]
     book = openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))
     files.append(str([cell.value for sheet in book for line in sheet.iter_rows() for cell in line]))
     for text in files:
@@ -218,7 +218,7 @@ def test_topics_that_a_page_has_room_for() -> None:
     ]
     of = Deck.model_validate({"deck": "many", "title": "Many", "questions": asked})
     found = find(made(of, [{"q0": 0}]))
-    text = Page(cards.write_report(found)).text
+    text = Page(report.write(found)).text
     assert [n for n in range(12) if f"topic-{n}" in re.findall(r"topic-\d+", text)] == list(range(8))
     assert "Topics with fewer questions are in the workbook." in text
     heads = [cell.value for cell in openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))["Learners"][1]]

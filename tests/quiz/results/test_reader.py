@@ -12,7 +12,7 @@ from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.core.errors import BadInput
 from workshop.quiz import randomisation
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import cards, reader, spreadsheets
+from workshop.quiz.results import reader, report, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 from workshop.store.records import QuizAnswer, QuizRound
@@ -157,7 +157,7 @@ def test_the_forgotten_are_nowhere(store: Store) -> None:
     grace = next(player for player in store.players(this.id) if player.nickname == "Grace Hopper")
 
     def written(read: Results) -> str:
-        return spreadsheets.csv(find(read)).decode() + cards.write_report(find(read)).decode()
+        return spreadsheets.csv(find(read)).decode() + report.write(find(read)).decode()
 
     assert "grace hopper" in written(reader.read(store, this.id)).lower()
     assert store.forget_player(grace.id) == 2

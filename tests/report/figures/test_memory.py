@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workshop.report.figures.line import NO_MEMORY, memory
+from workshop.report.figures.memory import NO_MEMORY, memory
 
 
 def test_lines_are_in_the_unit_that_fits_the_largest() -> None:

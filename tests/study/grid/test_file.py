@@ -10,7 +10,7 @@ from tests.study.grid import cases
 from workshop.core.errors import BadInput
 from workshop.registry import workload
 from workshop.study.grid.command import DEEPEST, LARGEST, placement_of, read, read_study
-from workshop.study.grid.plan import plan
+from workshop.study.grid.plan import plan, read_best
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
 WHOLE = """
@@ -57,6 +57,7 @@ def test_what_a_file_leaves_open() -> None:
     assert found.vary == {"checkpoint": ["off", "rank0", "no"]}, "they are words, not truth values"
     assert (found.params, found.placement, found.options.keys()) == ({}, {}, {"best", "sampler"})
     assert found.options == {"best": {}, "sampler": {"name": "random"}}, "the best are repeated by default"
+    assert read_best({}) == {"cells": 2, "repeats": 3}
     none = read("workload: mnist\nvary: {batch: [1, 2]}\nbest: null\n")
     assert plan(workload("mnist"), none.vary, {}, placement_of(none, None), **none.options).settings["best"] is None
 

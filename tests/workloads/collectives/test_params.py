@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.collectives import COLLECTIVES, PAIRS, WORKLOAD, check_ranks
-from workshop.workloads.collectives.operations import osu_table
+from workshop.workloads.collectives.table import osu_table
 
 
 @given(st.integers(4, 1 << 30), st.integers(4, 1 << 30))

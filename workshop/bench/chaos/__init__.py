@@ -1,7 +1,7 @@
 """Processes of a session are killed, stopped and terminated at random instants of real runs.
 
-`plan` says beforehand what happens, from a seed, and judges how runs ended; `stage` is the `workshop up` to which it
-happens, and finds what was left behind. CI doesn't run it, because it takes an hour.
+`stage` has the plan of what happens, from a seed, the judgement of how runs ended, the `workshop up` to which it
+happens, and a search for what was left behind. CI doesn't run it, because it takes an hour.
 """
 
 from __future__ import annotations

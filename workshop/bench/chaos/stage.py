@@ -1,5 +1,5 @@
-"""The `workshop up` to which chaos happens, and what it leaves behind: processes, segments of shared memory, folders of
-launchers."""
+"""The plan of chaos from a seed, the `workshop up` to which it happens, and its remains: processes, segments of shared
+memory, folders of launchers."""
 
 from __future__ import annotations
 

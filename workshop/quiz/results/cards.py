@@ -1,15 +1,10 @@
-"""The results of a round as cards, and the class report: a page of HTML without scripts that loads nothing."""
+"""The results of a round as cards: `summary` for a terminal, `cards` with each question for the class report."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import cache
-from html import escape
-from importlib.resources import files
 
 from workshop.core import words as say
 from workshop.quiz import rendering
@@ -19,7 +14,6 @@ from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results
 from workshop.quiz.types.rows import AnswerChoice
 from workshop.report import cards as parts
-from workshop.report import html
 from workshop.report.cards import Card, Part, bar, line, table, words
 
 TOPICS = 8  # columns of tags that fit on a page of paper
@@ -236,30 +230,3 @@ def _counting(findings: RoundFindings) -> Card:
         "Learners whose data was removed are in none of these figures.",
     )
     return Card("counting", "How this is counted", (words(*(line(text, tone="about") for text in lines)),))
-
-
-@cache
-def report_style() -> str:
-    return html.STYLE + (files("workshop.quiz.results") / "report.css").read_text(encoding="utf-8")
-
-
-@cache
-def report_policy() -> str:
-    """The content security policy of a page: it allows only the page's style sheet."""
-    digest = base64.b64encode(hashlib.sha256(report_style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'self'"
-
-
-def write_report(findings: RoundFindings, tools: str = "", below: str = "") -> bytes:
-    """The report as a file, or as a page with HTML under its heading (`tools`) and at its end."""
-    title = escape(f"Results: {findings.results.title}")
-    body = "".join(html.section(card, lambda _: "") for card in cards(findings))
-    page = (
-        '<!doctype html>\n<html lang="en" class="ws"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{report_policy()}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{report_style()}</style></head><body>"
-        f'<header><h1>{title}</h1><p class="ws-about">{escape(head(findings.results))}</p>{tools}</header>'
-        f"<main>{body}</main>{below}</body></html>\n"
-    )
-    return page.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""All findings about a round: its figures, and Verdict, Why, Next."""
+"""All findings about a round: its figures, its learners, questions to go over again, and Verdict, Why, Next."""
 
 from __future__ import annotations
 

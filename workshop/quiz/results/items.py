@@ -1,4 +1,5 @@
-"""Statistics of each question of a round: difficulty, discrimination, times, distribution of answers, and remarks."""
+"""Statistics of each question of a round: difficulty, discrimination, times, distribution of answers, and remarks;
+with the statistics that they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a round's results from the store.
+"""Reads a round's results from the store, checks the rounds of a recording, and removes a learner's data.
 
 Removed players and skipped questions don't count. In self-study only the first attempt counts, because it shows the
 right answers. Notes in the results say what was left out.

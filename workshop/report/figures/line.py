@@ -1,4 +1,4 @@
-"""One setting along an axis, and what came out of each of its values, as one line or several; memory over time."""
+"""One setting along an axis, and what came out of each of its values, as one line or several."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from workshop.core.words import size
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import number
 from workshop.report.figures.points import (
@@ -140,42 +139,3 @@ def _values(points: Sequence[Point], traces: Sequence[go.Scatter], powers: bool)
         lows = [min(point.values) for point in points if point.values]
         return {**form, "type": "log", "dtick": "D2" if max(tops) < 50 * min(lows) else 1}
     return {**form, "range": [0, 1.12 * max(tops) or 1.0]}
-
-
-NO_MEMORY = "No rank has told yet how much memory it holds"
-LOW = 320  # pixels
-GB, MB = 1e9, 1e6
-
-
-def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: str = "seconds") -> go.Figure:
-    """A line for each contender or rank: its times (seconds from the start, or steps) and its bytes at each.
-
-    The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
-    gained from its first to its last point.
-    """
-    drawable = {name: line for name, line in lines.items() if line[1]}
-    if not drawable:
-        return theme.nothing_yet(NO_MEMORY, LOW)
-    highest = max(max(values) for _, values in drawable.values())
-    factor, unit = (GB, "GB") if highest >= GB else (MB, "MB")
-    traces = [
-        marks.line(
-            list(times),
-            [round(value / factor, 4) for value in values],
-            theme.rank_colour(place),
-            [size(value) for value in values],
-            size=7 if len(values) <= 40 else 0,
-            line={"dash": DASHES[place % len(DASHES)]},
-            name=f"{name}: {'+' if values[-1] >= values[0] else '−'}{size(abs(values[-1] - values[0]))}",
-            hovertemplate=f"%{{x:.4g}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
-        )
-        for place, (name, (times, values)) in enumerate(drawable.items())
-    ]
-    return theme.figure(
-        traces,
-        height=LOW,
-        showlegend=True,
-        xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
-        yaxis={"title": {"text": f"resident memory, {unit}"}, "range": [0, 1.1 * highest / factor], "nticks": 6},
-        margin={"t": 40 if len(traces) < 4 else 72},
-    )

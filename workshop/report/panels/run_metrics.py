@@ -15,7 +15,7 @@ from workshop.report.analysis.threads import KINDS, is_openmp, openmp_why, sente
 from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
 from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.curves import curve
-from workshop.report.figures.line import memory as drawn_memory
+from workshop.report.figures.memory import memory as drawn_memory
 from workshop.report.figures.times import rank_times
 from workshop.report.snapshot import Snapshot
 

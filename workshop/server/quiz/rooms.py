@@ -1,5 +1,5 @@
 """The rooms that somebody asked for. A room is opened from the store once, for all who come, unless another dashboard
-has it."""
+has it. Also the end of a round that a page asks for."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _opened(task: asyncio.Task[Room] | None) -> Room | None:
 _serving: list[tuple[Rooms, asyncio.AbstractEventLoop]] = []  # at most one: those of this process's server
 
 
-def serves(rooms: Rooms) -> None:
+def note_serving(rooms: Rooms) -> None:
     """Take note, on the event loop, of the rooms that people are in."""
     _serving[:] = [(rooms, asyncio.get_running_loop())]
 

@@ -1,16 +1,18 @@
-"""Where the pages of quizzes are, and who may see which."""
+"""Where the pages of quizzes are, and who may see which; the form to join a round; scripts and styles."""
 
 from __future__ import annotations
 
+import hashlib
+import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -21,7 +23,7 @@ from workshop.server.code_form import Attempts, CodeForm, FormWords
 from workshop.server.quiz import pages, results, round_start, self_study, socket
 from workshop.server.quiz.participants import MOST_PLAYERS
 from workshop.server.quiz.room import Room
-from workshop.server.quiz.rooms import Rooms, serves
+from workshop.server.quiz.rooms import Rooms, note_serving
 from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
@@ -97,7 +99,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         return JSONResponse({"id": record.id, "code": record.code})
 
     async def line(websocket: WebSocket) -> None:
-        serves(rooms)
+        note_serving(rooms)
         await socket.serve(websocket, rooms)
 
     return [
@@ -109,7 +111,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/code.svg", code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", line),
-        Mount("/assets/quiz", QuizAssets(directory=Path(__file__).parent / "static")),
+        Route("/assets/quiz/{name}", _static),
         *results.routes(store, rooms),
         *self_study.routes(store),
     ]
@@ -159,15 +161,27 @@ def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
 
 
-class QuizAssets(StaticFiles):
-    """Scripts and styles. Browsers ask for them each time, so that scripts of different versions are never mixed."""
+async def _static(request: Request) -> Response:
+    file = (await run_in_threadpool(_files)).get(request.path_params["name"])
+    if file is None:
+        return PlainTextResponse("There is no such asset.", 404)
+    data, kind, etag = file
+    # Never cached, so that scripts of different versions are never mixed.
+    headers = {"cache-control": "public, no-cache", "etag": etag}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return Response(data, media_type=kind, headers=headers)
 
-    def file_response(self, full_path: Any, *arguments: Any, **more: Any) -> Response:
-        response = super().file_response(full_path, *arguments, **more)
-        response.headers["cache-control"] = "public, no-cache"
-        if str(full_path).endswith(".js"):  # which Streamlit has this process call application/javascript
-            response.headers["content-type"] = "text/javascript; charset=utf-8"
-        return response
+
+@cache
+def _files() -> dict[str, tuple[bytes, str, str]]:
+    """Scripts and styles: name -> bytes, media type, ETag."""
+    files = {}
+    for path in (Path(__file__).parent / "static").iterdir():
+        data = path.read_bytes()
+        kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
+        files[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+    return files
 
 
 def _join_address(request: Request, record: QuizRound) -> str:

@@ -112,7 +112,7 @@ def plan(
     "trials", "seed"}) chooses the cells while the study goes on. `limit` takes so many random cells, drawn with `seed`.
     `shared`: if the ranks are varied, they divide the work of a step (`Scaling.share`) as in a scaling study. `compare`
     names a metric to compare cells by, instead of their speed; more is better. `seeds` gives each repeat its own seed.
-    `seconds` is the estimated time of a run, for the message about too large
+    `seconds` is the estimated time of a run, for the message about grids that are too large.
     """
     scaling = scaling_of(workload)
     metric = seeding.metric(compare.strip())

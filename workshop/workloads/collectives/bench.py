@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.mpi import inventory
 from workshop.workloads.allreduce.bench import curves, start
 from workshop.workloads.collectives import COUNTED, PAIRS, CollectiveParams
-from workshop.workloads.collectives.operations import osu_table
+from workshop.workloads.collectives.table import osu_table
 from workshop.workloads.collectives.verdict import HEADINGS, summary
 
 PROGRAM = "workshop.workloads.collectives.bench_rank"

@@ -9,7 +9,7 @@ mpi4py, which adds some tenths of a microsecond to it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,12 +29,6 @@ MESSAGES = {"latency": 2, "bandwidth": WINDOW, "bidirectional": 2 * WINDOW}  # o
 STREAM = 10  # times fewer iterations of a call with a window of messages, as in OSU's benchmarks
 Floats = NDArray[np.float32]
 Call = Callable[[], Any]
-COLUMNS = {
-    "latency": ["Latency (us)"],
-    "bandwidth": ["Bandwidth (MB/s)"],
-    "bidirectional": ["Bandwidth (MB/s)"],
-}
-OF_RANKS = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
 
 
 class Timing(NamedTuple):
@@ -171,15 +165,3 @@ def seconds_each(comm: Any, name: str, call: Call, turns: int) -> float:
         total += time.perf_counter() - began
         comm.Barrier()
     return total / turns
-
-
-def osu_table(name: str, sizes: Sequence[int], timings: Sequence[Sequence[float]]) -> str:
-    """One operation by size: a latency, a bandwidth, or a collective's mean, lowest and highest over ranks; `timings`
-    are as in `operations.Timing`."""
-    columns = COLUMNS.get(name, OF_RANKS)
-    lines = [f"# {name}", "".join(["# Size    ", *(f"{column:>20}" for column in columns), f"{'Iterations':>16}"])]
-    for size, (*seconds, iterations) in zip(sizes, timings, strict=False):
-        streams = "MB/s" in columns[0]
-        values = [size / seconds[0] / 1e6] if streams else [value * 1e6 for value in seconds[: len(columns)]]
-        lines.append("".join([f"{size:<10}", *(f"{value:20.2f}" for value in values), f"{iterations:16.0f}"]))
-    return "\n".join(lines) + "\n"

@@ -8,7 +8,8 @@ from typing import Any
 from workshop.engine.context import RankContext, library
 from workshop.workloads.collectives import PAIRS, CollectiveParams, check_ranks
 from workshop.workloads.collectives.algorithms import chosen, obstacle
-from workshop.workloads.collectives.operations import measure, osu_table
+from workshop.workloads.collectives.operations import measure
+from workshop.workloads.collectives.table import osu_table
 
 BUDGET = 0.1  # seconds for each size
 

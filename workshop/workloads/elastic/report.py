@@ -75,7 +75,8 @@ def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
 
 
 def times(facts: Facts, _: Totals) -> Observations:
-    """Return no sentence on how ranks shared their time after a loss, for the same reason; else the general one."""
+    """Return no sentence on how ranks shared their time after a loss, since a lost rank's time can't be compared;
+    return the general sentence without a loss."""
     return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 

@@ -23,11 +23,12 @@ from workshop.workloads.federated.communication import messages
 from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.mathematics.sampling import participants
 from workshop.workloads.federated.params import Learning
+from workshop.workloads.federated.training.digits import digits
 from workshop.workloads.federated.training.learner import LocalLearner, PrivateLearner, Vector
 from workshop.workloads.federated.training.protection import attackers, poisoned_silo
 from workshop.workloads.federated.training.rank import Rank, RoundStopped
 from workshop.workloads.federated.training.results import RoundResults
-from workshop.workloads.federated.training.task import Labels, Maker, digits
+from workshop.workloads.federated.training.task import Labels, Maker
 from workshop.workloads.federated.training.ways import THREE, AloneWay, CentralisedWay, FederatedWay, Way, ways_of
 
 

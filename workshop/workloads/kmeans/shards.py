@@ -1,4 +1,4 @@
-"""The interface of a kernel for the distributed algorithm, and the two kernels."""
+"""The two kernels of the distributed algorithm, their compilation before the first run, and the centre of points."""
 
 from __future__ import annotations
 

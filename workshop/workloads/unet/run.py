@@ -100,7 +100,7 @@ class UnetTraining:
     """One rank's network, images and epochs. All collective."""
 
     def __init__(self, ctx: RankContext, params: UnetParams, exchange: Exchange, on_trace: OnTrace) -> None:
-        tf = seed_training(params.seed, ctx.rank)
+        tf = seed_training(params.seed, ctx.rank)  # dropout leaves out other values on each rank
         self.ctx, self.params, self.exchange = ctx, params, exchange
         self.batches = slices.batches(params, ctx.size)
         self.model = network(params)

@@ -31,6 +31,7 @@ COLOURS = {
 NOW = "now"
 NOTHING = "No round is over yet"
 BAND = 0.18  # how opaque a band is
+HEIGHT = 320  # pixels
 FEW = 60  # rounds up to which each one is marked
 JITTER = 0.06  # the gap between two seeds, in widths of a way
 
@@ -79,7 +80,7 @@ def by_seed(ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, fl
     """Draw each way's final scores, from (seed, score): points joined by seed, and a bar at their mean. `ways` has the
     ways' names by key."""
     if not any(values.values()):
-        return theme.nothing_yet("No seed has come to its end yet", 320)
+        return theme.nothing_yet("No seed has come to its end yet", HEIGHT)
     seeds = sorted({seed for points in values.values() for seed, _ in points})
     widest = (len(seeds) - 1) / 2
     spacing = min(JITTER, 0.3 / widest) if widest else 0.0
@@ -107,7 +108,7 @@ def by_seed(ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, fl
             ]
     return theme.figure(
         traces,
-        height=320,
+        height=HEIGHT,
         showlegend=False,
         hovermode="closest",
         xaxis=marks.names_axis(list(ways.values()), tickangle=0),

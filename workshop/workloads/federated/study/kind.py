@@ -1,4 +1,5 @@
-"""Three ways side by side as a kind of study: the results of the seeds so far, and the run that goes on."""
+"""Three ways side by side as a kind of study: the results of the seeds so far, the run that goes on, and the
+verdict on them."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
 
 
 def names() -> list[str]:
-    """The inputs that a run may have kept of its images."""
+    """The names under which a run may have kept its images."""
     return [WORDS, *(PREFIX + name for name in files.names())]
 
 
