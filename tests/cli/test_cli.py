@@ -142,12 +142,16 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     told = " ".join(workshop("run", "mnist", "--help").stdout.split())
     assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
     assert not any(word in told for word in ("True", "None", "default: )"))
-    imported = subprocess.run(
-        [sys.executable, "-c", "import sys, workshop.cli.main; print(' '.join(sys.modules))"],
-        capture_output=True,
-        text=True,
-    ).stdout.split()
-    assert not {"numpy", "tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel"} & set(imported)
+    large = {"tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel", "mpi4py.MPI"}
+    assert not imported("import workshop.cli.main") & {"numpy", *large}
+    assert not imported("from workshop.quiz import reader; reader.read(reader.find('kmeans'))") & large
+    assert not imported("import workshop.workloads.collectives.bench") & large
+
+
+def imported(code: str) -> set[str]:
+    """The modules that a process has loaded after this code."""
+    command = [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
 
 
 @pytest.mark.real
