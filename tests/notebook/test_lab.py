@@ -235,7 +235,8 @@ def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None
 @pytest.mark.real
 def test_opened_where_nothing_can_be_written_any_more(small: NotebookLab, tmp_path: Path) -> None:
     """As on a full disk: the kernel refuses every byte beyond a file's limit."""
-    script = f"import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n{TAKEN}"
+    limits = "import resource\nfrom workshop.notebook import lab\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+    script = f"{limits}{TAKEN}"
     words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
     assert (ended.stdout, ended.stderr) == ("None another notebook\n", "")

@@ -171,10 +171,14 @@ class Comm:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"comm.{name} is not needed here; a collective such as allreduce or bcast is enough")
 
+    def _meet(self, call: str, value: Any, result: Callable[[list[Any]], list[Any]]) -> Any:
+        """Wait for all ranks in a call. `result` makes their results from their values. Labs add calls with it."""
+        return self._meeting.meet(self.rank, call, value, result)
+
     def _to_all(self, call: str, value: Any, result: Callable[[list[Any]], Any]) -> Any:
         """Each rank gets an object of its own."""
         sent = copy.deepcopy(value)
-        return self._meeting.meet(self.rank, call, sent, lambda values: [copy.deepcopy(result(values)) for _ in values])
+        return self._meet(call, sent, lambda values: [copy.deepcopy(result(values)) for _ in values])
 
     def _to_root(self, call: str, value: Any, root: int, result: Callable[[list[Any]], Any]) -> Any:
         result_of_rank = self._to_all(f"{call} with root {root}", value, result)

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workshop.workloads.sgan import SganParams
-from workshop.workloads.sgan.plan import ImageOrder, plan
-from workshop.workloads.sgan.run import due
+from workshop.workloads.sgan.plan import ImageOrder, due, plan
 
 LABELS = np.random.default_rng(3).integers(0, 10, 500)
 

@@ -1,4 +1,5 @@
-"""The images with labels, and the images that each rank reads in a step: pure functions of a seed, equal on all ranks.
+"""The images with labels, the images that each rank reads in a step, and when evaluations are due: pure functions,
+equal on all ranks.
 
 A step of all ranks reads the next `batch * ranks` unlabelled images of a sequence of shuffled passes over all of them,
 and each rank takes its part. So all ranks together read the same images as one rank with a batch of that size, and
@@ -115,3 +116,15 @@ def check(params: SganParams, images: Images, size: int) -> None:
             f"evaluate_images is {params.evaluate_images}, but only {held_out} images are held out; "
             f"take at most {held_out}."
         )
+
+
+def due(done: int, every: int, unit: str, ranks: int) -> int:
+    """The number of iterations after which the next evaluation is due, when `done` have been completed.
+
+    The unit "images" counts the images of all ranks, in units of one rank's iterations. So n ranks evaluate n times as
+    often per iteration.
+    """
+    if unit == "iterations":
+        return (done // every + 1) * every
+    reads = (done * ranks // every + 1) * every
+    return -(-reads // ranks)

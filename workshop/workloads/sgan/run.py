@@ -32,7 +32,7 @@ from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan import step as steps
 from workshop.workloads.sgan.models import RATE, Discriminator, as_inputs, generated, generator, optimizer
-from workshop.workloads.sgan.plan import plan
+from workshop.workloads.sgan.plan import due, plan
 
 AT_ONCE = 256  # images
 SEED = 7  # of the choice where not all held-out images are evaluated: the same ones in every run
@@ -119,18 +119,6 @@ def inference(way: str, model: Any, size: int) -> Infer:
     return lambda pixels: np.asarray(
         model.predict(prepared(tf.constant(pixels)).numpy(), batch_size=AT_ONCE, verbose=0)
     )
-
-
-def due(done: int, every: int, unit: str, ranks: int) -> int:
-    """The number of iterations after which the next evaluation is due, when `done` have been completed.
-
-    The unit "images" counts the images of all ranks, in units of one rank's iterations. So n ranks evaluate n times as
-    often per iteration.
-    """
-    if unit == "iterations":
-        return (done // every + 1) * every
-    reads = (done * ranks // every + 1) * every
-    return -(-reads // ranks)
 
 
 T = TypeVar("T")
