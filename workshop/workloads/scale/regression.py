@@ -70,8 +70,8 @@ SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apa
 @dataclass(frozen=True)
 class ScalingCurve:
     """Measured rates [examples/s of all workers together] by number of workers, which never fall; a number comes as
-    often as it was measured. Where they are known: the `bytes` of the gradients and the `batch` of each worker, relative to the first point, and the `algorithm` of the
-    all-reduce, by point."""
+    often as it was measured. Where they are known: the `bytes` of the gradients and the `batch` of each worker,
+    relative to the first point, and the `algorithm` of the all-reduce, by point."""
 
     workers: tuple[int, ...]
     rates: tuple[float, ...]
