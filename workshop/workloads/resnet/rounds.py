@@ -14,6 +14,11 @@ import numpy as np
 CONFIDENCE = 1.96  # standard deviations around the mean that hold 95 % of normally distributed values
 
 
+def opening_lines(model: str, batch: int, ranks: int) -> list[str]:
+    """The first lines: the network, the images of a rank's step, and the ranks."""
+    return [f"Model: {model}", f"Batch size: {batch}", f"Number of CPUs: {ranks}"]
+
+
 def round_line(number: int, rate: float) -> str:
     """The line of a round, counted from 0, whose ranks each trained on `rate` images/s."""
     return f"Iter #{number}: {rate:.1f} img/sec per CPU"

@@ -21,7 +21,7 @@ from workshop.engine.training.weights import digest
 from workshop.extension import OUTPUT
 from workshop.workloads.mnist import models
 from workshop.workloads.resnet import ResnetParams
-from workshop.workloads.resnet.rounds import closing_lines, round_line, summary
+from workshop.workloads.resnet.rounds import closing_lines, opening_lines, round_line, summary
 
 NETWORKS = {
     "resnet50": "ResNet50",
@@ -91,7 +91,7 @@ class ResnetTraining:
         """Take the warm-up and the rounds, or fewer where a stop is asked for."""
         loop, params = self.loop, self.params
         loop.take(params.warmup, self.batch)
-        lines: list[str] = []
+        lines = opening_lines(NETWORKS[params.model], params.batch, self.ctx.size)
         while len(self.rates) < params.rounds and not loop.over:
             began = loop.reporter.totals.seconds
             if not loop.take(params.steps, self.batch):
