@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -74,6 +75,8 @@ def watch(
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
         raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that nothing is left
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
         environment = os.environ if example is None else examples.environment(folder)
         watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)
@@ -134,10 +137,20 @@ class Watch:
     def run(self) -> int:
         """Run it to its end; returns the exit code."""
         from workshop.workloads.hangs import recorder
+        from workshop.workloads.hangs.diagnosis import diagnose_spawned
         from workshop.workloads.hangs.sampler import Sampler
 
         path = os.pathsep.join(filter(None, [str(PRELOAD), self.environment.get("PYTHONPATH")]))
-        environment = {**self.environment, TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        stall = {
+            "HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))
+        }  # Horovod says which ranks lack a tensor
+        environment = {
+            **stall,
+            **self.environment,
+            TAG: self.tag,
+            recorder.FOLDER: str(self.folder),
+            "PYTHONPATH": path,
+        }
         try:
             program = subprocess.Popen(self.command, env=environment)
         except OSError as error:
@@ -163,21 +176,23 @@ class Watch:
                 program.wait()
                 return 1
             still = time.monotonic() - self.after + (self.after if reported else 1.0)  # when it looks next
+        if program.returncode and not self.diagnoses and (ranks := sampler.spawned()):
+            self._report(diagnose_spawned(ranks), time.monotonic() - moved)
         return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
     def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
         """Diagnose each job twice; return the diagnoses that are the same a moment later, if nothing has moved."""
-        from workshop.workloads.hangs.diagnosis import diagnose
+        from workshop.workloads.hangs.diagnosis import diagnose_jobs
 
-        before = {job: diagnose(states) for job, states in sampler.states().items()}
+        before = diagnose_jobs(sampler.states())
         time.sleep(CONFIRM)
-        after = {job: diagnose(states) for job, states in sampler.states().items()}
+        after = diagnose_jobs(sampler.states())
         if sampler.progress() != progress:
             return []
         pairs = [(before.get(job), diagnosis) for job, diagnosis in after.items()]
         return [
             second for first, second in pairs
-            if first is not None and second is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
+            if first is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
         ]  # fmt: skip
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:

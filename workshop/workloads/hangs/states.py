@@ -13,7 +13,7 @@ from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
 
 Activity = Literal[
     "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
-    "unknown",
+    "spawned", "unknown",
 ]  # fmt: skip
 DOES = {
     "computing": "computes",
@@ -25,6 +25,7 @@ DOES = {
     "ended": "has ended",
     "raised": "has raised an exception",
     "stopped": "was stopped by a signal",
+    "spawned": "waits for processes of its own",
     "unknown": "does something that can't be seen",
 }
 PROGRAM = "program.py"  # artifact: the program as it was run
@@ -63,11 +64,18 @@ class Call:
         return COLLECTIVE.fullmatch(self.name) is not None and self.comm != ""
 
     @property
+    def foreign(self) -> bool:
+        """Whether its communicator has ranks of another job."""
+        return self.ranks == (ANY,)
+
+    @property
     def signature(self) -> tuple[object, ...]:
         return self.name, self.root, self.op, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
-        """A rank of the communicator as a number in COMM_WORLD; None for any rank and for none."""
+        """A rank of the communicator as a number in COMM_WORLD: ANY for one of another job, None for any rank and for none."""
+        if self.foreign and number is not None:
+            return ANY
         if number is None or not 0 <= number < max(len(self.ranks), 1):
             return None
         return self.ranks[number] if self.ranks else number
@@ -124,7 +132,9 @@ class RankState:
     def describe(self) -> str:
         """Say what it does and where, as the end of a sentence."""
         if self.waits and self.call is not None:
-            does = f"{'polls' if self.does == 'polling' else 'waits in'} {self.call.describe()}"
+            calls = (self.does == "polling" and self.call.requests) or (self.call,)
+            does = "polls " if self.does == "polling" else "waits in "
+            does += words.listed([call.describe() for call in calls])
         else:
             does = DOES.get(self.does, "waits in MPI") + (f" ({self.detail})" if self.detail else "")
         return does + (f", at {self.place}" if self.place else "")
