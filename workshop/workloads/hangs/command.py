@@ -158,7 +158,7 @@ class Watch:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
         sampler = Sampler(program.pid, self.folder)
         progress, still, reported = sampler.progress(), time.monotonic(), set[tuple[object, ...]]()
-        moved = still
+        moved, since, unseen = still, still, tuple[str, ...]()
         while program.poll() is None:
             time.sleep(LOOK)
             sampler.update()
@@ -168,7 +168,15 @@ class Watch:
             if time.monotonic() - still < self.after:
                 continue
             for diagnosis in self._confirmed(sampler, progress):
-                if (key := (diagnosis.kind, diagnosis.ranks)) not in reported:
+                key: tuple[object, ...] = (diagnosis.kind, diagnosis.ranks)
+                if diagnosis.kind == "unseen":  # lines of Python, if there are any, are all that can move
+                    if diagnosis.lines != unseen:
+                        unseen = diagnosis.lines
+                        since = time.monotonic() if any(".py:" in line for line in unseen) else moved
+                    if time.monotonic() - since < self.after:
+                        continue
+                    key = (*key, unseen)
+                if key not in reported:
                     reported.add(key)
                     self._report(diagnosis, time.monotonic() - moved)
             if self.ended:

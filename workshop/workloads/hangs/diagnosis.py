@@ -66,6 +66,7 @@ FIXES = {
     "computing": "If that takes too long, look for an endless loop there; give each rank the same share of the work.",
     "sleeping": "If that takes too long, look for what the rank waits for.",
     "pipe": "If that takes too long, look at the process with which the rank talks.",
+    "unseen": "Look with a debugger where each rank is (gdb -p PID); Horovod says itself which ranks lack a tensor.",
     "unknown": "Look at the places below.",
 }  # fmt: skip
 
@@ -84,7 +85,8 @@ def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosi
     together = [job for job, named in found.items() if named.kind == "other-job"]
     for job in together[1:]:
         first, other = found[together[0]], found.pop(job)
-        sentence, lines = f"{first.sentence} {other.sentence}", (*first.lines, *other.lines)
+        sentence = f"{first.sentence} In that job, {other.sentence[:1].lower()}{other.sentence[1:]}"
+        lines = (*first.lines, *other.lines)
         found[together[0]] = replace(first, sentence=sentence, lines=lines)
     return found
 
@@ -161,7 +163,7 @@ class _Diagnostician(WaitGraph):
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
         for _, call in self.stuck_calls():
-            if not call.collective or call.number is None:
+            if not call.collective or call.number is None or call.foreign:
                 continue
             calls = self.calls_at(call)
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
@@ -200,20 +202,21 @@ class _Diagnostician(WaitGraph):
     def _misfit(self, state: RankState, call: Call, sender: RankState, sent: Call) -> Diagnosis | None:
         peer = call.world(call.source)
         start = f"Rank {state.rank} waits for {call.describe()}, at {state.place}, and rank {sender.rank} "
+        now = f" Rank {sender.rank} {sender.describe()}." if sender.waits and sent is not sender.call else ""
         ranks = [state.rank, sender.rank]
         if peer is not None and peer != sender.rank:
             circle = sent is sender.call and peer in self.dependents(state.rank)  # the sender waits in it, too
             if circle or sent.scope != call.scope or call.recvtag not in (ANY, sent.tag):
                 return None
-            return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.", ranks)
+            return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.{now}", ranks)
         if sent.scope != call.scope:
             return self._result(
                 "other-communicator",
-                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.",
+                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}",
                 ranks,
             )
         if call.recvtag not in (ANY, sent.tag):
-            return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.", ranks)
+            return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.{now}", ranks)
         return None
 
     def _kind(self, state: RankState, call: Call) -> str:
@@ -305,18 +308,18 @@ class _Diagnostician(WaitGraph):
         """Ranks that wait for ranks of another job."""
         stuck = sorted({state.rank for state, call in self.stuck_calls() if call.foreign})
         parts = [f"rank {rank} {self.states[rank].describe()}" for rank in stuck]
-        sentence = f"{words.capital('; '.join(parts))}, and the other job doesn't take part."
+        sentence = f"{words.capital('; '.join(parts))}, for another job."
         return self._result("other-job", sentence, stuck) if stuck else None
 
     def _unseen(self) -> Diagnosis | None:
         """Ranks of which no call can be seen."""
         living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
-        if not living or any(state.calls for state in self.states.values()):
+        if any(state.calls for state in self.states.values()) or {state.does for state in living} != {"unknown"}:
             return None
         ranks = [state.rank for state in living]
         parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)
-        sentence = f"Nothing that can be seen moves, and no MPI call of {_ranks(ranks)} can be seen: {parts}."
-        return self._result("unknown", sentence, ranks, hang=False)
+        sentence = f"Nothing moves, and no MPI call of {_ranks(ranks)} can be seen: {parts}."
+        return self._result("unseen", sentence, ranks, hang=False)
 
     def _pending(self) -> Diagnosis | None:
         """A rank that waits for a message of a rank that is stuck elsewhere."""

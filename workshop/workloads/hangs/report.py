@@ -39,6 +39,7 @@ CAUSES: Mapping[str, str] = {
     "computing": "a computation",
     "sleeping": "a sleep",
     "pipe": "another process that gives no data",
+    "unseen": "calls that can't be seen",
     "unknown": "an unknown reason",
 }
 

@@ -73,7 +73,7 @@ class Call:
         return self.name, self.root, self.op, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
-        """A rank of the communicator as a number in COMM_WORLD: ANY for one of another job, None for any rank and for none."""
+        """A rank of the communicator as a number in COMM_WORLD. ANY: of another job; None: any rank, or no rank."""
         if self.foreign and number is not None:
             return ANY
         if number is None or not 0 <= number < max(len(self.ranks), 1):
@@ -142,7 +142,10 @@ class RankState:
     @property
     def line(self) -> str:
         """Its line in a report."""
-        call = self.call.describe() if self.call is not None and self.waits else self.describe().partition(", at ")[0]
+        if self.call is not None and self.does == "mpi":
+            call = self.call.describe()
+        else:
+            call = self.describe().removesuffix(f", at {self.place}")
         number = f" (number {self.call.number})" if self.call is not None and self.call.number and self.waits else ""
         return f"rank {self.rank}  {call}{number}  {self.place}".rstrip()
 
