@@ -1,7 +1,7 @@
 """Rank 0 tests a barrier and probes in turn, and rank 1 probes for an answer that nobody sends."""
 
 # Kind: probe
-# Ranks: 0, 1
+# Ranks: 1
 # Ranks to start: 2
 
 import time
