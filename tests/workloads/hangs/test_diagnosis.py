@@ -186,6 +186,13 @@ def test_polls_in_turn_are_said_as_such() -> None:
     assert state.line == "rank 0  polls Ibarrier and iprobe from any rank, tag 7  work.py:7"
 
 
+def test_a_call_that_has_raised_is_told() -> None:
+    ranks = states(BARRIER, ALLREDUCE, ALLREDUCE)
+    named = diagnose([replace(ranks[0], failed=replace(ALLREDUCE, place="work.py:5")), *ranks[1:]])
+    assert named is not None and named.kind == "other-collective"
+    assert named.sentence.endswith(" The Allreduce of rank 0, at work.py:5, has raised an exception.")
+
+
 def test_two_jobs_that_wait_for_each_other_have_one_diagnosis() -> None:
     parent = states(Call("Disconnect", "Spawn 1 of COMM_SELF", (ANY,), 1, place="work.py:7"))
     child = states(replace(receive(0), comm="the parent's intercommunicator", ranks=(ANY,)))

@@ -56,8 +56,8 @@ def watch(
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't. --examples lists programs that hang, each
-    for another reason, and --example NAME runs one of them.
+    error. Ranks of this machine can be seen, ranks of other hosts can't, and neither can calls that C or Horovod makes.
+    --examples lists programs that hang, each for another reason, and --example NAME runs one of them.
     """
     if session is not None:
         if command or end:
@@ -76,7 +76,8 @@ def watch(
     if shutil.which(command[0]) is None:
         raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that nothing is left
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that nothing is left
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
         environment = os.environ if example is None else examples.environment(folder)
         watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)

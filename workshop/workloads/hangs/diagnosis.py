@@ -124,6 +124,11 @@ class _Diagnostician(WaitGraph):
     def _result(self, kind: str, sentence: str, ranks: Iterable[int], hang: bool = True) -> Diagnosis:
         cause = tuple(sorted(set(ranks)))
         waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
+        for rank, state in self.states.items():
+            if hang and state.failed is not None and state.does != "raised":
+                sentence += (
+                    f" The {state.failed.name} of rank {rank}, at {state.failed.place}, has raised an exception."
+                )
         return Diagnosis(
             kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.states.values())
         )

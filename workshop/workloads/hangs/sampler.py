@@ -184,7 +184,8 @@ class Sampler:
         with suppress(psutil.Error):
             status = psutil.Process(pid).status()
         history = tuple(call for mark, call in record.calls if mark == recorder.DONE) if record is not None else ()
-        state = partial(RankState, rank, pid, history=history)
+        failed = [call for mark, call in record.calls if mark == recorder.RAISED] if record is not None else []
+        state = partial(RankState, rank, pid, history=history, failed=failed[-1] if failed else None)
         gone = status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE)
         if status == psutil.STATUS_STOPPED:
             where = history[-1].place if history else ""

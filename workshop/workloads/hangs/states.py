@@ -108,7 +108,8 @@ class Call:
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
     `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
-    that it ended by sys.exit, `complete` that the history has all of its calls."""
+    that it ended by sys.exit, `complete` that the history has all of its calls. `failed` is the last call that has
+    raised an exception."""
 
     rank: int
     pid: int | None
@@ -119,6 +120,7 @@ class RankState:
     history: tuple[Call, ...] = ()
     deliberate: bool = False
     complete: bool = False
+    failed: Call | None = None
 
     @property
     def waits(self) -> bool:
