@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from workshop.core import processes
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.workloads.hangs.command import TAG
+from workshop.workloads.hangs.sampler import look
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 START = "import fcntl, os, sys, threading, time\nimport numpy as np\nfrom mpi4py import MPI\n"
@@ -145,6 +147,17 @@ def test_nothing_is_left_when_it_is_killed(how: signal.Signals, tmp_path: Path) 
     until(lambda: not processes.tagged(TAG, str(tag)), 20, "the end of all processes")
     if how != signal.SIGKILL:
         assert code == 128 + how and not list(folders.glob("workshop-watch-*"))
+
+
+@pytest.mark.real
+def test_ranks_of_horovod_are_told_as_such(tmp_path: Path) -> None:
+    library = tmp_path / "horovod" / "library.so"
+    library.parent.mkdir()
+    library.write_bytes(b"code")
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        state = look(0, os.getpid())
+    assert (state.does, state.detail) == ("unknown", "Horovod makes its MPI calls")
+    assert look(0, os.getpid()).detail != state.detail
 
 
 @pytest.mark.real

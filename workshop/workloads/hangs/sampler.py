@@ -259,12 +259,14 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
 
 
 def _python(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The frames of Python, without those of C."""
     return [frame for frame in frames if str(frame["filename"]).endswith(".py") or frame["filename"][:1] == "<"]
 
 
 def _where(frames: list[dict[str, Any]]) -> str:
-    """The innermost place in the program itself."""
+    """The innermost place in the program itself, in a file if there is one: libraries make code from text, too."""
     program = [frame for frame in _python(frames) if not recorder.LIBRARY.search(frame["filename"])]
+    program.sort(key=lambda frame: str(frame["filename"]).startswith("<"))
     return place(program[0]["filename"], program[0]["line"]) if program else ""
 
 
