@@ -201,7 +201,7 @@ def test_a_wrong_sum_behind_the_emulated_link_is_noticed(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
-        ("message", "missing-from-collective"),
+        ("message", "send-without-receive"),
         ("collective", "other-collective"),
         ("exception", "raised"),
         ("batches", "other-collective"),

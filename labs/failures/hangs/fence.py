@@ -1,6 +1,6 @@
 """Rank 1 waits for a message before the fence that the others have reached."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 1
 # Ranks to start: 3
 

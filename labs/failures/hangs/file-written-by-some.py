@@ -1,6 +1,6 @@
 """Rank 1 waits for a message in place of writing its part of the file."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 1
 # Ranks to start: 3
 

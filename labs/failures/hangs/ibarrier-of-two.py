@@ -1,6 +1,6 @@
 """Two ranks wait for the request of a barrier, and rank 2 receives before it calls it."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 2
 # Ranks to start: 3
 

@@ -1,6 +1,6 @@
 """Rank 1 polls for a message that comes only after the all-to-all."""
 
-# Kind: missing-from-collective
+# Kind: probe
 # Ranks: 1
 # Ranks to start: 3
 

@@ -1,6 +1,6 @@
 """Rank 1 waits for a message before it calls Dup, and rank 0 sends it only after Dup."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 1
 # Ranks to start: 3
 

@@ -1,6 +1,6 @@
 """Rank 0 waits for a message of rank 2, which is in the scan already."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 0
 # Ranks to start: 3
 

@@ -1,6 +1,6 @@
 """Rank 0 waits for a message in place of scattering the data."""
 
-# Kind: missing-from-collective
+# Kind: receive-without-send
 # Ranks: 0
 # Ranks to start: 3
 

@@ -1,6 +1,6 @@
 """Rank 0 sends a large message to rank 1, which is in a barrier first."""
 
-# Kind: missing-from-collective
+# Kind: send-without-receive
 # Ranks: 0
 # Ranks to start: 3
 

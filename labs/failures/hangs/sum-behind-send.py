@@ -1,6 +1,6 @@
 """Rank 0 sends synchronously before its sum, and rank 1 receives after the sum."""
 
-# Kind: missing-from-collective
+# Kind: send-without-receive
 # Ranks: 0
 # Ranks to start: 3
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workshop.workloads.hangs.diagnosis import FIXES, Diagnosis, diagnose
+from workshop.workloads.hangs.diagnosis import FIXES, Diagnosis, diagnose, diagnose_jobs
 from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState
 
@@ -40,6 +40,8 @@ def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankSta
     return made
 
 
+IBARRIER = replace(BARRIER, name="Ibarrier", ranks=(0, 1))
+PROBE = replace(receive(ANY, ranks=(0, 1)), name="iprobe")
 POLLING = RankState(0, 1, "polling", call=receive(1))
 
 
@@ -48,8 +50,8 @@ def wait(*requests: Call) -> Call:
 
 
 HANGS = {
-    "a rank receives": ("missing-from-collective", [2], states(ALLREDUCE, ALLREDUCE, receive(0))),
-    "a rank polls": ("missing-from-collective", [0], states(POLLING, BARRIER, BARRIER)),
+    "a rank receives": ("receive-without-send", [2], states(ALLREDUCE, ALLREDUCE, receive(0))),
+    "a rank polls": ("receive-without-send", [0], states(POLLING, BARRIER, BARRIER)),
     "another collective": ("other-collective", [2], states(ALLREDUCE, ALLREDUCE, BARRIER)),
     "a nonblocking collective": ("other-collective", [2], states(BCAST, BCAST, replace(BCAST, name="Ibcast"))),
     "another root": ("other-root", [1], states(BCAST, replace(BCAST, root=1), BCAST)),
@@ -98,6 +100,13 @@ HANGS = {
     "a request": ("wait-for-request", [0, 1], states("ended", wait(receive(0)), "ended")),
     "a probe": ("probe", [0, 1], states("ended", replace(receive(0), name="Probe"), "ended")),
     "a call without a record": ("missing-from-collective", [0], states(Call("Win_fence"), BARRIER, BARRIER)),
+    "a send before a collective": ("send-without-receive", [0], states(send(1), ALLREDUCE, ALLREDUCE)),
+    "a chain before a collective": ("receive-without-send", [1], states(receive(1), receive(2), ALLREDUCE)),
+    "polls in turn": ("probe", [1], states(
+        (replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE))), IBARRIER),
+        replace(POLLING, call=replace(PROBE, source=0)),
+    )),
+    "processes that are ranks again": ("spawned", [1], states(BARRIER, "spawned", BARRIER)),
     "calls without a record": ("unknown", [0, 1], states(Call("Win_fence"), Call("Win_lock"))),
     "two, while another computes": ("circular-receives", [0, 1], states(receive(1), receive(0), "computing")),
 }  # fmt: skip
@@ -129,6 +138,9 @@ NO_HANGS = {
     "half of it may be complete": ("computing", states(replace(receive(2), dest=1, tag=0), "ended", "computing")),
     "a request may be complete": ("computing", states(wait(send(1), receive(2)), "ended", "computing")),
     "a file is written": ("", states(Call("File_write_all"), Call("File_write_all"))),
+    "no call can be seen": ("unseen", states("unknown", "ended", "unknown")),
+    "no call of one is seen": ("", states(("unknown", BARRIER), "unknown", "unknown")),
+    "another job": ("", states(replace(BARRIER, name="Disconnect", ranks=(ANY,)))),
     "all compute": ("", states("computing", "computing", "computing")),
     "all have ended": ("", states("ended", "ended", "ended")),
 }
@@ -149,8 +161,12 @@ def sentence(*ranks: Call | Activity | RankState) -> str:
 
 def test_what_is_said() -> None:
     assert sentence(ALLREDUCE, ALLREDUCE, receive(0)) == (
-        "Rank 2 is missing from Allreduce (number 1 on COMM_WORLD), for which ranks 0 and 1 wait at work.py:9: "
-        "it waits in Recv from rank 0, tag 7, at work.py:9, and rank 0 sends nothing that fits."
+        "Rank 2 waits in Recv from rank 0, tag 7, at work.py:9, and no rank sends it. "
+        "So ranks 0 and 1 wait for it in Allreduce (number 1 on COMM_WORLD), at work.py:9."
+    )
+    assert sentence(Call("Win_fence"), BARRIER, BARRIER) == (
+        "Rank 0 is missing from Barrier (number 1 on COMM_WORLD), for which ranks 1 and 2 wait at work.py:9: "
+        "it waits in Win_fence, at work.py:9."
     )
     assert sentence(BARRIER, "lock", BARRIER) == (
         "Rank 1 waits for a lock of its own process, at work.py:9, and ranks 0 and 2 wait for it in Barrier."
@@ -162,6 +178,32 @@ def test_what_is_said() -> None:
         "rank 1  Recv from rank 0, tag 7  work.py:9",
         "rank 2  computes  work.py:9",
     )
+
+
+def test_polls_in_turn_are_said_as_such() -> None:
+    state = replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE)), place="work.py:7")
+    assert state.describe() == "polls Ibarrier and iprobe from any rank, tag 7, at work.py:7"
+    assert state.line == "rank 0  polls Ibarrier and iprobe from any rank, tag 7  work.py:7"
+
+
+def test_a_call_that_has_raised_is_told() -> None:
+    ranks = states(BARRIER, ALLREDUCE, ALLREDUCE)
+    named = diagnose([replace(ranks[0], failed=replace(ALLREDUCE, place="work.py:5")), *ranks[1:]])
+    assert named is not None and named.kind == "other-collective"
+    assert named.sentence.endswith(" The Allreduce of rank 0, at work.py:5, has raised an exception.")
+
+
+def test_two_jobs_that_wait_for_each_other_have_one_diagnosis() -> None:
+    parent = states(Call("Disconnect", "Spawn 1 of COMM_SELF", (ANY,), 1, place="work.py:7"))
+    child = states(replace(receive(0), comm="the parent's intercommunicator", ranks=(ANY,)))
+    [named] = diagnose_jobs({"parent": parent, "child": child}).values()
+    assert (named.kind, named.hang) == ("other-job", True)
+    assert named.sentence == (
+        "Rank 0 waits in Disconnect on Spawn 1 of COMM_SELF, at work.py:9, for another job. In that job, "
+        "rank 0 waits in Recv from rank 0, tag 7 on the parent's intercommunicator, at work.py:9, for another job."
+    )
+    assert len(named.lines) == 2
+    assert not any(named.hang for named in diagnose_jobs({"parent": parent, "child": states("computing")}).values())
 
 
 def test_a_receive_that_has_its_message_takes_no_other() -> None:

@@ -91,6 +91,35 @@ def test_repeated_tests_are_counted_and_are_no_progress(path: Path) -> None:
     assert read_progress(path) != first
 
 
+def test_tests_in_turn_are_no_progress(path: Path) -> None:
+    record = CallRecord(str(path))
+    for moment in range(5):
+        for name in ("Test", "Iprobe"):
+            record.poll(entry(name, time=moment))
+    assert read_progress(path)[0] == 2
+    read = read_record(path)
+    assert read is not None and read.polls == 10
+    record.end(record.begin(entry()))
+    record.poll(entry("Test", time=9.0))
+    assert read_progress(path)[0] == 4
+
+
+def test_a_call_that_raises_is_not_done(path: Path) -> None:
+    record = CallRecord(str(path))
+    record.end(record.begin(entry("scatter")), recorder.RAISED)
+    read = read_record(path)
+    assert read is not None and [mark for mark, _ in read.calls] == [recorder.RAISED]
+
+
+def test_ranks_of_another_job(path: Path) -> None:
+    record = CallRecord(str(path))
+    record.begin(entry(ranks=recorder.FOREIGN))
+    read = read_record(path)
+    assert read is not None
+    [(_, call)] = read.calls
+    assert call.foreign and call.world(3) == ANY
+
+
 def test_the_first_end_counts(path: Path) -> None:
     record = CallRecord(str(path))
     record.close(how="raised", text="é: x" * 500, file="work.py", line=4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from workshop.core import processes
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.workloads.hangs.command import TAG
+from workshop.workloads.hangs.sampler import look
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 START = "import fcntl, os, sys, threading, time\nimport numpy as np\nfrom mpi4py import MPI\n"
@@ -45,12 +47,22 @@ def watch(
 
 # Line 5 is the first of a program's own.
 HANGS = {
-    "missing-from-collective": ("if rank == 1:\n    comm.Recv(y, 0, tag=7)\ncomm.Allreduce(x, y)", "work.py:6", 3),
+    "receive-without-send": ("if rank == 1:\n    comm.Recv(y, 0, tag=7)\ncomm.Allreduce(x, y)", "work.py:6", 3),
     "other-collective": ("part = comm.Split(0)\npart.Barrier() if rank else part.Allreduce(x, y)", "Split 1 of", 2),
     "circular-sends": ("comm.Send(np.ones(1000000), 1 - rank)", "work.py:5", 2),
     "tag-mismatch": ("if rank == 0: comm.Send(x, 1, tag=8)\nelse: comm.Recv(y, 0, tag=7)", "tag 8", 2),
     "wait-for-request": ("if rank: comm.irecv(source=0, tag=3).wait()", "irecv from rank 0, tag 3", 2),
     "raised": ("if rank: raise ValueError('no data')\ncomm.barrier()", "ValueError: no data", 2),
+    "other-job": (
+        "parent = MPI.Comm.Get_parent()\nparent.recv(source=0) if parent else None\n"
+        "child = MPI.COMM_SELF.Spawn(sys.executable, [__file__], 1)\nchild.Disconnect()",
+        "In that job, rank 0 waits in recv from rank 0 on the parent's intercommunicator, at work.py:6", 1,
+    ),
+    "spawned": (
+        "import multiprocessing\nif __name__ == '__main__' and rank == 0:\n"
+        "    multiprocessing.get_context('spawn').Process(target=print).start()\n"
+        "    held = threading.Lock(); held.acquire(); held.acquire()\ncomm.barrier()", "multiprocessing's spawn", 2,
+    ),
     "lock": (
         "lock = threading.Lock()\nif rank:\n    lock.acquire()\n    lock.acquire()\ncomm.barrier()", "work.py:8", 2),
     "file-lock": (
@@ -68,7 +80,7 @@ def test_a_hang_is_named_and_ended(kind: str, tmp_path: Path) -> None:
     document: dict[str, Any] = json.loads(done.stdout)
     assert [diagnosis["kind"] for diagnosis in document["diagnoses"]] == [kind]
     assert words in document["diagnoses"][0]["sentence"]
-    assert len(document["diagnoses"][0]["lines"]) == ranks
+    assert len(document["diagnoses"][0]["lines"]) == ranks + (kind == "other-job")
     assert (done.returncode, document["ended"]) == (1, True)
 
 
@@ -117,18 +129,47 @@ def test_many_calls_are_no_hang(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_nothing_is_left_when_it_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_when_it_is_killed(how: signal.Signals, tmp_path: Path) -> None:
     program = tmp_path / "work.py"
     program.write_text(START + "open(f'{rank}.up', 'w').close()\ncomm.recv(source=1 - rank)")
-    watching = subprocess.Popen([WORKSHOP, "watch", "--", *mpirun(2, program)], cwd=tmp_path, env=environment())
+    folders = tmp_path / "folders"
+    folders.mkdir()
+    command = [WORKSHOP, "watch", "--", *mpirun(2, program)]
+    watching = subprocess.Popen(command, cwd=tmp_path, env=environment() | {"TMPDIR": str(folders)})
     try:
         until(lambda: len(list(tmp_path.glob("*.up"))) == 2, 30, "two ranks")
         tags = {process.environ().get(TAG) for process in processes.family(watching.pid)[1:]} - {None}
         [tag] = tags
     finally:
-        watching.send_signal(signal.SIGKILL)
-        watching.wait()
+        watching.send_signal(how)
+        code = watching.wait()
     until(lambda: not processes.tagged(TAG, str(tag)), 20, "the end of all processes")
+    if how != signal.SIGKILL:
+        assert code == 128 + how and not list(folders.glob("workshop-watch-*"))
+
+
+@pytest.mark.real
+def test_ranks_of_horovod_are_told_as_such(tmp_path: Path) -> None:
+    library = tmp_path / "horovod" / "library.so"
+    library.parent.mkdir()
+    library.write_bytes(b"code")
+    with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        state = look(0, os.getpid())
+    assert (state.does, state.detail) == ("unknown", "Horovod makes its MPI calls")
+    assert look(0, os.getpid()).detail != state.detail
+
+
+@pytest.mark.real
+def test_ranks_without_python_are_said_to_be_unseen(tmp_path: Path) -> None:
+    command = [WORKSHOP, "watch", "--after", "1", "--", openmpi.launcher(), "-n", "1", "sleep", "1000"]
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True) as watching:
+        assert watching.stderr is not None
+        try:
+            told = next(line for line in watching.stderr if "Nothing moves" in line)
+        finally:
+            watching.send_signal(signal.SIGTERM)
+    assert "no MPI call of rank 0 can be seen" in told and "it runs no Python" in told
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
@@ -55,8 +56,8 @@ def watch(
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't. --examples lists programs that hang, each
-    for another reason, and --example NAME runs one of them.
+    error. Ranks of this machine can be seen, ranks of other hosts can't, and neither can calls that C or Horovod makes.
+    --examples lists programs that hang, each for another reason, and --example NAME runs one of them.
     """
     if session is not None:
         if command or end:
@@ -74,6 +75,9 @@ def watch(
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
         raise BadInput(f"There is no program {command[0]} to watch; give the name or the path of one.")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
+            signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that nothing is left
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
         environment = os.environ if example is None else examples.environment(folder)
         watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)
@@ -134,10 +138,20 @@ class Watch:
     def run(self) -> int:
         """Run it to its end; returns the exit code."""
         from workshop.workloads.hangs import recorder
+        from workshop.workloads.hangs.diagnosis import diagnose_spawned
         from workshop.workloads.hangs.sampler import Sampler
 
         path = os.pathsep.join(filter(None, [str(PRELOAD), self.environment.get("PYTHONPATH")]))
-        environment = {**self.environment, TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        stall = {
+            "HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))
+        }  # Horovod says which ranks lack a tensor
+        environment = {
+            **stall,
+            **self.environment,
+            TAG: self.tag,
+            recorder.FOLDER: str(self.folder),
+            "PYTHONPATH": path,
+        }
         try:
             program = subprocess.Popen(self.command, env=environment)
         except OSError as error:
@@ -145,7 +159,7 @@ class Watch:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
         sampler = Sampler(program.pid, self.folder)
         progress, still, reported = sampler.progress(), time.monotonic(), set[tuple[object, ...]]()
-        moved = still
+        moved, since, unseen = still, still, tuple[str, ...]()
         while program.poll() is None:
             time.sleep(LOOK)
             sampler.update()
@@ -155,7 +169,15 @@ class Watch:
             if time.monotonic() - still < self.after:
                 continue
             for diagnosis in self._confirmed(sampler, progress):
-                if (key := (diagnosis.kind, diagnosis.ranks)) not in reported:
+                key: tuple[object, ...] = (diagnosis.kind, diagnosis.ranks)
+                if diagnosis.kind == "unseen":  # lines of Python, if there are any, are all that can move
+                    if diagnosis.lines != unseen:
+                        unseen = diagnosis.lines
+                        since = time.monotonic() if any(".py:" in line for line in unseen) else moved
+                    if time.monotonic() - since < self.after:
+                        continue
+                    key = (*key, unseen)
+                if key not in reported:
                     reported.add(key)
                     self._report(diagnosis, time.monotonic() - moved)
             if self.ended:
@@ -163,21 +185,23 @@ class Watch:
                 program.wait()
                 return 1
             still = time.monotonic() - self.after + (self.after if reported else 1.0)  # when it looks next
+        if program.returncode and not self.diagnoses and (ranks := sampler.spawned()):
+            self._report(diagnose_spawned(ranks), time.monotonic() - moved)
         return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
     def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
         """Diagnose each job twice; return the diagnoses that are the same a moment later, if nothing has moved."""
-        from workshop.workloads.hangs.diagnosis import diagnose
+        from workshop.workloads.hangs.diagnosis import diagnose_jobs
 
-        before = {job: diagnose(states) for job, states in sampler.states().items()}
+        before = diagnose_jobs(sampler.states())
         time.sleep(CONFIRM)
-        after = {job: diagnose(states) for job, states in sampler.states().items()}
+        after = diagnose_jobs(sampler.states())
         if sampler.progress() != progress:
             return []
         pairs = [(before.get(job), diagnosis) for job, diagnosis in after.items()]
         return [
             second for first, second in pairs
-            if first is not None and second is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
+            if first is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
         ]  # fmt: skip
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:

@@ -7,8 +7,8 @@ first, also the calls that each rank has made before.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from workshop.core import words
 from workshop.workloads.hangs.recorder import ANY
@@ -40,7 +40,8 @@ class Diagnosis:
 
 FIXES = {
     "missing-from-collective": "Have all ranks of the communicator make the call, in the same order of calls.",
-    "other-collective": "Have all ranks make the same collective calls in the same order; look for an if around one.",
+    "other-collective": "Have all ranks make the same collective calls in the same order; look for an if around one, "
+    "or for a loop that runs more often on one rank.",
     "other-root": "Give all ranks the same root.",
     "other-op": "Give all ranks the same operation.",
     "other-size": "Give all ranks the same count and type.",
@@ -59,17 +60,43 @@ FIXES = {
     "lock": "Have the thread that holds the lock give it back before it waits, or take locks in the same order.",
     "file-lock": "Give the lock on the file back before the others need it, above all before a collective call.",
     "wait-for-request": "Make the call that completes the request on the other rank.",
+    "spawned": "Import mpi4py below if __name__ == \"__main__\", so that spawned processes don't start MPI again.",
+    "other-job": "Have the ranks of both jobs make the calls in an order in which they match.",
     "probe": "Send the message for which the rank probes, or stop probing.",
     "computing": "If that takes too long, look for an endless loop there; give each rank the same share of the work.",
     "sleeping": "If that takes too long, look for what the rank waits for.",
     "pipe": "If that takes too long, look at the process with which the rank talks.",
+    "unseen": "Look with a debugger where each rank is (gdb -p PID); Horovod says itself which ranks lack a tensor.",
     "unknown": "Look at the places below.",
 }  # fmt: skip
 
 
-def diagnose(states: Sequence[RankState]) -> Diagnosis | None:
-    """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one."""
-    return _Diagnostician(states).diagnosis() if states else None
+def diagnose(states: Sequence[RankState], others_move: bool = True) -> Diagnosis | None:
+    """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one.
+    `others_move`: ranks of other jobs may move on."""
+    return _Diagnostician(states, others_move).diagnosis() if states else None
+
+
+def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosis]:
+    """The diagnoses of a program's jobs by job. Jobs that wait for each other have one together."""
+    all_states = [state for states in jobs.values() for state in states]
+    others_move = len(jobs) == 1 or any(not state.waits and state.does != "ended" for state in all_states)
+    found = {job: named for job, states in jobs.items() if (named := diagnose(states, others_move)) is not None}
+    together = [job for job, named in found.items() if named.kind == "other-job"]
+    for job in together[1:]:
+        first, other = found[together[0]], found.pop(job)
+        sentence = f"{first.sentence} In that job, {other.sentence[:1].lower()}{other.sentence[1:]}"
+        lines = (*first.lines, *other.lines)
+        found[together[0]] = replace(first, sentence=sentence, lines=lines)
+    return found
+
+
+def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:
+    """Say why a program has failed in which multiprocessing has spawned processes that are ranks again."""
+    sentence = (
+        f"multiprocessing has spawned processes of {_ranks(sorted(ranks))}, and each starts MPI again as the same rank."
+    )
+    return Diagnosis("spawned", sentence, FIXES["spawned"], False, tuple(sorted(ranks)), ())
 
 
 class _Diagnostician(WaitGraph):
@@ -77,14 +104,15 @@ class _Diagnostician(WaitGraph):
 
     def diagnosis(self) -> Diagnosis | None:
         if not self.stuck:
-            return self._outside(*MOVING)
+            return self._outside(*MOVING) or self._unseen()
         truncated = any(state.does == "raised" and TRUNCATED in state.detail for state in self.states.values())
         return (
             (self._mismatch() if truncated else None)
-            or self._outside("raised", "stopped")
+            or self._outside("raised", "stopped", "spawned")
             or self._mismatch()
             or self._message()
             or self._outside("file-lock", "lock", "input", "ended")
+            or self._other_job()
             or self._circle()
             or self._missing()
             or self._pending()
@@ -96,6 +124,11 @@ class _Diagnostician(WaitGraph):
     def _result(self, kind: str, sentence: str, ranks: Iterable[int], hang: bool = True) -> Diagnosis:
         cause = tuple(sorted(set(ranks)))
         waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
+        for rank, state in self.states.items():
+            if hang and state.failed is not None and state.does != "raised":
+                sentence += (
+                    f" The {state.failed.name} of rank {rank}, at {state.failed.place}, has raised an exception."
+                )
         return Diagnosis(
             kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.states.values())
         )
@@ -135,7 +168,7 @@ class _Diagnostician(WaitGraph):
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
         for _, call in self.stuck_calls():
-            if not call.collective or call.number is None:
+            if not call.collective or call.number is None or call.foreign:
                 continue
             calls = self.calls_at(call)
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
@@ -174,28 +207,35 @@ class _Diagnostician(WaitGraph):
     def _misfit(self, state: RankState, call: Call, sender: RankState, sent: Call) -> Diagnosis | None:
         peer = call.world(call.source)
         start = f"Rank {state.rank} waits for {call.describe()}, at {state.place}, and rank {sender.rank} "
+        now = f" Rank {sender.rank} {sender.describe()}." if sender.waits and sent is not sender.call else ""
         ranks = [state.rank, sender.rank]
         if peer is not None and peer != sender.rank:
             circle = sent is sender.call and peer in self.dependents(state.rank)  # the sender waits in it, too
             if circle or sent.scope != call.scope or call.recvtag not in (ANY, sent.tag):
                 return None
-            return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.", ranks)
+            return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.{now}", ranks)
         if sent.scope != call.scope:
             return self._result(
                 "other-communicator",
-                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.",
+                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}",
                 ranks,
             )
         if call.recvtag not in (ANY, sent.tag):
-            return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.", ranks)
+            return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.{now}", ranks)
         return None
+
+    def _kind(self, state: RankState, call: Call) -> str:
+        """The kind of a wait for a message that doesn't come or isn't taken."""
+        if "probe" in call.name.lower():
+            return "probe"
+        if state.call is not None and state.call.requests:
+            return "wait-for-request"
+        return "send-without-receive" if call.dest is not None else "receive-without-send"
 
     def _lone(self, state: RankState, call: Call, peer: RankState | None) -> Diagnosis:
         """A message that a rank waits to send or to receive, and its peer, or no rank at all, does anything of the
         kind."""
-        probes = "probe" in call.name.lower()
-        kind = "send-without-receive" if call.dest is not None else "probe" if probes else "receive-without-send"
-        kind = "wait-for-request" if state.call is not None and state.call.requests else kind
+        kind = self._kind(state, call)
         if call.source == ANY or peer is None:
             return self._result(kind, f"Rank {state.rank} {state.describe()}, and no rank sends to it.", [state.rank])
         if peer.rank == state.rank:
@@ -243,23 +283,48 @@ class _Diagnostician(WaitGraph):
         absent = self.absent(call)
         scopes = {state.rank: [each.scope for each in self.awaited(state)] for state in self.waiters}
         waiting = [rank for rank in scopes if call.scope in scopes[rank] and rank not in absent]
+        if (inner := self._inner(call, absent, waiting)) is not None:
+            return inner
         parts = []
         for rank in absent:
             if (state := self.states.get(rank)) is not None:
-                parts.append(f"{'it' if len(absent) == 1 else f'rank {rank}'} {state.describe()}{self._lacks(state)}")
+                parts.append(f"{'it' if len(absent) == 1 else f'rank {rank}'} {state.describe()}")
         sentence = (
             f"{words.capital(_ranks(absent))} {words.verb(len(absent))} missing from {call.title}, for which "
             f"{_ranks(waiting)} {words.verb(len(waiting), 'waits', 'wait')} at {call.place}: {'; '.join(parts)}."
         )
         return self._result("missing-from-collective", sentence, absent)
 
-    def _lacks(self, state: RankState) -> str:
-        """Say for which message a rank waits in vain, as the end of a sentence."""
-        for call in self.awaited(state):
-            peer = call.world(call.source if call.dest is None else call.dest)
-            if peer in self.states and not call.collective:
-                return f", and rank {peer} {'sends' if call.dest is None else 'receives'} nothing that fits"
-        return ""
+    def _inner(self, call: Call, absent: Sequence[int], waiting: Sequence[int]) -> Diagnosis | None:
+        """The message for which a rank waits in vain that is missing from a collective call."""
+        pairs = [(self.states[rank], each) for rank in absent if rank in self.states
+                 for each in self.awaited(self.states[rank]) if each.comm and not each.collective]  # fmt: skip
+        pairs.sort(key=lambda pair: pair[1].world(pair[1].source if pair[1].dest is None else pair[1].dest) in absent)
+        if not pairs:
+            return None
+        state, message = pairs[0]
+        sentence = (
+            f"Rank {state.rank} {state.describe()}, and no rank {'sends' if message.dest is None else 'receives'} it. "
+            f"So {_ranks(waiting)} {words.verb(len(waiting), 'waits', 'wait')} for it in {call.title}, at {call.place}."
+        )
+        return self._result(self._kind(state, message), sentence, [state.rank])
+
+    def _other_job(self) -> Diagnosis | None:
+        """Ranks that wait for ranks of another job."""
+        stuck = sorted({state.rank for state, call in self.stuck_calls() if call.foreign})
+        parts = [f"rank {rank} {self.states[rank].describe()}" for rank in stuck]
+        sentence = f"{words.capital('; '.join(parts))}, for another job."
+        return self._result("other-job", sentence, stuck) if stuck else None
+
+    def _unseen(self) -> Diagnosis | None:
+        """Ranks of which no call can be seen."""
+        living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
+        if any(state.calls for state in self.states.values()) or {state.does for state in living} != {"unknown"}:
+            return None
+        ranks = [state.rank for state in living]
+        parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)
+        sentence = f"Nothing moves, and no MPI call of {_ranks(ranks)} can be seen: {parts}."
+        return self._result("unseen", sentence, ranks, hang=False)
 
     def _pending(self) -> Diagnosis | None:
         """A rank that waits for a message of a rank that is stuck elsewhere."""

@@ -30,8 +30,10 @@ CALLS, PROGRESS, POLLS = range(3)  # places among the numbers
 END, END_SIZE = 64, 4032  # bytes: where it stands how the process ended
 SLOT, SLOTS = 512, 256
 START = END + END_SIZE
-INSIDE, DONE, POLLED = b"(", b")", b"?"
+INSIDE, DONE, RAISED, POLLED = b"(", b")", b"!", b"?"
 ANY = -1  # any source or tag, whatever number the MPI has for it
+FOREIGN = "other job"  # instead of the ranks of a communicator that has ranks of a job of its own
+SPAWNED = re.compile(r"from multiprocessing\.(spawn|forkserver) import")  # in the command of such a process
 # `ranks` are those of the communicator, as numbers in COMM_WORLD; `root`, `dest` and `source` are numbers in the
 # communicator. `number` counts the collective calls on it. `requests` are the calls for which this call waits.
 FIELDS = (
@@ -42,7 +44,7 @@ LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<froze
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
-    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect)"
+    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)"
     r"|(win|file)\.\w+",
     re.IGNORECASE,
 )
@@ -63,7 +65,7 @@ class CallRecord:
         self.numbers = memoryview(self.memory)[:END].cast("Q")
         self.pid = os.getpid()
         self._next = itertools.count()
-        self._poll: tuple[Any, ...] = ()
+        self._polls: set[tuple[Any, ...]] = set()  # since the last call that is none
 
     def begin(self, entry: tuple[Any, ...]) -> int:
         """Write a call that begins; returns where it stands."""
@@ -77,19 +79,21 @@ class CallRecord:
         self.memory[place : place + len(text) + 2] = INSIDE + text + b"\n"
         self.numbers[CALLS] = number + 1
         self.numbers[PROGRESS] += 1
-        self._poll = ()
+        self._polls.clear()
         return place
 
-    def end(self, place: int) -> None:
-        self.memory[place : place + 1] = DONE
+    def end(self, place: int, mark: bytes = DONE) -> None:
+        self.memory[place : place + 1] = mark
         self.numbers[PROGRESS] += 1
 
     def poll(self, entry: tuple[Any, ...]) -> None:
-        """Write a test without success. It is no progress, and repetitions are only counted."""
-        if entry[:-1] != self._poll:
+        """Write a test without success. It is no progress, and repetitions are only counted, also those of several
+        tests in turn."""
+        if entry[:-1] not in self._polls:
+            polls = {*self._polls, entry[:-1]}
             place = self.begin(entry)
             self.memory[place : place + 1] = POLLED
-            self._poll = entry[:-1]
+            self._polls = polls
         self.numbers[POLLS] += 1
 
     def close(self, **how: Any) -> None:
@@ -132,6 +136,11 @@ class _Finder:
         if name != "mpi4py.MPI" or self not in sys.meta_path:
             return None
         sys.meta_path.remove(self)
+        if SPAWNED.search(" ".join(sys.orig_argv)):
+            self.record.pid = os.getpid()  # a fork server forks
+            self.record.close(
+                how="spawned", rank=next(os.environ[name] for name in RANK_VARIABLES if name in os.environ)
+            )
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
@@ -178,7 +187,16 @@ def record_calls(module: Any, record: CallRecord) -> None:
     recording = _Recording(module, record)
     recording.classes = {
         base: recording.subclass(base)
-        for name in ("Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request", "Prequest")
+        for name in (
+            "Comm",
+            "Intracomm",
+            "Cartcomm",
+            "Graphcomm",
+            "Distgraphcomm",
+            "Intercomm",
+            "Request",
+            "Prequest",
+        )
         if (base := getattr(module, name, None))
     }
     world = module.Intracomm
@@ -221,6 +239,7 @@ class _Recording:
     def __init__(self, module: Any, record: CallRecord) -> None:
         self.module, self.record = module, record
         self.classes: dict[Any, Any] = {}
+        self.parent: Any = None
         self.ops = {
             id(getattr(module, name)): name.lower()
             for name in ("SUM", "PROD", "MAX", "MIN", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC")
@@ -245,6 +264,7 @@ class _Recording:
                 methods[name] = self._call(name, method, arguments, collective=False)
         if not is_request:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
+            methods["Get_parent"] = classmethod(lambda kind: self._parent(base))
         return _Kind(base.__name__, (base,), methods)
 
     def shared(self, base: Any) -> Any:
@@ -296,8 +316,13 @@ class _Recording:
             place = record.begin(entry)
             try:
                 result = method(comm, *args, **settings)
-            finally:
-                record.end(place)
+            except BaseException as error:
+                taken = _took_part(error)
+                if not taken and comm._scope.number == entry[3]:
+                    comm._scope.number -= 1  # the others still wait for it
+                record.end(place, DONE if taken else RAISED)
+                raise
+            record.end(place)
             if wild:  # now it is known from whom
                 status = values["status"]
                 entry = (*entry[:10], status.Get_source(), status.Get_tag(), *entry[12:])
@@ -395,6 +420,16 @@ class _Recording:
             frame.f_code.co_filename, frame.f_lineno, time.monotonic(),
         )  # fmt: skip
 
+    def _parent(self, base: Any) -> Any:
+        """The intercommunicator with the ranks that have spawned this one, if there are any."""
+        parent = base.Get_parent()
+        if not parent:
+            return parent
+        if not self.parent:
+            self.parent = self.classes[type(parent)](parent)
+            self.parent._scope = _Scope("the parent's intercommunicator", FOREIGN)
+        return self.parent
+
     def _plain(self, number: Any) -> Any:
         return ANY if number in (self.module.ANY_SOURCE, self.module.ANY_TAG) else number
 
@@ -424,7 +459,8 @@ class _Recording:
         """The ranks of a group as numbers in COMM_WORLD."""
         world = self.module.COMM_WORLD.Get_group()
         try:
-            return ranges(self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world))
+            ranks = self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world)
+            return FOREIGN if self.module.UNDEFINED in ranks else ranges(ranks)
         finally:
             world.Free()
 
@@ -444,6 +480,16 @@ class _Recording:
         else:
             recorded._entry = entry
         return recorded
+
+
+def _took_part(error: BaseException) -> bool:
+    """Whether a call that raises has done its part: what has come has no room or can't be unpickled."""
+    trace = error.__traceback__
+    while trace is not None:
+        if "pickle_load" in trace.tb_frame.f_code.co_name:
+            return True
+        trace = trace.tb_next
+    return "MPI_ERR_TRUNCATE" in str(error)
 
 
 def _amount(buffer: Any) -> tuple[int | None, str | None]:

@@ -32,11 +32,14 @@ CAUSES: Mapping[str, str] = {
     "input": "input that nobody types",
     "lock": "a lock inside the process",
     "file-lock": "a lock on a file",
+    "spawned": "processes that are the same rank again",
+    "other-job": "a wait for another job",
     "wait-for-request": "a request that nobody completes",
     "probe": "a probe for a message that doesn't come",
     "computing": "a computation",
     "sleeping": "a sleep",
     "pipe": "another process that gives no data",
+    "unseen": "calls that can't be seen",
     "unknown": "an unknown reason",
 }
 

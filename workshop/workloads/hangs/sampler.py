@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -91,8 +92,9 @@ def _call(values: tuple[Any, ...]) -> Call:
     """A call from the values of the recorder's FIELDS."""
     entry = dict(zip(recorder.FIELDS, values, strict=True))
     file, line = entry.pop("file"), entry.pop("line")
-    ranks: list[int] = []
-    for part in filter(None, (entry["ranks"] or "").split(",")):
+    foreign = entry["ranks"] == recorder.FOREIGN
+    ranks: list[int] = [recorder.ANY] if foreign else []
+    for part in filter(None, (entry["ranks"] or "").split(",") if not foreign else ()):
         first, _, last = part.partition("-")
         ranks += range(int(first), int(last or first) + 1)
     requests = tuple(_call(each) for each in entry.pop("requests") or ())
@@ -182,7 +184,8 @@ class Sampler:
         with suppress(psutil.Error):
             status = psutil.Process(pid).status()
         history = tuple(call for mark, call in record.calls if mark == recorder.DONE) if record is not None else ()
-        state = partial(RankState, rank, pid, history=history)
+        failed = [call for mark, call in record.calls if mark == recorder.RAISED] if record is not None else []
+        state = partial(RankState, rank, pid, history=history, failed=failed[-1] if failed else None)
         gone = status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE)
         if status == psutil.STATUS_STOPPED:
             where = history[-1].place if history else ""
@@ -190,6 +193,8 @@ class Sampler:
         if record is not None and record.end is not None:
             how: Activity = "raised" if record.end["how"] == "raised" else "ended"
             text, at = record.end.get("text", ""), place(record.end.get("file"), record.end.get("line"))
+            if how == "raised" and record.calls and record.calls[-1][0] == recorder.RAISED:
+                text = f"in {record.calls[-1][1].name}: {text}"
             return state(how, at, detail=text, deliberate=bool(text))
         if gone:
             return state("ended", detail="its process is gone", deliberate=True)
@@ -203,13 +208,31 @@ class Sampler:
                 time.sleep(PAUSE)
                 later = read_record(self.folder / str(pid))
                 if record.polls > before or (later is not None and later.polls > record.polls):
-                    return state("polling", last.place, last)
-        return look(rank, pid, history)
+                    return state("polling", last.place, _polled(record))
+        found = look(rank, pid, history)
+        if rank not in self.spawned():
+            return found
+        does: Activity = "spawned" if found.does in ("lock", "pipe") else found.does
+        return replace(found, does=does, detail="multiprocessing's spawn starts processes that are this rank again")
+
+    def spawned(self) -> set[int]:
+        """The ranks of which multiprocessing has spawned a process that has imported mpi4py."""
+        ends = [record.end for path in self.folder.iterdir() if (record := read_record(path)) is not None]
+        return {int(end["rank"]) for end in ends if end is not None and end["how"] == "spawned"}
+
+
+def _polled(record: Recorded) -> Call:
+    """The last test without success, or all that a process tests in turn as one call."""
+    polls = [call for _, call in takewhile(lambda pair: pair[0] == recorder.POLLED, reversed(record.calls))]
+    tested = tuple(dict.fromkeys(each for call in reversed(polls) for each in call.requests or (call,)))
+    return polls[0] if len(polls) == 1 else replace(polls[0], requests=tested, comm="", source=None, recvtag=None)
 
 
 def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     """Find out what a rank does that is in no recorded call."""
     state = partial(RankState, rank, pid, history=history)
+    if hidden := _hidden(pid):
+        return state("unknown", _where(_frames(pid, native=False)[0]), detail=hidden)
     try:
         does, detail = _activity(pid)
     except PermissionError:
@@ -217,18 +240,14 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     except (OSError, psutil.Error, ValueError):
         return state("unknown", detail="its process has just ended")
     frames, fault = _frames(pid)
-    python = [
-        frame for frame in frames if str(frame["filename"]).endswith(".py") or str(frame["filename"]).startswith("<")
-    ]
-    program = [frame for frame in python if not recorder.LIBRARY.search(frame["filename"])]
-    where = place(program[0]["filename"], program[0]["line"]) if program else ""
+    python, where = _python(frames), _where(frames)
     for frame in frames:
         if str(frame["name"]).startswith(("PMPI_", "MPI_")):
             call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
             return state("mpi", where, call)
     if not frames and does not in ("input", "file-lock"):
         return state("unknown", detail=fault)
-    if does in ("lock", "pipe") and python and python[0] not in program:
+    if does in ("lock", "pipe") and python and recorder.LIBRARY.search(python[0]["filename"]):
         detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
     if (
         does == "pipe"
@@ -237,6 +256,29 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
     ):
         does = "lock"
     return state(does, where, detail=detail)
+
+
+def _python(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The frames of Python, without those of C."""
+    return [frame for frame in frames if str(frame["filename"]).endswith(".py") or frame["filename"][:1] == "<"]
+
+
+def _where(frames: list[dict[str, Any]]) -> str:
+    """The innermost place in the program itself, in a file if there is one: libraries make code from text, too."""
+    program = [frame for frame in _python(frames) if not recorder.LIBRARY.search(frame["filename"])]
+    program.sort(key=lambda frame: str(frame["filename"]).startswith("<"))
+    return place(program[0]["filename"], program[0]["line"]) if program else ""
+
+
+def _hidden(pid: int) -> str:
+    """Say why no MPI call of a Python process can be seen, if that is so: a library makes them."""
+    try:
+        files = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return ""
+    if "/horovod/" in files:
+        return "Horovod makes its MPI calls"
+    return "it runs no Python" if "/libpython" not in files and "/python" not in files else ""
 
 
 def _activity(pid: int) -> tuple[Activity, str]:
@@ -298,17 +340,17 @@ def _children_work(pid: int) -> bool:
     return False
 
 
-def _frames(pid: int) -> tuple[list[dict[str, Any]], str]:
-    """The frames of the main thread, innermost first, or none and the reason."""
-    threads, fault = _dump(pid)
+def _frames(pid: int, native: bool = True) -> tuple[list[dict[str, Any]], str]:
+    """The frames of the main thread, innermost first, or none and the reason. `native` has those of C, too."""
+    threads, fault = _dump(pid, native)
     main = [thread for thread in threads if pid in (thread.get("os_thread_id"), thread.get("thread_id"))] or threads[:1]
     return (main[0]["frames"] if main else []), fault
 
 
-def _dump(pid: int) -> tuple[list[dict[str, Any]], str]:
+def _dump(pid: int, native: bool = True) -> tuple[list[dict[str, Any]], str]:
     """The threads of a Python process as py-spy sees them, or none and the reason."""
     try:
-        command = [str(PY_SPY), "dump", "--native", "--json", "--pid", str(pid)]
+        command = [str(PY_SPY), "dump", *(["--native"] if native else []), "--json", "--pid", str(pid)]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
         if done.returncode == 0:
             return json.loads(done.stdout), ""

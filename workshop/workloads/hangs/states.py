@@ -13,7 +13,7 @@ from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
 
 Activity = Literal[
     "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
-    "unknown",
+    "spawned", "unknown",
 ]  # fmt: skip
 DOES = {
     "computing": "computes",
@@ -25,6 +25,7 @@ DOES = {
     "ended": "has ended",
     "raised": "has raised an exception",
     "stopped": "was stopped by a signal",
+    "spawned": "waits for processes of its own",
     "unknown": "does something that can't be seen",
 }
 PROGRAM = "program.py"  # artifact: the program as it was run
@@ -63,11 +64,18 @@ class Call:
         return COLLECTIVE.fullmatch(self.name) is not None and self.comm != ""
 
     @property
+    def foreign(self) -> bool:
+        """Whether its communicator has ranks of another job."""
+        return self.ranks == (ANY,)
+
+    @property
     def signature(self) -> tuple[object, ...]:
         return self.name, self.root, self.op, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
-        """A rank of the communicator as a number in COMM_WORLD; None for any rank and for none."""
+        """A rank of the communicator as a number in COMM_WORLD. ANY: of another job; None: any rank, or no rank."""
+        if self.foreign and number is not None:
+            return ANY
         if number is None or not 0 <= number < max(len(self.ranks), 1):
             return None
         return self.ranks[number] if self.ranks else number
@@ -100,7 +108,8 @@ class Call:
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
     `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
-    that it ended by sys.exit, `complete` that the history has all of its calls."""
+    that it ended by sys.exit, `complete` that the history has all of its calls. `failed` is the last call that has
+    raised an exception."""
 
     rank: int
     pid: int | None
@@ -111,6 +120,7 @@ class RankState:
     history: tuple[Call, ...] = ()
     deliberate: bool = False
     complete: bool = False
+    failed: Call | None = None
 
     @property
     def waits(self) -> bool:
@@ -124,7 +134,9 @@ class RankState:
     def describe(self) -> str:
         """Say what it does and where, as the end of a sentence."""
         if self.waits and self.call is not None:
-            does = f"{'polls' if self.does == 'polling' else 'waits in'} {self.call.describe()}"
+            calls = (self.does == "polling" and self.call.requests) or (self.call,)
+            does = "polls " if self.does == "polling" else "waits in "
+            does += words.listed([call.describe() for call in calls])
         else:
             does = DOES.get(self.does, "waits in MPI") + (f" ({self.detail})" if self.detail else "")
         return does + (f", at {self.place}" if self.place else "")
@@ -132,7 +144,10 @@ class RankState:
     @property
     def line(self) -> str:
         """Its line in a report."""
-        call = self.call.describe() if self.call is not None and self.waits else self.describe().partition(", at ")[0]
+        if self.call is not None and self.does == "mpi":
+            call = self.call.describe()
+        else:
+            call = self.describe().removesuffix(f", at {self.place}")
         number = f" (number {self.call.number})" if self.call is not None and self.call.number and self.waits else ""
         return f"rank {self.rank}  {call}{number}  {self.place}".rstrip()
 

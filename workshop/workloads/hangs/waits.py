@@ -15,13 +15,21 @@ from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
 
 MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
-BLOCKED = ("input", "lock", "file-lock", "stopped")  # outside of MPI; nothing in the program changes that by itself
+BLOCKED = (
+    "input",
+    "lock",
+    "file-lock",
+    "stopped",
+    "spawned",
+)  # outside of MPI; nothing in the program changes that by itself
 
 
 class WaitGraph:
-    """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on."""
+    """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on.
+    `others_move` says that ranks of other jobs, which stand as ANY among the targets, may move on."""
 
-    def __init__(self, states: Sequence[RankState]) -> None:
+    def __init__(self, states: Sequence[RankState], others_move: bool = True) -> None:
+        self.others_move = others_move
         self.states = {state.rank: state for state in sorted(states, key=lambda state: state.rank)}
         self.waiters = [state for state in self.states.values() if state.waits]
         self.targets = {state.rank: self._targets(state) for state in self.waiters}
@@ -92,8 +100,9 @@ class WaitGraph:
     def _stuck(self) -> set[int]:
         """The ranks that can't move on, whatever the moving ones do."""
         movable = {state.rank for state in self.states.values() if state.does in MOVING}
+        movable |= {ANY} if self.others_move else set()
         locked = {state.rank for state in self.states.values() if state.does == "file-lock"}
-        if movable:
+        if movable - {ANY}:
             movable |= locked  # a moving rank may be the one that gives the lock back
         changed = True
         while changed:
