@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import Placement
-from workshop.mpi import module_of, mpirun_rsh, openmpi
+from workshop.core.placement import USUAL_MPI, Placement
+from workshop.mpi import hydra, module_of, mpirun_rsh, openmpi
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
@@ -27,13 +28,46 @@ _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
 
 
-def commands(placement: Placement, described: MachineDescription) -> dict[str, str]:
+def commands(
+    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
     The tools are all MPIs that can be used, `mpirun_rsh`, `horovodrun`, and `sbatch`.
 
-    `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
+    `sbatch` is a whole script, which starts the ranks with the placement's own MPI. `rank_map` is the prediction for
+    the placement: MPIs deal ranks out to hosts by rules of their own, so that other tools need the hosts of its ranks.
     """
-    return {tool: _text(tool, placement, described) for tool in (*filter(_usable, mpis()), *TITLES)}
+    names = _hosts_of_ranks(placement, rank_map)
+    return {tool: _text(tool, placement, described, names) for tool in (*filter(_usable, mpis()), *TITLES)}
+
+
+def _hosts_of_ranks(placement: Placement, rank_map: Mapping[str, Any] | None) -> list[str]:
+    """The host of each rank; empty where there is one host without a name, or nobody knows it."""
+    if not placement.hosts:
+        return []
+    if rank_map is not None:
+        return [report["host"] for report in rank_map["ranks"]]
+    if mpi(placement.mpi).words == USUAL_MPI:
+        return []
+    host_of_rank = mpirun_rsh.hosts_of_ranks(placement)
+    return [host_of_rank[rank] for rank in range(placement.ranks)]
+
+
+def _for_tool(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
+    """The placement with hosts and slots by which a tool puts each rank on the host of that name. Raises BadInput where
+    the tool has no words for that."""
+    shares = module_of(tool).SHARES if tool in mpis() else tool == mpirun_rsh.LAUNCHER
+    own = module_of(placement.mpi).SHARES
+    if not names or tool == placement.mpi or (tool in mpis() and shares and own):
+        return placement
+    free = placement.map_by in ("auto", "slot", "core", "node") and placement.per_resource is None
+    dealt = mpirun_rsh.dealt(names, by_node=placement.map_by == "node" or free)
+    turns = dealt is not None and dealt.get("map_by") == "node"
+    if dealt is None or (dealt.get("oversubscribe") and not shares) or (placement.map_by == "node" and not turns):
+        if dealt is None or dealt.get("oversubscribe"):
+            raise BadInput(f"{titles()[tool]} has no words for ranks on the hosts {', '.join(names)} in this order.")
+        dealt = {"map_by": "slot", "per_resource": None, **dealt}
+    return Placement.parse(placement.model_dump() | {"oversubscribe": placement.oversubscribe} | dealt)
 
 
 def titles() -> dict[str, str]:
@@ -98,17 +132,20 @@ def _chunks(arguments: Sequence[str]) -> list[str]:
     return [" ".join(chunk) for chunk in chunks]
 
 
-def _text(tool: str, placement: Placement, described: MachineDescription) -> str:
-    remarks = _remarks(tool, placement, described)
+def _text(tool: str, placement: Placement, described: MachineDescription, names: Sequence[str]) -> str:
+    remarks: list[str] = []
     try:
+        placement = _for_tool(tool, placement, names)
+        remarks = _remarks(tool, placement, described)
         arguments = _words(tool, placement, described.cores, described)
     except BadInput as error:
-        plain = placement.model_copy(update={"map_by": "auto", "per_resource": None, "bind_to": "none"})
+        in_turn = {} if placement.map_by == "node" else {"map_by": "auto", "per_resource": None}
+        plain = placement.model_copy(update={**in_turn, "bind_to": "none"})
         remarks += [f"# {error}", "# Without mapping and binding it would be:"]
         try:
             arguments = _words(tool, plain, described.cores, described)
         except BadInput as further:
-            alone = plain.model_copy(update={"hosts": ()})
+            alone = plain.model_copy(update={"hosts": (), "map_by": "auto", "per_resource": None})
             remarks[-1:] = [f"# {further}", "# On this host alone, without mapping and binding, it would be:"]
             arguments = _words(tool, alone, described.cores, described)
     if tool == "sbatch":
@@ -161,13 +198,14 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
     nodes = len(placement.hosts) or 1
     most = max((host.slots for host in placement.hosts), default=placement.ranks)
-    threads = described.count("unit") // described.count("core") if described is not None else 1
+    if placement.hosts:
+        most = max(most, -(-placement.ranks // nodes))
     lines = [
         "#!/bin/bash",
         f"#SBATCH --nodes={nodes}",
         f"#SBATCH --ntasks={placement.ranks}",
         f"#SBATCH --ntasks-per-node={most}",
-        f"#SBATCH --cpus-per-task={placement.cores_per_rank * threads}",
+        *_processors(placement, cores, most, described),
     ]
     if placement.hosts:
         lines.append(f"#SBATCH --nodelist={','.join(host.name for host in placement.hosts)}")
@@ -179,6 +217,23 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
+def _processors(placement: Placement, cores: int, most: int, described: MachineDescription | None) -> list[str]:
+    """The lines on the processors of a node with `most` ranks, which Slurm counts in hardware threads."""
+    bound = hydra.binding(placement, cores)
+    units = described.count("unit") if described is not None else cores
+    threads = units // (described.count("core") if described is not None else cores)
+    own = placement.cores_per_rank * (1 if bound == "hwthread" else threads)
+    wide = bound not in ("hwthread", "core")
+    if wide and bound != "none" and described is not None:  # all of what it is bound to, or its share of a node
+        own = max(own, min(units // described.count("l3" if bound == "l3cache" else bound), units // most))
+    crowded = described is not None and own * most > units
+    return [
+        f"#SBATCH --cpus-per-task={own}",
+        *(["#SBATCH --exclusive"] if wide or crowded else []),  # ranks may run on processors that no rank has asked for
+        *(["#SBATCH --overcommit"] if crowded else []),
+    ]
+
+
 def _without_hosts(options: list[str]) -> list[str]:
     """Options for where somebody else says which hosts there are."""
     at = next((place for place, word in enumerate(options) if word in ("-H", "-hosts")), None)
@@ -188,7 +243,8 @@ def _without_hosts(options: list[str]) -> list[str]:
 def _remarks(tool: str, placement: Placement, described: MachineDescription) -> list[str]:
     """Comment lines on parts of a placement that a command leaves out or does differently."""
     remarks = []
-    if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
+    *full, last = [host.slots for host in placement.hosts] or [0]
+    if tool == "sbatch" and (len(set(full)) > 1 or (full and full[0] < last)):
         host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
         remarks.append(
             f"# Slurm has no words for a number of ranks of each node's own ({host_list}); this is the most."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from workshop.core import words
 from workshop.core.machines import MachineDescription
@@ -40,6 +41,31 @@ def dealt_out(placement: Placement) -> list[list[int]]:
             host_ranks += range(rank, last)
             rank = last
     return dealt
+
+
+def crowded(
+    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None
+) -> str | None:
+    """A warning where each rank has more threads than its binding has cores; None where it hasn't, or where the binding
+    isn't known."""
+    told = placement.rank_environment()["OMP_NUM_THREADS"]
+    threads = int(told) if told.isascii() and told.isdigit() else placement.threads_per_rank
+    bound = placement.bind_to
+    if rank_map:
+        cores = min(len(report["cores"]) for report in rank_map["ranks"])
+    elif bound == "auto" and any(name.startswith("I_MPI_PIN") for name in placement.environment):
+        return None
+    elif bound in ("auto", "core", "hwthread"):
+        cores = placement.cores_per_rank
+    else:
+        key = "l3" if bound == "l3cache" else bound
+        cores = described.cores if bound == "none" else described.cores // described.count(key)
+    if threads <= cores:
+        return None
+    return (
+        f"Each rank has {words.count(threads, 'thread')} on {words.count(cores, 'core')}, so its threads take turns; "
+        f"OMP_NUM_THREADS should be at most {cores}."
+    )
 
 
 def intel_mpi(placement: Placement, described: MachineDescription) -> str:
