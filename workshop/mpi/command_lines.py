@@ -14,7 +14,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement
-from workshop.mpi import hydra, module_of, mpirun_rsh, openmpi
+from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
@@ -37,8 +37,8 @@ def commands(
     `sbatch` is a whole script, which starts the ranks with the placement's own MPI. `rank_map` is the prediction for
     the placement: MPIs deal ranks out to hosts by rules of their own, so that other tools need the hosts of its ranks.
     """
-    names = _hosts_of_ranks(placement, rank_map)
-    return {tool: _text(tool, placement, described, names) for tool in (*filter(_usable, mpis()), *TITLES)}
+    tools = (*filter(_usable, mpis()), *TITLES)
+    return {tool: _text(tool, placement, described, rank_map) for tool in tools}
 
 
 def _hosts_of_ranks(placement: Placement, rank_map: Mapping[str, Any] | None) -> list[str]:
@@ -47,27 +47,47 @@ def _hosts_of_ranks(placement: Placement, rank_map: Mapping[str, Any] | None) ->
         return []
     if rank_map is not None:
         return [report["host"] for report in rank_map["ranks"]]
-    if mpi(placement.mpi).words == USUAL_MPI:
-        return []
-    host_of_rank = mpirun_rsh.hosts_of_ranks(placement)
-    return [host_of_rank[rank] for rank in range(placement.ranks)]
+    return [] if mpi(placement.mpi).words == USUAL_MPI else mpirun_rsh.hosts_of_ranks(placement)
 
 
-def _for_tool(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
-    """The placement with hosts and slots by which a tool puts each rank on the host of that name. Raises BadInput where
-    the tool has no words for that."""
-    shares = module_of(tool).SHARES if tool in mpis() else tool == mpirun_rsh.LAUNCHER
-    own = module_of(placement.mpi).SHARES
-    if not names or tool == placement.mpi or (tool in mpis() and shares and own):
+def _for_tool(
+    tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None
+) -> Placement:
+    """The placement by which a tool puts each rank where the rank map has it. Raises BadInput where the tool has no
+    words for that."""
+    if tool == placement.mpi:
         return placement
-    free = placement.map_by in ("auto", "slot", "core", "node") and placement.per_resource is None
-    dealt = mpirun_rsh.dealt(names, by_node=placement.map_by == "node" or free)
-    turns = dealt is not None and dealt.get("map_by") == "node"
-    if dealt is None or (dealt.get("oversubscribe") and not shares) or (placement.map_by == "node" and not turns):
-        if dealt is None or dealt.get("oversubscribe"):
-            raise BadInput(f"{titles()[tool]} has no words for ranks on the hosts {', '.join(names)} in this order.")
-        dealt = {"map_by": "slot", "per_resource": None, **dealt}
-    return Placement.parse(placement.model_dump() | {"oversubscribe": placement.oversubscribe} | dealt)
+    title = titles()[tool]
+    ours = module_of(placement.mpi).SHARES
+    hydras = module_of(tool).SHARES if tool in mpis() else ours if tool == "sbatch" else tool == mpirun_rsh.LAUNCHER
+    names = _hosts_of_ranks(placement, rank_map)
+    if names and not (tool in mpis() and hydras and ours):
+        by_node = placement.map_by in ("auto", "slot", "node") and (placement.map_by == "node" or not hydras)
+        dealt = mpirun_rsh.dealt(names, by_node)
+        if dealt is None or (dealt.get("oversubscribe") and (not hydras or tool == "sbatch")):
+            raise BadInput(f"{title} has no words for ranks on the hosts {', '.join(names)} in this order.")
+        if placement.map_by == "node":  # unless ranks follow each other as they do without that
+            dealt = {"map_by": "auto", "per_resource": None} | dealt
+        placement = Placement.parse(placement.model_dump() | dealt | {"oversubscribe": _shared(placement, dealt)})
+    if rank_map is None or tool == "sbatch" or hydras == ours == module_of(USUAL_MPI).SHARES:
+        return placement
+    if hydras:
+        same = rules.same_on_hosts(placement, described, rank_map)
+    else:
+        usual = placement.model_copy(update={"mpi": USUAL_MPI})
+        found = mapper.predict(usual, described).rank_map
+        same = found is not None and _places(found) == _places(rank_map)
+    if not same:
+        raise BadInput(f"{title} has no words for this map: it would put ranks on other cores.")
+    return placement
+
+
+def _shared(placement: Placement, dealt: Mapping[str, Any]) -> bool:
+    return placement.oversubscribe or bool(dealt.get("oversubscribe"))
+
+
+def _places(rank_map: Mapping[str, Any]) -> list[Any]:
+    return [(report["host"], report["units"]) for report in rank_map["ranks"]]
 
 
 def titles() -> dict[str, str]:
@@ -132,10 +152,10 @@ def _chunks(arguments: Sequence[str]) -> list[str]:
     return [" ".join(chunk) for chunk in chunks]
 
 
-def _text(tool: str, placement: Placement, described: MachineDescription, names: Sequence[str]) -> str:
+def _text(tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str:
     remarks: list[str] = []
     try:
-        placement = _for_tool(tool, placement, names)
+        placement = _for_tool(tool, placement, described, rank_map)
         remarks = _remarks(tool, placement, described)
         arguments = _words(tool, placement, described.cores, described)
     except BadInput as error:

@@ -30,30 +30,27 @@ def words(placement: Placement, cores: int) -> list[str]:
         raise BadInput(
             f"{TITLE} has no words for {each} per {placement.map_by}; map_by should be node, or per_resource empty."
         )
-    host_of_rank = hosts_of_ranks(placement)
     variables = placement.rank_environment() | _binding(placement, cores)
     return [
         *(LAUNCHER, "-np", str(placement.ranks)),
-        *(host_of_rank[rank] for rank in range(placement.ranks)),
+        *hosts_of_ranks(placement),
         *(f"{name}={value}" for name, value in variables.items()),
     ]
 
 
-def hosts_of_ranks(placement: Placement) -> dict[int, str]:
+def hosts_of_ranks(placement: Placement) -> list[str]:
     """The host of each rank, as Hydra deals them out."""
     names = [host.name for host in placement.hosts] or [HERE]
-    return {
-        rank: name
-        for name, host_ranks in zip(names, rules.dealt_out(placement), strict=True)
-        for rank in host_ranks
-    }
+    dealt = zip(names, rules.dealt_out(placement), strict=True)
+    host_of_rank = {rank: name for name, host_ranks in dealt for rank in host_ranks}
+    return [host_of_rank[rank] for rank in range(placement.ranks)]
 
 
 def _binding(placement: Placement, cores: int) -> dict[str, str]:
     bound = hydra.binding(placement, cores)
     if bound == "none":
         return {AFFINITY: "0"}
-    if bound not in LEVELS or placement.map_by not in POLICIES:
+    if bound not in LEVELS or placement.map_by not in POLICIES or (placement.map_by == "core" != bound):
         wrong = f"bind_to is {bound}" if bound not in LEVELS else f"map_by is {placement.map_by}"
         raise BadInput(
             f"{wrong}, which {TITLE} has no words for; bind_to should be core, numa, package or none, and map_by core, "
