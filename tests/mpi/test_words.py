@@ -292,8 +292,8 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
         ),
         (
             "srun --nodes=2 --ntasks=4 -c 2 a",
-            {"ranks": 4, "cores_per_rank": 2},
-            ("--nodes=2, whose names are not told",),
+            {"ranks": 4, "cores_per_rank": 2, "hosts": hosts_from("node1:2,node2:2")},
+            (),
         ),
     ],
 )

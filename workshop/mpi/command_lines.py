@@ -57,19 +57,9 @@ def _for_tool(
     words for that."""
     if tool == placement.mpi:
         return placement
-    title = titles()[tool]
-    ours = module_of(placement.mpi).SHARES
-    hydras = module_of(tool).SHARES if tool in mpis() else ours if tool == "sbatch" else tool == mpirun_rsh.LAUNCHER
-    names = _hosts_of_ranks(placement, rank_map)
-    if names and not (tool in mpis() and hydras and ours):
-        by_node = placement.map_by in ("auto", "slot", "node") and (placement.map_by == "node" or not hydras)
-        dealt = mpirun_rsh.dealt(names, by_node)
-        if dealt is None or (dealt.get("oversubscribe") and (not hydras or tool == "sbatch")):
-            raise BadInput(f"{title} has no words for ranks on the hosts {', '.join(names)} in this order.")
-        if placement.map_by == "node":  # unless ranks follow each other as they do without that
-            dealt = {"map_by": "auto", "per_resource": None} | dealt
-        placement = Placement.parse(placement.model_dump() | dealt | {"oversubscribe": _shared(placement, dealt)})
-    if rank_map is None or tool == "sbatch" or hydras == ours == module_of(USUAL_MPI).SHARES:
+    placement = _dealt(tool, placement, _hosts_of_ranks(placement, rank_map))
+    ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
+    if rank_map is None or tool == "sbatch" or not (hydras or ours):
         return placement
     if hydras:
         same = rules.same_on_hosts(placement, described, rank_map)
@@ -78,12 +68,30 @@ def _for_tool(
         found = mapper.predict(usual, described).rank_map
         same = found is not None and _places(found) == _places(rank_map)
     if not same:
-        raise BadInput(f"{title} has no words for this map: it would put ranks on other cores.")
+        raise BadInput(f"{titles()[tool]} has no words for this map: it would put ranks on other cores.")
     return placement
 
 
-def _shared(placement: Placement, dealt: Mapping[str, Any]) -> bool:
-    return placement.oversubscribe or bool(dealt.get("oversubscribe"))
+def _dealt(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
+    """The placement with hosts and slots by which a tool puts each rank on the host of that name; the same where no
+    name is known. Raises BadInput where the tool has no words for that."""
+    ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
+    if not names or (tool in mpis() and hydras and ours):
+        return placement
+    by_node = placement.map_by == "node" or (placement.map_by in ("auto", "slot") and (not hydras or tool == "sbatch"))
+    dealt = mpirun_rsh.dealt(names, by_node)
+    if dealt is None or (dealt.get("oversubscribe") and (not hydras or tool == "sbatch")):
+        raise BadInput(f"{titles()[tool]} has no words for ranks on the hosts {', '.join(names)} in this order.")
+    if placement.map_by == "node":  # unless ranks follow each other as they do without that
+        dealt = {"map_by": "auto", "per_resource": None} | dealt
+    shared = placement.oversubscribe or bool(dealt.get("oversubscribe"))
+    return Placement.parse(placement.model_dump() | dealt | {"oversubscribe": shared})
+
+
+def _is_hydra(tool: str, placement: Placement) -> bool:
+    """Whether a tool deals ranks out as Hydra does."""
+    name = placement.mpi if tool == "sbatch" else tool
+    return module_of(name).SHARES if name in mpis() else name == mpirun_rsh.LAUNCHER
 
 
 def _places(rank_map: Mapping[str, Any]) -> list[Any]:
@@ -216,6 +224,7 @@ def _horovodrun(placement: Placement, cores: int) -> list[str]:
 
 def _script(placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
+    placement = _dealt("sbatch", placement, _hosts_of_ranks(placement, None))
     nodes = len(placement.hosts) or 1
     most = max((host.slots for host in placement.hosts), default=placement.ranks)
     if placement.hosts:
