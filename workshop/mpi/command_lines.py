@@ -57,6 +57,9 @@ def _for_tool(
     words for that."""
     if tool == placement.mpi:
         return placement
+    pins = [f"{name}={value}" for name, value in placement.environment.items() if name.startswith("I_MPI_PIN")]
+    if pins and placement.bind_to == "auto" and tool != "sbatch":
+        raise BadInput(f"{titles()[tool]} has no words for the binding that {', '.join(pins)} asks for.")
     placement = _dealt(tool, placement, _hosts_of_ranks(placement, rank_map))
     ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
     if rank_map is None or tool == "sbatch" or not (hydras or ours):
@@ -273,7 +276,8 @@ def _remarks(tool: str, placement: Placement, described: MachineDescription) -> 
     """Comment lines on parts of a placement that a command leaves out or does differently."""
     remarks = []
     *full, last = [host.slots for host in placement.hosts] or [0]
-    if tool == "sbatch" and (len(set(full)) > 1 or (full and full[0] < last)):
+    fewer = full and last < full[0] and placement.per_resource is None  # on the last host, when all ranks have a place
+    if tool == "sbatch" and len({*full, last}) > 1 and not (fewer and len(set(full)) == 1) and placement.hosts:
         host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
         remarks.append(
             f"# Slurm has no words for a number of ranks of each node's own ({host_list}); this is the most."

@@ -132,8 +132,8 @@ def _places(
     nodes = len(hosts) or 1
     if slurm and options.per_node and ranks > nodes * options.per_node:
         raise BadInput(
-            f"ranks is {ranks}, but {count(nodes, 'node')} with --ntasks-per-node={options.per_node} take "
-            f"{nodes * options.per_node}; it should be --ntasks-per-node={-(-ranks // nodes)}, or more nodes."
+            f"ranks is {ranks}, but --ntasks-per-node={options.per_node} puts {nodes * options.per_node} on "
+            f"{count(nodes, 'node')}; it should be --ntasks-per-node={-(-ranks // nodes)}, or more nodes."
         )
     each = options.per_host
     share = options.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
@@ -165,20 +165,20 @@ def _places(
 def _ranks(
     options: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
 ) -> int:
-    """How many ranks there are where the command doesn't say: as many as Open MPI starts, else as before, else what the
-    hosts have slots for. Raises BadInput."""
-    if options.tool == "openmpi" and (hosts or described):
-        return defaults.ranks_of_openmpi(options, hosts, described or machines.this())
-    if (options.tool == "sbatch" or options.launcher == "srun") and (base is None or options.nodes or options.per_node):
+    """How many ranks there are where the command doesn't say: as many as Slurm or Open MPI starts, else as before, else
+    what the hosts have slots for. Raises BadInput."""
+    slurm = options.tool == "sbatch" or options.launcher == "srun"
+    if slurm and (base is None or options.nodes or options.per_node):
         return (len(hosts) or 1) * (options.per_node or 1)  # one task on each node, unless told
+    if options.tool == "openmpi" and not slurm and (hosts or described):
+        return defaults.ranks_of_openmpi(options, hosts, described or machines.this())
     if base is not None:
         return base.ranks
     if not hosts:
         return Placement().ranks
     if options.map_by == "node" and options.per_resource:
         return len(hosts) * options.per_resource
-    each = options.per_host or options.per_node
-    return len(hosts) * each if each else sum(host["slots"] for host in hosts)
+    return len(hosts) * options.per_host if options.per_host else sum(host["slots"] for host in hosts)
 
 
 def _joined_names(parts: list[str]) -> list[str]:
