@@ -222,7 +222,7 @@ def test_lines_for_other_launchers_have_the_same_map(mpich: None, options: str, 
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
 )
 @given(placement=predictable(), shape=st.sampled_from(["2x4x2", "2x4", "2x4,numa=2"]))
 def test_every_line_that_is_written_is_read_back_with_the_same_map(

@@ -13,7 +13,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import USUAL_MPI, Placement
+from workshop.core.placement import USUAL_MPI, Placement, hosts_from
 from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
 from workshop.registry import mpi, mpis
 
@@ -81,6 +81,9 @@ def _dealt(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
     ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
     if not names or (tool in mpis() and hydras and ours):
         return placement
+    if not (hydras or ours):
+        slots = ",".join(f"{name}:{names.count(name)}" for name in dict.fromkeys(names))
+        return placement.model_copy(update={"hosts": hosts_from(slots)})
     by_node = placement.map_by == "node" or (placement.map_by in ("auto", "slot") and (not hydras or tool == "sbatch"))
     dealt = mpirun_rsh.dealt(names, by_node)
     if dealt is None or (dealt.get("oversubscribe") and (not hydras or tool == "sbatch")):
@@ -236,8 +239,7 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
         "#!/bin/bash",
         f"#SBATCH --nodes={nodes}",
         f"#SBATCH --ntasks={placement.ranks}",
-        f"#SBATCH --ntasks-per-node={most}",
-        *_processors(placement, cores, most, described),
+        *_on_each_node(placement, cores, nodes, most, described),
     ]
     if placement.hosts:
         lines.append(f"#SBATCH --nodelist={','.join(host.name for host in placement.hosts)}")
@@ -249,8 +251,11 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
-def _processors(placement: Placement, cores: int, most: int, described: MachineDescription | None) -> list[str]:
-    """The lines on the processors of a node with `most` ranks, which Slurm counts in hardware threads."""
+def _on_each_node(
+    placement: Placement, cores: int, nodes: int, most: int, described: MachineDescription | None
+) -> list[str]:
+    """The lines on the ranks of a node, of which one has `most`, and on their processors, which Slurm counts in
+    hardware threads. Raises BadInput where it has no words for them."""
     bound = hydra.binding(placement, cores)
     units = described.count("unit") if described is not None else cores
     threads = units // (described.count("core") if described is not None else cores)
@@ -258,12 +263,13 @@ def _processors(placement: Placement, cores: int, most: int, described: MachineD
     wide = bound not in ("hwthread", "core")
     if wide and bound != "none" and described is not None:  # all of what it is bound to, or its share of a node
         own = max(own, min(units // described.count("l3" if bound == "l3cache" else bound), units // most))
-    crowded = described is not None and own * most > units
-    return [
-        f"#SBATCH --cpus-per-task={own}",
-        *(["#SBATCH --exclusive"] if wide or crowded else []),  # ranks may run on processors that no rank has asked for
-        *(["#SBATCH --overcommit"] if crowded else []),
-    ]
+    processors = [f"#SBATCH --cpus-per-task={own}"]
+    if described is not None and own * most > units:  # Slurm shares ranks out evenly then, and takes no number of them
+        if most > -(-placement.ranks // nodes):
+            raise BadInput(f"Slurm has no words for {most} of {placement.ranks} ranks on a node with {units} processors.")
+        return [*processors, "#SBATCH --exclusive", "#SBATCH --overcommit"]
+    # Ranks that aren't bound to cores may run on processors that no rank has asked for.
+    return [f"#SBATCH --ntasks-per-node={most}", *processors, *(["#SBATCH --exclusive"] if wide else [])]
 
 
 def _without_hosts(options: list[str]) -> list[str]:
