@@ -105,6 +105,15 @@ def test_a_machine_alone_gets_its_default() -> None:
 
 
 @pytest.mark.real
+def test_what_decides_the_binding_elsewhere_and_too_many_threads_are_said() -> None:
+    told = answer("--machine", "2x8", "--command", "mpirun -n 2 -env MV2_CPU_MAPPING=0:8 t")
+    assert told["predicted"] == [] and told["commands"] == {}
+    assert "MV2_CPU_MAPPING=0:8 decides where ranks run" in told["note"]
+    told = answer("--machine", "1x4", "--command", "mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS=24 t")
+    assert "24 threads on 4 cores" in told["warning"]
+
+
+@pytest.mark.real
 def test_intel_mpi_has_rules() -> None:
     told = answer("--machine", "2x4", "--mpi", "impi", "--ranks", "2")
     assert told["predicted"] == [] and told["refused"] is None

@@ -199,3 +199,13 @@ def test_nodes_that_a_container_holds_back_are_left_out() -> None:
     read = machines.read(text)
     assert [row["numa"] for row in read.units] == [2, 2, 0, 0, 1, 1]
     assert read.machine["memory_bytes"] == 2 << 30
+
+
+def test_the_remark_on_fast_memory_is_kept() -> None:
+    """hwloc's second version reads the first one's file by it: without it, such a node lies on no core."""
+    text = written(machines.read("2x2,numa=1").machine)
+    node = re.search(r'<object type="NUMANode"[^>]*/>', text)
+    assert node
+    fast = node[0].replace("/>", '><info name="Type" value="MCDRAM"/><info name="Other" value="x"/></object>')
+    kept = machines.read(text.replace(node[0], fast, 1)).xml or ""
+    assert kept.count('<info name="Type" value="MCDRAM"/>') == 1 and "Other" not in kept

@@ -97,7 +97,7 @@ def test_what_a_tool_has_no_words_for_is_said() -> None:
     assert "no words for 2 ranks per package" in remarks[0]
     assert "Without mapping and binding" in remarks[1]
     assert "-map-by" not in written["mpich"]
-    uneven = EXAMPLE.model_copy(update={"hosts": hosts_from("a:4,b:2"), "mpi": "openmpi"})
+    uneven = EXAMPLE.model_copy(update={"hosts": hosts_from("a:2,b:4"), "mpi": "openmpi"})
     written = command_lines.commands(uneven, MACHINE)
     assert "# Slurm has no words" in written["sbatch"]
     assert "On this host alone" in written["intelmpi"] and "-hosts" not in written["intelmpi"]

@@ -93,8 +93,8 @@ def test_hosts_get_the_same_number_of_ranks():
     pins = "-genv I_MPI_PIN 0 -hosts hostA,hostB,hostC"
     assert words(ranks=6, hosts=HOSTS) == f"{pins} -ppn 2"
     assert words(ranks=3, hosts=HOSTS, map_by="node") == f"{pins} -ppn 1"
-    with pytest.raises(BadInput, match="same number of ranks on every host, these are hostA:2, hostB:1"):
-        words(ranks=2, hosts=[HOSTS[0], {"name": "hostB", "slots": 1}])
+    with pytest.raises(BadInput, match="same number of ranks on every host, these are hostA:1, hostB:2"):
+        words(ranks=2, hosts=[{"name": "hostA", "slots": 1}, HOSTS[1]])
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests import mpis
 from tests.core.test_machines import renumbered
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.mpi import mapper, openmpi, reports, words
+from workshop.core.placement import Placement, hosts_from
+from workshop.mpi import command_lines, mapper, openmpi, reports, words
 
 pytestmark = pytest.mark.real
 SHAPES = ["2x4x2", "1x4,l3=2", "2x4,numa=2", "1x2", "2x2x2", "3x2", "1x1"]
@@ -23,6 +26,11 @@ ON_EACH = ["package", "socket", "core", "node", "numa", "l3cache", "hwthread"]
 BINDINGS = ["core", "none", "package", "socket", "numa", "l3cache", "hwthread"]
 REFUSED = "refused"
 Map = list[tuple[str, list[int]]]  # host and units of each rank
+
+
+@pytest.fixture
+def mpich(workshop_home: Path) -> None:
+    mpis.use(workshop_home, "mpich")
 
 
 def rarely(*words: str) -> st.SearchStrategy[str]:
@@ -150,3 +158,105 @@ def test_what_the_mapper_takes_is_not_refused_in_its_name(shape: str, options: s
 def test_span_is_named_where_it_deals_out_otherwise() -> None:
     read = words.parse("mpirun -n 4 --map-by package:SPAN true", None, machines.read("2x4"))
     assert read.unknown == (":SPAN of --map-by package:SPAN",)
+
+
+def placed(placement: Placement, machine: MachineDescription) -> Map | None:
+    """What the placement's MPI says of it; None where it says nothing."""
+    rank_map = mapper.predict(placement, machine).rank_map
+    return [(one["host"], one["units"]) for one in rank_map["ranks"]] if rank_map else None
+
+
+def read_back(placement: Placement, machine: MachineDescription) -> dict[str, Map | None]:
+    """The maps of the commands that are written for a placement, by tool, without those that say that the tool can't
+    express it. Intel MPI and MVAPICH2, whose mappers nobody can ask, follow MPICH's rules here."""
+    rank_map = mapper.predict(placement, machine).rank_map
+    maps: dict[str, Map | None] = {}
+    for tool, text in command_lines.commands(placement, machine, rank_map).items():
+        if re.search("^#.*(no words|would be)", text, re.M):
+            continue
+        read = words.parse(text, None, machine)
+        assert read.unknown == (), tool
+        hydra = tool == "mpirun_rsh" or read.placement.mpi == "intelmpi"
+        maps[tool] = placed(read.placement.model_copy(update={"mpi": "mpich"}) if hydra else read.placement, machine)
+    return maps
+
+
+@st.composite
+def predictable(draw: st.DrawFn) -> Placement:
+    by, each = draw(
+        st.tuples(st.sampled_from(["auto", "slot", "core", "package", "node", "numa", "hwthread"]), st.none())
+        | st.tuples(st.sampled_from(["package", "node"]), st.integers(1, 2))
+    )
+    hosts = draw(st.sampled_from([(), hosts_from("a:2,b:2"), hosts_from("a,b,c"), hosts_from("a:3,b:1")]))
+    shared = draw(st.booleans())
+    return Placement(
+        mpi=draw(st.sampled_from(["openmpi", "openmpi", "mpich"])),
+        ranks=draw(st.integers(1, 6 if shared or not hosts else sum(host.slots for host in hosts))),
+        hosts=hosts,
+        map_by=by,
+        per_resource=each,
+        cores_per_rank=draw(st.sampled_from([1, 1, 2])),
+        bind_to=draw(st.sampled_from(["auto", "auto", "none", "core", "package", "numa", "hwthread"])),
+        oversubscribe=shared,
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "tools"),
+    [
+        (
+            "-H hostA,hostB,hostC -np 6 --map-by ppr:1:socket:pe=2 --oversubscribe --report-bindings",
+            {"openmpi", "mpich", "intelmpi", "horovodrun", "sbatch"},
+        ),
+        ("-H a,b -n 4 --oversubscribe", {"openmpi", "mpich", "intelmpi", "mpirun_rsh", "horovodrun", "sbatch"}),
+        ("-H a:2,b:2 -n 3", {"openmpi", "mpich", "intelmpi", "mpirun_rsh", "horovodrun", "sbatch"}),
+        ("-H a:4,b:4 -n 2", {"openmpi", "mpich", "intelmpi", "mpirun_rsh", "horovodrun", "sbatch"}),
+        ("-H a:2,b:2 -n 4 --map-by slot --bind-to package", {"openmpi", "horovodrun", "sbatch"}),
+    ],
+)
+def test_lines_for_other_launchers_have_the_same_map(mpich: None, options: str, tools: set[str]) -> None:
+    machine = machines.read("2x4x2")
+    placement = words.parse(f"mpirun {options} python train.py", None, machine).placement
+    maps = read_back(placement, machine)
+    assert maps == dict.fromkeys(tools, placed(placement, machine))
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+@given(placement=predictable(), shape=st.sampled_from(["2x4x2", "2x4", "2x4,numa=2"]))
+def test_every_line_that_is_written_is_read_back_with_the_same_map(
+    mpich: None, placement: Placement, shape: str
+) -> None:
+    machine = machines.read(shape)
+    expected = placed(placement, machine)
+    if expected is not None:
+        maps = read_back(placement, machine)
+        assert maps == dict.fromkeys(maps, expected)
+        assert placement.mpi in maps
+
+
+@pytest.mark.parametrize(
+    ("command", "deciding"),
+    [
+        ("mpirun -n 2 -bind-to user:0-3,4-7 t", "-bind-to user:0-3,4-7 decides"),
+        ("mpirun -n 2 -env MV2_CPU_MAPPING=0:8 t", "MV2_CPU_MAPPING=0:8 decides"),
+        ("srun -n 2 --cpu-bind=mask_cpu:0x1,0x2 t", "--cpu-bind=mask_cpu:0x1,0x2 decides"),
+        ("mpirun -n 2 --rankfile f t", "--rankfile f decides"),
+    ],
+)
+def test_no_map_is_drawn_where_something_else_decides(command: str, deciding: str) -> None:
+    machine = machines.read("2x8")
+    read = words.parse(command, None, machine)
+    found = mapper.predict(read.placement, machine, unknown=read.unknown)
+    assert found.rank_map is None and deciding in (found.note or "") and not found.decided
+
+
+def test_more_threads_than_a_ranks_cores_are_warned_of() -> None:
+    machine = machines.read("1x4")
+    for threads, warned in ((24, "24 threads on 4 cores"), (4, None)):
+        read = words.parse(f"mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS={threads} t", None, machine)
+        warning = mapper.predict(read.placement, machine).warning
+        assert warned in warning if warned and warning else warning is warned
+    pinned = words.parse("mpirun -n 2 -genv I_MPI_PIN_DOMAIN socket -genv OMP_NUM_THREADS 24 t", None, machines.read("2x22"))
+    assert "24 threads on 22 cores" in (mapper.predict(pinned.placement, machines.read("2x22")).warning or "")

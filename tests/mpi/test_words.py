@@ -14,6 +14,7 @@ from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import command_lines, words
 
 MACHINE = machines.read("2x4x2")
+ONE_THREAD = machines.read("2x8")
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")
 ONE_EACH = hosts_from("hostA,hostB,hostC")
 VALUES = st.text("abcXYZ 0123456789,;:=/.$'\"\\#~*!%()[]{}<>|&-_", max_size=12)
@@ -290,15 +291,40 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
             {"ranks": 4, "hosts": hosts_from("n01:2,n02:2"), "map_by": "core", "threads": 3},
             ("module load openmpi", "--partition=short"),
         ),
+        ("srun --ntasks-per-node=2 ./t", {"ranks": 2}, ()),
+        ("srun ./t", {"ranks": 1}, ()),
+        ("srun -N 2 ./t", {"ranks": 2, "hosts": hosts_from("node1,node2")}, ()),
+        ("srun -N 2 --ntasks-per-node=2 ./t", {"ranks": 4, "hosts": hosts_from("node1:2,node2:2")}, ()),
+        (
+            "#!/bin/bash\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\n#SBATCH --cpus-per-task=2\nsrun ./t",
+            {"ranks": 8, "hosts": hosts_from("node1:4,node2:4"), "cores_per_rank": 2},
+            (),
+        ),
+        ("srun -n 4 --cpu-bind=none ./t", {"ranks": 4, "bind_to": "none"}, ()),
+        ("srun -n 4 -c 2 --cpu-bind=v,sockets ./t", {"ranks": 4, "bind_to": "package"}, ()),
+        ("srun -n 4 --cpu-bind verbose --exclusive --overcommit ./t", {"ranks": 4}, ()),
+        ("srun -n 4 --cpu-bind=map_cpu:0,1 ./t", {"ranks": 4}, ("--cpu-bind=map_cpu:0,1",)),
+        ("srun -n 4 --hint=memory_bound ./t", {"ranks": 4}, ("--hint=memory_bound",)),
+        ("mpirun -n 2 -bind-to user:0-15,16-31 ./t", {"mpi": "mpich", "ranks": 2}, ("-bind-to user:0-15,16-31",)),
+        (
+            "mpirun -n 2 -env MV2_CPU_MAPPING=0:8 ./t",
+            {"mpi": "mpich", "ranks": 2, "environment": {"MV2_CPU_MAPPING": "0:8"}},
+            (),
+        ),
+        (
+            "mpirun -n 4 \u200b--map-by\u2009package\u00a0\ufeff--bind-to core ./t",
+            {"ranks": 4, "map_by": "package", "bind_to": "core"},
+            (),
+        ),
         (
             "srun --nodes=2 --ntasks=4 -c 2 a",
-            {"ranks": 4, "cores_per_rank": 2},
-            ("--nodes=2, whose names are not told",),
+            {"ranks": 4, "cores_per_rank": 2, "hosts": hosts_from("node1:2,node2:2")},
+            (),
         ),
     ],
 )
 def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown: tuple[str, ...]) -> None:
-    read = words.parse(text)
+    read = words.parse(text, None, ONE_THREAD if "srun" in text else None)
     assert read.placement == Placement(**values)
     assert read.unknown == unknown
 
@@ -314,6 +340,7 @@ def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown
         ("mpirun -n two a", "-n is 'two'"),
         ("mpirun -n 0 a", "-n is '0'"),
         ("mpirun -n 5000 a", "ranks is 5000"),
+        ("srun -n 5 -N 2 --ntasks-per-node=2 a", "puts 4 on 2 nodes; it should be --ntasks-per-node=3"),
         ("mpirun -n 2 'a", "quotation mark is not closed"),
         ("mpirun -H a,b,c -n 6 x", "-H a:2,b:2,c:2"),
         ("mpirun -H a:0 -n 1 x", "host a has '0' slots"),
@@ -330,6 +357,14 @@ def test_what_cannot_be_meant_gets_a_sentence(text: str, said: str) -> None:
     with pytest.raises(BadInput) as error:
         words.parse(text)
     assert said in str(error.value)
+
+
+def test_slurms_hint_gives_each_rank_one_hardware_thread() -> None:
+    read = words.parse("srun -n 4 --hint=nomultithread ./t", None, MACHINE)
+    assert (read.placement.map_by, read.placement.bind_to, read.unknown) == ("core", "hwthread", ())
+    read = words.parse("srun -n 4 --hint=nomultithread ./t", None, ONE_THREAD)
+    assert (read.placement.bind_to, read.unknown) == ("auto", ())
+    assert words.parse("srun -n 2 -c 2 --hint=nomultithread ./t", None, MACHINE).unknown == ("--hint=nomultithread",)
 
 
 def test_what_a_command_leaves_open_stays_as_it_was() -> None:

@@ -76,7 +76,7 @@ def place(
         placement = common.placement_from({}, **where) if any_option else default_for(described.cores)
     else:
         placement, unknown = _read(command, where if any_option else None, described)
-    prediction = mapper.predict(placement, described)
+    prediction = mapper.predict(placement, described, unknown=unknown)
     document = _document(placement, described, prediction) | {"unknown": list(unknown)}
     if as_json:
         common.answer(document)
@@ -135,7 +135,8 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
         "own_words": prediction.own_words,
         "advice": prediction.advice,
         "note": prediction.note,
-        "commands": command_lines.commands(placement, described),
+        "warning": prediction.warning,
+        "commands": command_lines.commands(placement, described, prediction.rank_map) if prediction.decided else {},
     }
 
 

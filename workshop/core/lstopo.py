@@ -37,6 +37,7 @@ _CACHES = (
     "L2iCache",
     "L3iCache",
 )
+_MCDRAM = {"name": "Type", "value": "MCDRAM"}  # a remark by which hwloc's second version reads the first one's file
 _NUMBERS = (
     "os_index",
     "gp_index",
@@ -128,8 +129,11 @@ class _Walk:
         elif kind == "PU":
             self._unit(attributes, inside)
         words = "".join(f' {name}="{value}"' for name, value in attributes.items())
+        fast = kind in ("NUMANode", "Node") and any(info.attrib == _MCDRAM for info in element.findall("info"))
         inner = [line for child in element if child.tag == "object" for line in self.object(child, inside, depth + 1)]
         pad = "  " * depth
+        if fast:
+            inner.insert(0, f'{pad}  <info name="Type" value="MCDRAM"/>')
         if not inner:
             return [f'{pad}<object type="{kind}"{words}/>']
         return [f'{pad}<object type="{kind}"{words}>', *inner, f"{pad}</object>"]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import shlex
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import Placement
-from workshop.mpi import module_of, mpirun_rsh, openmpi
+from workshop.core.placement import USUAL_MPI, Placement, hosts_from
+from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
@@ -27,13 +28,80 @@ _WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
 _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
 
 
-def commands(placement: Placement, described: MachineDescription) -> dict[str, str]:
+def commands(
+    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None = None
+) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
     The tools are all MPIs that can be used, `mpirun_rsh`, `horovodrun`, and `sbatch`.
 
-    `sbatch` is a whole script, which starts the ranks with the placement's own MPI.
+    `sbatch` is a whole script, which starts the ranks with the placement's own MPI. `rank_map` is the prediction for
+    the placement: MPIs deal ranks out to hosts by rules of their own, so that other tools need the hosts of its ranks.
     """
-    return {tool: _text(tool, placement, described) for tool in (*filter(_usable, mpis()), *TITLES)}
+    tools = (*filter(_usable, mpis()), *TITLES)
+    return {tool: _text(tool, placement, described, rank_map) for tool in tools}
+
+
+def _hosts_of_ranks(placement: Placement, rank_map: Mapping[str, Any] | None) -> list[str]:
+    """The host of each rank; empty where there is one host without a name, or nobody knows it."""
+    if not placement.hosts:
+        return []
+    if rank_map is not None:
+        return [report["host"] for report in rank_map["ranks"]]
+    return [] if mpi(placement.mpi).words == USUAL_MPI else mpirun_rsh.hosts_of_ranks(placement)
+
+
+def _for_tool(
+    tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None
+) -> Placement:
+    """The placement by which a tool puts each rank where the rank map has it. Raises BadInput where the tool has no
+    words for that."""
+    if tool == placement.mpi:
+        return placement
+    pins = [f"{name}={value}" for name, value in placement.environment.items() if name.startswith("I_MPI_PIN")]
+    if pins and placement.bind_to == "auto" and tool != "sbatch":
+        raise BadInput(f"{titles()[tool]} has no words for the binding that {', '.join(pins)} asks for.")
+    placement = _dealt(tool, placement, _hosts_of_ranks(placement, rank_map))
+    ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
+    if rank_map is None or tool == "sbatch" or not (hydras or ours):
+        return placement
+    if hydras:
+        same = rules.same_on_hosts(placement, described, rank_map)
+    else:
+        usual = placement.model_copy(update={"mpi": USUAL_MPI})
+        found = mapper.predict(usual, described).rank_map
+        same = found is not None and _places(found) == _places(rank_map)
+    if not same:
+        raise BadInput(f"{titles()[tool]} has no words for this map: it would put ranks on other cores.")
+    return placement
+
+
+def _dealt(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
+    """The placement with hosts and slots by which a tool puts each rank on the host of that name; the same where no
+    name is known. Raises BadInput where the tool has no words for that."""
+    ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
+    if not names or (tool in mpis() and hydras and ours):
+        return placement
+    if not (hydras or ours):
+        slots = ",".join(f"{name}:{names.count(name)}" for name in dict.fromkeys(names))
+        return placement.model_copy(update={"hosts": hosts_from(slots)})
+    by_node = placement.map_by == "node" or (placement.map_by in ("auto", "slot") and (not hydras or tool == "sbatch"))
+    dealt = mpirun_rsh.dealt(names, by_node)
+    if dealt is None or (dealt.get("oversubscribe") and (not hydras or tool == "sbatch")):
+        raise BadInput(f"{titles()[tool]} has no words for ranks on the hosts {', '.join(names)} in this order.")
+    if placement.map_by == "node":  # unless ranks follow each other as they do without that
+        dealt = {"map_by": "auto", "per_resource": None} | dealt
+    shared = placement.oversubscribe or bool(dealt.get("oversubscribe"))
+    return Placement.parse(placement.model_dump() | dealt | {"oversubscribe": shared})
+
+
+def _is_hydra(tool: str, placement: Placement) -> bool:
+    """Whether a tool deals ranks out as Hydra does."""
+    name = placement.mpi if tool == "sbatch" else tool
+    return module_of(name).SHARES if name in mpis() else name == mpirun_rsh.LAUNCHER
+
+
+def _places(rank_map: Mapping[str, Any]) -> list[Any]:
+    return [(report["host"], report["units"]) for report in rank_map["ranks"]]
 
 
 def titles() -> dict[str, str]:
@@ -98,17 +166,20 @@ def _chunks(arguments: Sequence[str]) -> list[str]:
     return [" ".join(chunk) for chunk in chunks]
 
 
-def _text(tool: str, placement: Placement, described: MachineDescription) -> str:
-    remarks = _remarks(tool, placement, described)
+def _text(tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str:
+    remarks: list[str] = []
     try:
+        placement = _for_tool(tool, placement, described, rank_map)
+        remarks = _remarks(tool, placement, described)
         arguments = _words(tool, placement, described.cores, described)
     except BadInput as error:
-        plain = placement.model_copy(update={"map_by": "auto", "per_resource": None, "bind_to": "none"})
+        in_turn = {} if placement.map_by == "node" else {"map_by": "auto", "per_resource": None}
+        plain = placement.model_copy(update={**in_turn, "bind_to": "none"})
         remarks += [f"# {error}", "# Without mapping and binding it would be:"]
         try:
             arguments = _words(tool, plain, described.cores, described)
         except BadInput as further:
-            alone = plain.model_copy(update={"hosts": ()})
+            alone = plain.model_copy(update={"hosts": (), "map_by": "auto", "per_resource": None})
             remarks[-1:] = [f"# {further}", "# On this host alone, without mapping and binding, it would be:"]
             arguments = _words(tool, alone, described.cores, described)
     if tool == "sbatch":
@@ -159,15 +230,16 @@ def _horovodrun(placement: Placement, cores: int) -> list[str]:
 
 def _script(placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
     """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
+    placement = _dealt("sbatch", placement, _hosts_of_ranks(placement, None))
     nodes = len(placement.hosts) or 1
     most = max((host.slots for host in placement.hosts), default=placement.ranks)
-    threads = described.count("unit") // described.count("core") if described is not None else 1
+    if placement.hosts:
+        most = max(most, -(-placement.ranks // nodes))
     lines = [
         "#!/bin/bash",
         f"#SBATCH --nodes={nodes}",
         f"#SBATCH --ntasks={placement.ranks}",
-        f"#SBATCH --ntasks-per-node={most}",
-        f"#SBATCH --cpus-per-task={placement.cores_per_rank * threads}",
+        *_on_each_node(placement, cores, nodes, most, described),
     ]
     if placement.hosts:
         lines.append(f"#SBATCH --nodelist={','.join(host.name for host in placement.hosts)}")
@@ -179,6 +251,27 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
+def _on_each_node(
+    placement: Placement, cores: int, nodes: int, most: int, described: MachineDescription | None
+) -> list[str]:
+    """The lines on the ranks of a node, of which one has `most`, and on their processors, which Slurm counts in
+    hardware threads. Raises BadInput where it has no words for them."""
+    bound = hydra.binding(placement, cores)
+    units = described.count("unit") if described is not None else cores
+    threads = units // (described.count("core") if described is not None else cores)
+    own = placement.cores_per_rank * (1 if bound == "hwthread" else threads)
+    wide = bound not in ("hwthread", "core")
+    if wide and bound != "none" and described is not None:  # all of what it is bound to, or its share of a node
+        own = max(own, min(units // described.count("l3" if bound == "l3cache" else bound), units // most))
+    processors = [f"#SBATCH --cpus-per-task={own}"]
+    if described is not None and own * most > units:  # Slurm shares ranks out evenly then, and takes no number of them
+        if most > -(-placement.ranks // nodes):
+            raise BadInput(f"Slurm has no words for {most} of {placement.ranks} ranks on a node with {units} processors.")
+        return [*processors, "#SBATCH --exclusive", "#SBATCH --overcommit"]
+    # Ranks that aren't bound to cores may run on processors that no rank has asked for.
+    return [f"#SBATCH --ntasks-per-node={most}", *processors, *(["#SBATCH --exclusive"] if wide else [])]
+
+
 def _without_hosts(options: list[str]) -> list[str]:
     """Options for where somebody else says which hosts there are."""
     at = next((place for place, word in enumerate(options) if word in ("-H", "-hosts")), None)
@@ -188,7 +281,9 @@ def _without_hosts(options: list[str]) -> list[str]:
 def _remarks(tool: str, placement: Placement, described: MachineDescription) -> list[str]:
     """Comment lines on parts of a placement that a command leaves out or does differently."""
     remarks = []
-    if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
+    *full, last = [host.slots for host in placement.hosts] or [0]
+    fewer = full and last < full[0] and placement.per_resource is None  # on the last host, when all ranks have a place
+    if tool == "sbatch" and len({*full, last}) > 1 and not (fewer and len(set(full)) == 1) and placement.hosts:
         host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
         remarks.append(
             f"# Slurm has no words for a number of ranks of each node's own ({host_list}); this is the most."

@@ -74,13 +74,14 @@ def _per_host(placement: Placement) -> list[str]:
     """All hosts get as many ranks as the first: its launcher takes no slots of single hosts."""
     if placement.map_by == "node":
         return hydra.per_host(placement)
-    slots = {host.slots for host in placement.hosts}
-    if len(slots) > 1:
+    first, *others = [host.slots for host in placement.hosts]
+    filled = placement.ranks <= first + sum(others)  # so that the last host may get fewer
+    if set(others[:-1]) - {first} or any(slots > first or (slots < first and not filled) for slots in others[-1:]):
         host_list = ", ".join(f"{host.name}:{host.slots}" for host in placement.hosts)
         raise BadInput(
             f"{NAME} takes the same number of ranks on every host, these are {host_list}; give all the same."
         )
-    return ["-ppn", str(slots.pop())]
+    return ["-ppn", str(first)]
 
 
 def environment(placement: Placement | None = None) -> dict[str, str]:

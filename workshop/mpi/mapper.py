@@ -8,17 +8,19 @@ Open MPI is asked for its map in words (`--display map`). Its XML (`map:parsable
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from workshop import registry
+from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
@@ -32,6 +34,12 @@ MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell 
 
 # Of the surroundings these would tell mpirun of other hosts and other machines than those that are asked about.
 _FOREIGN = ("HWLOC_", "SLURM_", "PBS_", "LSB_", "PRTE_", "PMIX_", "OMPI_", "HYDRA_", "I_MPI_HYDRA_")
+# Settings that decide where ranks run, and that a placement can't keep.
+_DECIDES = re.compile(
+    r"-{1,2}(bind-to|map-by|rank-by|rankfile|rf|cpu-set|cpu-bind|distribution|m|hint)\b|SLURM_CPU_BIND|"
+    r"MV2_(CPU_|HYBRID_BINDING|THREADS_PER_PROCESS|ENABLE_AFFINITY)|"
+    r"(OMPI|PRTE)_MCA_(rmaps_|hwloc_(base|default)_(binding|cpu))"
+)
 _UNUSABLE = "hwloc, which Open MPI reads machines with, can't use this one; export it anew with lstopo."
 _PLACELESS = (
     "No prediction: Open MPI takes this placement, but prints no place for its ranks; it names places by packages, "
@@ -55,14 +63,28 @@ class Prediction:
     note: str | None = None
     changes: tuple[PlacementChange, ...] = ()
     own_words: bool = True  # whether the refusal is in the MPI's own words
+    warning: str | None = None  # of what runs, but slowly
+    decided: bool = True  # by the placement, not by a setting that it can't keep
 
 
-def predict(placement: Placement, described: MachineDescription, seconds: float = SECONDS) -> Prediction:
-    """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none).
+def predict(
+    placement: Placement, described: MachineDescription, seconds: float = SECONDS, unknown: Sequence[str] = ()
+) -> Prediction:
+    """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none). Nobody is
+    asked where one of the `unknown` words of a command line, or a variable, decides that.
 
     Raises BadInput where there is no such MPI and where hwloc can't use the machine, WorkshopError where a mapper
     doesn't answer within so many seconds: with a thousand ranks on as many cores it takes long.
     """
+    settings = [*unknown, *(f"{name}={value}" for name, value in placement.environment.items())]
+    if deciding := [setting for setting in settings if _DECIDES.match(setting)]:
+        what = f"{words.listed(deciding)} {words.verb(len(deciding), 'decides', 'decide')} where ranks run"
+        return Prediction(note=f"No map: {what}, and that can't be read here.", decided=False)
+    answer = _predict(placement, described, seconds)
+    return replace(answer, warning=rules.crowded(placement, described, answer.rank_map) if not answer.refused else None)
+
+
+def _predict(placement: Placement, described: MachineDescription, seconds: float) -> Prediction:
     mpi_class = registry.mpi(placement.mpi)
     if mpi_class.mapper:
         answer: Prediction = load(mpi_class.mapper)(placement, described, Deadline(seconds))

@@ -30,22 +30,27 @@ def words(placement: Placement, cores: int) -> list[str]:
         raise BadInput(
             f"{TITLE} has no words for {each} per {placement.map_by}; map_by should be node, or per_resource empty."
         )
-    names = [host.name for host in placement.hosts] or [HERE]
-    dealt = zip(names, rules.dealt_out(placement), strict=True)
-    host_of_rank = {rank: name for name, host_ranks in dealt for rank in host_ranks}
     variables = placement.rank_environment() | _binding(placement, cores)
     return [
         *(LAUNCHER, "-np", str(placement.ranks)),
-        *(host_of_rank[rank] for rank in range(placement.ranks)),
+        *hosts_of_ranks(placement),
         *(f"{name}={value}" for name, value in variables.items()),
     ]
+
+
+def hosts_of_ranks(placement: Placement) -> list[str]:
+    """The host of each rank, as Hydra deals them out."""
+    names = [host.name for host in placement.hosts] or [HERE]
+    dealt = zip(names, rules.dealt_out(placement), strict=True)
+    host_of_rank = {rank: name for name, host_ranks in dealt for rank in host_ranks}
+    return [host_of_rank[rank] for rank in range(placement.ranks)]
 
 
 def _binding(placement: Placement, cores: int) -> dict[str, str]:
     bound = hydra.binding(placement, cores)
     if bound == "none":
         return {AFFINITY: "0"}
-    if bound not in LEVELS or placement.map_by not in POLICIES:
+    if bound not in LEVELS or placement.map_by not in POLICIES or (placement.map_by == "core" != bound):
         wrong = f"bind_to is {bound}" if bound not in LEVELS else f"map_by is {placement.map_by}"
         raise BadInput(
             f"{wrong}, which {TITLE} has no words for; bind_to should be core, numa, package or none, and map_by core, "
@@ -68,9 +73,9 @@ def settings(names: Sequence[str], environment: dict[str, str]) -> tuple[dict[st
     unknown: list[str] = []
     policy, level = environment.pop(POLICY, "hybrid"), environment.pop(LEVEL, "core")
     if set(names) - {HERE}:
-        dealt = _dealt(names, by_node=policy != "scatter")
-        unknown += [] if dealt else ["the order of the hosts"]
-        values |= dealt or {"hosts": _hosts({name: names.count(name) for name in names})}
+        hosts = dealt(names, by_node=policy != "scatter")
+        unknown += [] if hosts else ["the order of the hosts"]
+        values |= hosts or {"hosts": _hosts({name: names.count(name) for name in names})}
     if environment.pop(AFFINITY, "1") == "0":
         values["bind_to"] = "none"
     resources = {word: resource for resource, word in LEVELS.items()}
@@ -95,7 +100,7 @@ def settings(names: Sequence[str], environment: dict[str, str]) -> tuple[dict[st
     return values, unknown
 
 
-def _dealt(names: Sequence[str], by_node: bool) -> dict[str, Any] | None:
+def dealt(names: Sequence[str], by_node: bool) -> dict[str, Any] | None:
     """Hosts and mapping by which ranks are dealt out to the hosts in this order, `by_node` where that is possible; None
     where there are none."""
     counts = {name: names.count(name) for name in names}

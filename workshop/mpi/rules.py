@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from workshop.core import words
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
-from workshop.mpi import intelmpi
+from workshop.mpi import hydra, intelmpi
 
+_KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 _DOMAINS = {
     "core": "one core",
     "cache3": "the cores that share an L3 cache",
@@ -40,6 +42,66 @@ def dealt_out(placement: Placement) -> list[list[int]]:
             host_ranks += range(rank, last)
             rank = last
     return dealt
+
+
+def same_on_hosts(placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any]) -> bool:
+    """Whether Hydra's rules put the ranks of each host where the rank map has them."""
+    ranks: dict[str, list[list[int]]] = {}
+    for report in rank_map["ranks"]:
+        ranks.setdefault(report["host"], []).append(report["units"])
+    return all(units == _on_host(placement, described, len(units)) for units in ranks.values())
+
+
+def _on_host(placement: Placement, described: MachineDescription, count: int) -> list[list[int]]:
+    """The units of each of a host's ranks: they are dealt out over `map_by`, else over what they are bound to, and in
+    each such resource begin again behind the last place."""
+    bound = hydra.binding(placement, described.cores)
+    rows = sorted(described.units, key=lambda row: (row["package"], row["core"], row["unit"]))
+    if bound == "none":
+        return [sorted(row["unit"] for row in rows)] * count
+    by = bound if placement.map_by in ("auto", "slot", "node") else placement.map_by
+    places: dict[int, dict[int, list[int]]] = {}  # of each resource: the units of each place in it
+    for row in rows:
+        key, around = (_KEYS.get(resource, resource) for resource in (bound, by))
+        places.setdefault(row[around], {}).setdefault(row[key], [])
+    for row in rows:
+        for place in places.values():
+            if row[key] in place:
+                place[row[key]].append(row["unit"])
+    each = placement.cores_per_rank if bound == "core" else 1
+    groups = [list(place.values()) for place in places.values()]
+    if by == bound:
+        groups = [[units for group in groups for units in group]]
+    taken = [[group[place : place + each] for place in range(0, len(group) - each + 1, each)] for group in groups]
+    if not all(taken):
+        return []
+    chosen = [taken[rank % len(taken)][rank // len(taken) % len(taken[rank % len(taken)])] for rank in range(count)]
+    return [sorted(unit for units in place for unit in units) for place in chosen]
+
+
+def crowded(
+    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None
+) -> str | None:
+    """A warning where each rank has more threads than its binding has cores; None where it hasn't, or where the binding
+    isn't known."""
+    told = placement.rank_environment()["OMP_NUM_THREADS"]
+    threads = int(told) if told.isascii() and told.isdigit() else placement.threads_per_rank
+    bound = placement.bind_to
+    if rank_map:
+        cores = min(len(report["cores"]) for report in rank_map["ranks"])
+    elif bound == "auto" and any(name.startswith("I_MPI_PIN") for name in placement.environment):
+        return None
+    elif bound in ("auto", "core", "hwthread"):
+        cores = placement.cores_per_rank
+    else:
+        each = described.count(_KEYS.get(bound, bound)) if bound != "none" else 1
+        cores = described.cores // each
+    if threads <= cores:
+        return None
+    return (
+        f"Each rank has {words.count(threads, 'thread')} on {words.count(cores, 'core')}, so its threads take turns; "
+        f"OMP_NUM_THREADS should be at most {cores}."
+    )
 
 
 def intel_mpi(placement: Placement, described: MachineDescription) -> str:

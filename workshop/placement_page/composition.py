@@ -129,9 +129,9 @@ def read_machine(text: str) -> MachineDescription:
     return machines.read(text)
 
 
-def commands(composed: Composition) -> None:
+def commands(composed: Composition, rank_map: Mapping[str, Any] | None) -> None:
     """The command line to edit, and the commands of all tools to copy."""
-    written = command_lines.commands(composed.placement, composed.described)
+    written = command_lines.commands(composed.placement, composed.described, rank_map)
     _edited(composed, written[composed.placement.mpi])
     titles = command_lines.titles()
     for tab, tool in zip(st.tabs([titles[tool] for tool in written]), written, strict=True):

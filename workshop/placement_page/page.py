@@ -82,13 +82,13 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
         if composed is None:
             answer.info("Mend what the form says is wrong, and the prediction comes back.", icon=":material/edit:")
         else:
-            with commands:
-                st.markdown("#### How to say it")
-                composition.commands(composed)
-            with answer:  # after the commands, because the mapper may take seconds
+            with answer:
                 st.markdown("#### Where the ranks would run")
                 predicted = _predicted(composed, identity)
                 _show(composed, predicted)
+            with commands:  # which put ranks on the hosts of the map
+                st.markdown("#### How to say it")
+                composition.commands(composed, predicted.rank_map)
             with run:
                 _run(composed, predicted, session, identity)
         with pasted:

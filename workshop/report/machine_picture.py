@@ -93,6 +93,7 @@ def placement_cards(
         lines += [line("That is in the MPI's own words.", tone="about")] if prediction.own_words else []
     lines += [line(prediction.advice, "What to change:")] if prediction.advice else []
     lines += [line(prediction.note, tone="about")] if prediction.note else []
+    lines += [line(prediction.warning, tone="alarm")] if prediction.warning else []
     contents = [words(*lines), *_ranks(prediction, rest, widest)]
     shown_commands = [Card(title, title, (code(text.rstrip("\n")),)) for title, text in commands.items()]
     return [Card("placement", "", tuple(contents)), *shown_commands]

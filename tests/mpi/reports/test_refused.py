@@ -257,3 +257,16 @@ def test_the_time_grows_with_the_text_and_not_with_its_square(name: str) -> None
     harmless(GROWING[name](100))
     small, large = GROWING[name](200), GROWING[name](800)
     assert any(seconds(large) < 9 * seconds(small) + 0.002 for _ in range(ATTEMPTS))
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("cpu-bind=MASK - nodea1, task  0  0 [3919]: mask 0x2 set", "Slurm's srun --cpu-bind=verbose"),
+        ("[d:19088] [m@0,0] BOUND PROC [m@1,0][dam01] TO package[0][core:0]", "PRRTE with its messages on mapping"),
+        ("Hello from rank 0, thread 0, on nid00012. (core affinity = 0)", "xthi"),
+    ],
+)
+def test_formats_that_are_known_but_not_read_are_named(text: str, name: str) -> None:
+    with pytest.raises(BadInput, match=f"This is what {name} prints"):
+        reports.read(text)

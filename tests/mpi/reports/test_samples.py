@@ -197,3 +197,15 @@ def test_whatever_else_is_printed_does_not_matter(name: str) -> None:
     lines = [f"epoch 1 [loss=0.3] (x:y)\r\n{line}" if "xml" not in name else line for line in text.splitlines()]
     noisy = "WARNING: rank 3 bound to fail, core is a word, too\n\n" + "\r\n".join(lines) + "\nprocess ended\n"
     assert reports.read(noisy) == expected
+
+
+def test_colours_and_line_breaks_of_web_pages_are_left_out() -> None:
+    coloured = "".join(
+        f"\x1b[33m[nodea:01234] Rank {rank} bound to package[0][core:{rank}]\x1b[0m\n" for rank in range(2)
+    )
+    copied = (
+        "&gt; [nodea:01234] MCW rank 0 bound to socket 0[core 0[hwt 0]]: [B/././.][./././.]<br>\n"
+        "&gt; [nodea:01234] MCW rank 1 bound to socket 0[core 1[hwt 0]]: [./B/./.][./././.]<br/>\n"
+    )
+    for text in (coloured, copied):
+        assert [one["cores"] for one in reports.read(text).rank_map["ranks"]] == [[0], [1]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from html import unescape
 from typing import Any
 
 from workshop.core.errors import BadInput
@@ -25,6 +26,14 @@ NAMES: dict[Kind, str] = {
 # What begins to tell of a rank, and a report's line that goes on in the next one.
 _ABOUT = re.compile(r"\b(?:rank|process)[ :]{1,20}[0-9]{1,9}\b|<rank\b", re.I)
 _CUT = re.compile(r"(?:rank {1,20}[0-9]{1,9} {1,20}(?:bound|is)\b|rank: [0-9]|MPI startup|binding:)", re.I)
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
+_BREAK = re.compile(r"<br ?/?>", re.I)  # of a web page, in which other characters are escaped, too
+# Reports that can't be read here, and the names of what prints them.
+_OTHERS = (
+    (re.compile(r"^cpu-bind=", re.M), "Slurm's srun --cpu-bind=verbose"),
+    (re.compile(r"\bBOUND PROC \["), "PRRTE with its messages on mapping"),
+    (re.compile(r"^Hello from (rank|level|host).{1,300}affinity", re.M), "xthi"),
+)
 # In this order: of several reports in one text the one that tells most counts.
 _READERS: tuple[Callable[[str], MappingReport | None], ...] = (
     openmpi_xml.read,
@@ -59,6 +68,9 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     """
     if len(text) > LARGEST:
         raise BadInput(f"The report has {len(text)} characters; it should have at most {LARGEST}.")
+    text = _COLOUR.sub("", text)
+    if _BREAK.search(text):
+        text = unescape(_BREAK.sub("", text))
     lines = text.split("\n")
     for number, line in enumerate(lines, 1):
         if line.rstrip().endswith("\\") and _CUT.search(line):
@@ -71,7 +83,8 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
         raise BadInput("This is a machine, as lstopo describes it, and no report of ranks.")
     about = [number for number, line in enumerate(lines, 1) if _ABOUT.search(line)]
     some = f" ({len(about)} of them, the first is line {about[0]}, name a rank without its place)" if about else ""
+    other = next((f" This is what {name} prints." for pattern, name in _OTHERS if pattern.search(text)), "")
     raise BadInput(
-        f"None of the {len(lines)} lines tells where a rank is{some}. Right would be what these print: Open MPI "
+        f"None of the {len(lines)} lines tells where a rank is{some}.{other} Right would be what these print: Open MPI "
         "with --report-bindings or --display map:parsable, Intel MPI with I_MPI_DEBUG=5, MPICH with HYDRA_TOPO_DEBUG=1."
     )

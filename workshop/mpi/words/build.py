@@ -9,6 +9,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import MOST_HOSTS, THREAD_VARIABLES, Placement, hosts_from
+from workshop.core.words import count
 from workshop.mpi import mpirun_rsh, rules
 from workshop.mpi.words import defaults
 from workshop.mpi.words.parsed_options import ParsedOptions
@@ -53,11 +54,22 @@ def build(options: ParsedOptions, base: Placement | None, described: MachineDesc
     defaults.settle(options, values, environment, described)
     if mpi == "intelmpi":
         environment = _pinned(environment, values, described)
-    if options.processors and (options.launcher == "srun" or values["bind_to"] == "none"):
-        # Otherwise mpirun in the script says by itself what its ranks own.
-        values["cores_per_rank"] = max(options.processors // _threads_of_a_core(described), 1)
+    _processors(options, values, described)
     values["threads"], values["environment"] = _threads(environment, values["cores_per_rank"])
     return Placement.parse(values)
+
+
+def _processors(options: ParsedOptions, values: dict[str, Any], described: MachineDescription | None) -> None:
+    """What Slurm's processors of each rank are in cores; mpirun in a script says by itself what its ranks own."""
+    srun, bound = options.launcher == "srun", values["bind_to"]
+    if options.processors and (bound == "none" or (srun and bound in ("auto", "core"))):
+        threads = 1 if options.one_thread else _threads_of_a_core(described)
+        values["cores_per_rank"] = max(options.processors // threads, 1)
+    if options.one_thread and srun and bound != "none" and _threads_of_a_core(described) > 1:
+        if values["cores_per_rank"] > 1 or bound not in ("auto", "core", "hwthread"):
+            options.unknown.append("--hint=nomultithread")
+        else:
+            values["bind_to"], values["map_by"] = "hwthread", "core"
 
 
 def _mpirun_rsh(options: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> Placement:
@@ -91,6 +103,8 @@ def _mpi(options: ParsedOptions, base: Placement | None, environment: dict[str, 
         return "openmpi"
     if any(name.startswith("I_MPI_") for name in environment):
         return "intelmpi"
+    if options.mpich or any(name.startswith("MV2_") for name in environment):  # MVAPICH2 is derived from MPICH
+        return "mpich"
     hydra = before if before in ("mpich", "intelmpi") else None
     if options.launcher.startswith(("mpiexec.", "hydra", "mpirun.")):
         return hydra or "mpich"
@@ -110,11 +124,17 @@ def _places(
     names = [name for host_words in _joined_names(options.hosts) for name in _expanded(host_words)]
     slurm = options.tool == "sbatch" or options.launcher == "srun"
     with_slots = any(":" in name for name in names)
+    if slurm and not names and (options.nodes or 1) > 1:  # whose names only Slurm knows
+        names = [f"node{number}" for number in range(1, (options.nodes or 1) + 1)]
     hosts = [host.model_dump() for host in hosts_from(",".join(names))] if names else []
     ranks = options.ranks or _ranks(options, base, hosts, described)
     values["ranks"] = ranks
-    if options.nodes and options.nodes > 1 and not hosts:
-        options.unknown.append(f"--nodes={options.nodes}, whose names are not told")
+    nodes = len(hosts) or 1
+    if slurm and options.per_node and ranks > nodes * options.per_node:
+        raise BadInput(
+            f"ranks is {ranks}, but --ntasks-per-node={options.per_node} puts {nodes * options.per_node} on "
+            f"{count(nodes, 'node')}; it should be --ntasks-per-node={-(-ranks // nodes)}, or more nodes."
+        )
     each = options.per_host
     share = options.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
     if hosts and not with_slots and (slurm or (each is not None and mpi != "openmpi")):
@@ -145,9 +165,12 @@ def _places(
 def _ranks(
     options: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
 ) -> int:
-    """How many ranks there are where the command doesn't say: as many as Open MPI starts, else as before, else what the
-    hosts have slots for. Raises BadInput."""
-    if options.tool == "openmpi" and (hosts or described):
+    """How many ranks there are where the command doesn't say: as many as Slurm or Open MPI starts, else as before, else
+    what the hosts have slots for. Raises BadInput."""
+    slurm = options.tool == "sbatch" or options.launcher == "srun"
+    if slurm and (base is None or options.nodes or options.per_node):
+        return (len(hosts) or 1) * (options.per_node or 1)  # one task on each node, unless told
+    if options.tool == "openmpi" and not slurm and (hosts or described):
         return defaults.ranks_of_openmpi(options, hosts, described or machines.this())
     if base is not None:
         return base.ranks
@@ -155,8 +178,7 @@ def _ranks(
         return Placement().ranks
     if options.map_by == "node" and options.per_resource:
         return len(hosts) * options.per_resource
-    each = options.per_host or options.per_node
-    return len(hosts) * each if each else sum(host["slots"] for host in hosts)
+    return len(hosts) * options.per_host if options.per_host else sum(host["slots"] for host in hosts)
 
 
 def _joined_names(parts: list[str]) -> list[str]:

@@ -164,7 +164,7 @@ def _fit(cores: int, resource: str, described: MachineDescription | None) -> boo
 def _bound(options: ParsedOptions, values: dict[str, Any], environment: dict[str, str]) -> str | None:
     """The binding of ranks where the command has none; None where `auto` says it, or the MPI's default isn't known."""
     if values["mpi"] == "mpich":
-        return "none"
+        return None if any(name.startswith("MV2_") for name in environment) else "none"
     if values["mpi"] == "intelmpi":
         if not any(name.startswith("I_MPI_PIN") for name in environment):
             environment["I_MPI_PIN_DOMAIN"] = "auto"  # which is its default

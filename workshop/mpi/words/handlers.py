@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
     from workshop.mpi.words.options import OptionReader
 
     Handler = Callable[[OptionReader, str, str | None], None]  # takes the option as it was written, and its value
+
+
+_CPU_BINDINGS = {
+    **dict.fromkeys(("no", "none"), "none"),
+    **{"threads": "hwthread", "cores": "core", "sockets": "package", "ldoms": "numa"},
+}
 
 
 def _hosts(reader: OptionReader, word: str, value: str | None) -> None:
@@ -58,6 +65,25 @@ def _mca(reader: OptionReader, word: str, text: str | None) -> None:
     value = reader.value(None)
     if (name, value) != ("mpi_yield_when_idle", "1"):  # which is always on here
         reader.options.environment[f"OMPI_MCA_{name}"] = value
+
+
+def _cpu_bind(reader: OptionReader, word: str, text: str | None) -> None:
+    """Slurm's --cpu-bind, as far as a placement can keep it: `cores`, `verbose,none`."""
+    value = reader.value(text)
+    kind = re.sub(r"^(quiet|q|verbose|v)(,|$)", "", value.lower())
+    if kind in _CPU_BINDINGS:
+        reader.options.bind_to = _CPU_BINDINGS[kind]
+    elif kind:
+        reader.name(f"--cpu-bind={value}")
+
+
+def _hint(reader: OptionReader, word: str, text: str | None) -> None:
+    """Slurm's --hint: with `nomultithread`, ranks use one hardware thread of each core."""
+    value = reader.value(text)
+    if value == "nomultithread":
+        reader.options.one_thread = True
+    elif value != "multithread":
+        reader.name(f"--hint={value}")
 
 
 def _more(reader: OptionReader, word: str, value: str | None) -> None:
@@ -124,4 +150,6 @@ SLURM: dict[str, Handler] = {
     "ntasks-per-node": _number("per_node"),
     **dict.fromkeys(("c", "cpus-per-task"), _number("processors")),
     **dict.fromkeys(("w", "nodelist"), _hosts),
+    "cpu-bind": _cpu_bind,
+    "hint": _hint,
 }

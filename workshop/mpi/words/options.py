@@ -21,26 +21,14 @@ _HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap",
 # What reports, forwards or allows and moves no rank.
 _HARMLESS = {"report-bindings", "tag-output", "allow-run-as-root", "print-rank-map", "prepend-rank", "l", "v", "q"}
 _HARMLESS |= {"genvall", "envall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh", "export"}
+_HARMLESS |= {"exclusive", "overcommit", "O"}  # of Slurm: what a job is given
 # Options with one value (or two) that say nothing of a placement; they are named together with it.
 _ONE_VALUE = {"hostfile", "machinefile", "machine", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "wd", "prefix"}
 _ONE_VALUE |= {"path", "timeout", "tune", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "iface"}
 _ONE_VALUE |= {"configfile", "outfile-pattern", "errfile-pattern", "prepend-pattern", "stdin", "dvm", "personality"}
 _ONE_VALUE |= {"start-timeout", "network-interfaces", "network-interface", "p", "ssh-port", "i", "ssh-identity-file"}
 _ONE_VALUE |= {"output-filename", "job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint"}
-_ONE_VALUE |= {
-    "cpu-bind",
-    "distribution",
-    "export",
-    "o",
-    "e",
-    "output",
-    "error",
-    "gres",
-    "exclude",
-    "chdir",
-    "D",
-    "hint",
-}
+_ONE_VALUE |= {"distribution", "m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D"}
 _QUIET = {"display", "output"}  # of mpirun: reports
 _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
 _TWO_VALUES = {"prtemca", "pmixmca", "gpmixmca"}
@@ -93,7 +81,7 @@ class OptionReader:
             word = f"{joined[1]}={joined[2]}"
         name, equals, text = word.partition("=")
         key = name.lstrip("-")
-        if key not in ("H", "N", "J", "A", "D"):
+        if key not in ("H", "N", "J", "A", "D", "O"):
             key = key.lower().replace("_", "-")
         value = text if equals else None
         self.options.openmpi += key in _OPENMPI_ONLY

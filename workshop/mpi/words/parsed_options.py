@@ -38,6 +38,7 @@ class ParsedOptions:
     per_node: int | None = None  # of Slurm
     nodes: int | None = None
     processors: int | None = None  # of Slurm, for each rank: hardware threads
+    one_thread: bool = False  # of each core
     map_by: str | None = None
     per_resource: int | None = None
     cores_per_rank: int | None = None
@@ -54,6 +55,7 @@ class ParsedOptions:
     unknown: list[str] = field(default_factory=list)
     openmpi: int = 0  # words that only Open MPI has
     hydra: int = 0
+    mpich: bool = False  # words that only MPICH's launcher has
 
 
 def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:
@@ -95,6 +97,7 @@ def read_binding(options: ParsedOptions, binding: str, words: str) -> None:
     """Open MPI's or Hydra's word for binding: `core`, `core:overload-allowed`, `core:2`."""
     options.settled.add("bind")
     first, *modifiers = binding.split(":")
+    options.mpich = options.mpich or first.lower() == "user"  # user:0-15,16-31
     if first.lower() not in {**RESOURCES, "none": ""} or first.lower() in ("slot", "node", "machine"):
         options.unknown.append(words)
         return
