@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from workshop.core import words
 from workshop.extension import Verdict
 from workshop.report import verdict
-from workshop.report.analysis import placement
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.findings import Facts, Finding
 
 NAMES = {
@@ -21,7 +21,7 @@ NAMES = {
     "parameter-server": "the parameter server",
 }
 # What else can be wrong with a run that measures nothing but all-reduces.
-CHECKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
+CHECKS = (placement.on_one_host, placement.oversubscribed, timing.delayed, placement.unbound)
 SAME = 1.1  # times from which one method counts as slower than another
 
 

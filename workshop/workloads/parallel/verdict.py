@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core import words
 from workshop.extension import Observations, Verdict
 from workshop.report import verdict
-from workshop.report.analysis import placement
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.workloads.parallel.grid import LAYER_CUTS
@@ -159,7 +159,11 @@ def _observe(facts: Facts, totals: Totals) -> Observations:
 def _checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
     """Stages of a pipeline wait for each other by design, so only their placement is checked."""
     in_stages = facts.metrics.get("idle") is not None or "pipeline" in str(facts.run.params.get("cut"))
-    return (placement.on_one_host, placement.oversubscribed, placement.unbound) if in_stages else verdict.CHECKS
+    return (
+        (placement.on_one_host, placement.oversubscribed, timing.delayed, placement.unbound)
+        if in_stages
+        else verdict.CHECKS
+    )
 
 
 VERDICT = Verdict(outcome, first=True, checks=_checks, observe=_observe)
