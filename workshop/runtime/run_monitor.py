@@ -169,7 +169,7 @@ class RunMonitor:
             if self.deadline is None and time.monotonic() - self.asked_at > ASK:
                 self.asked_at = time.monotonic()
                 self._ask_to_end()
-        later = {
+        later: dict[int, dict[str, Any]] = {
             rank: {name: body[name] for name in ("threads", "core") if name in body}
             for rank, body in (self.finished | self.failed).items()
         }

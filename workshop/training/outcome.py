@@ -49,8 +49,7 @@ def _broken(facts: Facts) -> Finding | None:
     if not number(accuracy) or not missed(facts):
         return None
     end = f"{100 * accuracy:.1f} % after {words.count(metrics['updates'], 'update')}"
-    climbed = number(first) and number(highest) and highest > max((1 + CLIMB) * first, first + CLIMB)
-    if climbed:
+    if number(first) and number(highest) and highest > max((1 + CLIMB) * first, first + CLIMB):
         why = f"The loss was {words.short(first)} in the first step, and climbed to {words.short(highest)} on the way."
         return Finding(f"Training broke: {end}.", f"{why} {_rate(facts)}".strip(), _after_divergence(facts))
     if accuracy > NOTHING or (metrics.get("epochs") or 0) < 2:

@@ -109,7 +109,7 @@ def core_waits(run: RunRecord) -> dict[int, float]:
         if any(crew.crowded and crew.worked >= FULL * crew.cores for crew in host_crews):
             return {}
         told = [
-            (rank, *(_total([census], name) for name in ("seconds", "waited")))
+            (rank, _total([census], "seconds"), _total([census], "waited"))
             for rank, census in enumerate(run.metrics["threads"])
         ]
     else:

@@ -10,7 +10,7 @@ STRAGGLER = 0.15  # load imbalance from which one rank holds up the others
 RESTLESS = 0.15  # share of waiting from which it is worth a word although the ranks computed the same
 HUNGRY = 0.30  # share of reading input from which a run is about that
 TINY = 1e-3  # seconds of compute per step below which a step is hardly worth sharing
-DELAYED = 0.10  # share of the time of a rank that it waits for a core, from which times say little
+DELAYED = 0.20  # share of the time of a rank that it waits for a core, from which times say little
 GOOD_PART = 0.5  # of the time of an exchange: so much its messages have to explain to be blamed for it
 QUIET = (
     "Run it again when nobody else's run is under way, and compare: other programs on this machine take turns with the "

@@ -29,10 +29,10 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     Events from rank 0, with the number of the size as their step: `message` in bytes, `latency METHOD` in seconds,
     `bandwidth METHOD` in bytes per second (bus bandwidth).
 
-    Metrics: `sizes` in bytes; by method `seconds` (the lower quartile of each size, which other
-    programs disturb least), `spread` (how many times as long the upper quartile is), `algorithm_bandwidth` and `bus_bandwidth`
-    in bytes per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on
-    several hosts `link_bandwidth`, what each sends to its neighbour while all do.
+    Metrics: `sizes` in bytes; by method `seconds` (the lower quartile of each size, which other programs disturb
+    least), `spread` (how many times as long the upper quartile is), `algorithm_bandwidth` and `bus_bandwidth` in bytes
+    per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on several
+    hosts `link_bandwidth`, what each sends to its neighbour while all do.
     """
     metrics: dict[str, Any] = {
         name: {} for name in ("seconds", "spread", "algorithm_bandwidth", "bus_bandwidth", "left_out")

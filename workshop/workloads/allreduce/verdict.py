@@ -68,7 +68,8 @@ def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllRed
 
 def disturbed(facts: Facts) -> Finding | None:
     """The finding for messages of one size that took very different times."""
-    spreads = facts.metrics.get("spread") or {}
+    told = facts.metrics.get("spread")
+    spreads = told if isinstance(told, Mapping) else {}
     worst = max(
         (
             (spread, curve, size, took)
