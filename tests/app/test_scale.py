@@ -29,6 +29,15 @@ def test_parts_are_measured_from_the_page(open_page: Open, store: Store, session
     assert (run.workload, run.placement["ranks"], run.params["per_host"]) == ("training-step", 4, 2)
 
 
+def test_the_page_opens_with_a_run_that_can_be_used(open_page: Open, store: Store, session: SessionRecord) -> None:
+    usable = calibrated(store, session)
+    training = store.submit(session.id, "mnist", {}, {"ranks": 2})  # newer, and without events
+    metrics = {"bytes_per_step": 1000, "exchange": "mpi", "images_per_second": 100.0}
+    store.finish(training.id, "completed", metrics=metrics)
+    page = open_page("scale", "instructor")
+    assert not page.error and f"Run {usable} ·" in " ".join(link.proto.label for link in page.get("page_link"))
+
+
 def test_a_guess_comes_before_the_line(open_page: Open, store: Store, session: SessionRecord) -> None:
     run = calibrated(store, session)
     page = open_page("scale")

@@ -40,7 +40,7 @@ def tell(ctx, params):
 
 class BreakParams(Params):
     rank: int = 1
-    how: str = "raise"  # raise | kill | leave | hang
+    how: str = "raise"  # raise | kill | crash | leave | hang
     after: float = 0.2  # seconds
     restarts: int = 0  # times that the run begins again
 
@@ -56,7 +56,7 @@ def break_(ctx, params):
             raise SystemExit(3)
         if params.how == "hang":
             ctx.comm.recv(source=0, tag=9)
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGSEGV if params.how == "crash" else signal.SIGKILL)
     ctx.synchronise()
     return {}
 

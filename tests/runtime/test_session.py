@@ -18,7 +18,7 @@ from tests.conftest import leftovers, probes
 from tests.notebook.sessions import state
 from tests.sessions import Session
 from tests.support import limit, until
-from workshop.core import processes, topology
+from workshop.core import config, processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.extension import MESSAGES
@@ -141,6 +141,14 @@ def test_a_rank_that_raises_does_not_leave_the_others_waiting(session: Session, 
         assert "raise ArithmeticError" in ended.error["traceback"]
     following = session.run("tell", events=1)
     assert following.status == "completed"
+
+
+def test_the_log_of_the_session_says_in_which_lines_a_rank_crashed(session: Session) -> None:
+    ended = session.wait(session.submit("break", rank=1, how="crash", after=1))
+    assert "SIGSEGV" in ended.error["message"]
+    log = config.session_folder(session.record.id) / "conductor.log"
+    until(lambda: "Segmentation fault" in log.read_text(), 20, "the log to hold the output of the ranks")
+    assert "in break_" in log.read_text()
 
 
 def test_kill_9_of_a_rank(session: Session) -> None:
@@ -413,6 +421,9 @@ def test_measured_runs_get_fresh_ranks(session: Session) -> None:
 def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(session: Session) -> None:
     placement = Placement(ranks=2, environment=dict(COUNTING))
     run = session.run("kmeans", placement, data="blobs", points=2000, clusters=4, iterations=5)
+    for _ in range(2):  # the same ranks count again, also with communicators that a run frees
+        again = session.run("collectives", placement, operation="allreduce", largest=1024, iterations=10)
+        assert again.rank_map == run.rank_map and session.store.artifact(again.id, MESSAGES) is not None
     counted = json.loads(session.store.artifact(run.id, MESSAGES).data)
     assert not counted["obstacle"] and len(counted["hosts"]) == 2
     assert {"reading data", "computing"} <= {activity["name"] for activity in counted["activities"]}

@@ -9,7 +9,7 @@ import typer
 
 from workshop.cli import common, params
 from workshop.core.errors import BadInput
-from workshop.core.forms import going_on
+from workshop.core.forms import going_on, unused
 from workshop.extension import Workload
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workloads
@@ -77,7 +77,8 @@ def _execute(
     from workshop.cli.show import show_run
     from workshop.runtime.measurement_lock import refuse_wait
 
-    chosen.check(values)
+    for sentence in unused(chosen.params, values, chosen.check(values).model_dump(mode="json")):
+        common.stderr().print(sentence)
     if matrix:
         if measured:
             raise BadInput("--matrix and --measured exclude each other: counting takes time in each message.")

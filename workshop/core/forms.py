@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 LONGEST_NUMBER = 10  # digits of a run's number
+YES_NO = {True: "yes", False: "no"}
 EARLIER = "earlier"  # for a param that names a file: the one of the run that this one goes on from
 
 
@@ -28,6 +29,20 @@ def applies(field: FieldInfo, values: Mapping[str, Any]) -> bool:
         if values.get(other) not in (right if isinstance(right, list) else [right]):
             return False
     return True
+
+
+def unused(model: type[BaseModel], values: Mapping[str, Any], params: Mapping[str, Any]) -> list[str]:
+    """A sentence for each of the `values` that has no effect beside the other params of a run."""
+    sentences = []
+    for name in values:
+        if not applies(model.model_fields[name], params):
+            needs = []
+            for other, right in extra(model.model_fields[name])["when"].items():
+                values_that_act = [right] if not isinstance(right, list) else right
+                needs.append(f"--{other} {' or '.join(YES_NO.get(value, str(value)) for value in values_that_act)}")
+            sentence = f"--{name} has no effect here; it acts only with {' and '.join(needs)}."
+            sentences.append(sentence.replace("_", "-"))
+    return sentences
 
 
 def file_params(model: type[BaseModel]) -> dict[str, Mapping[str, Any]]:

@@ -6,6 +6,7 @@ The conductor calls `report()` when engines have started and `execute()` for eac
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import json
 import os
 import signal
@@ -86,7 +87,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
         if counts is not None:
             counts.end(ctx)
-        ctx.comm.Free()
+        message_counts.free(ctx.comm)
         kind, word = "finished", {"metrics": _plain(metrics) if ctx.rank == 0 else {}}
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
         kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())
@@ -122,6 +123,7 @@ def main() -> None:
     """Become an engine. Command-line options are ipyparallel's own."""
     global _reporter
     give_way()
+    faulthandler.enable(all_threads=False)  # a crash says in which lines of Python; the session's log keeps that
     file = Path(os.environ[CHANNEL])
     channel = json.loads(file.read_text())
     _keep_temporary_files(file.parent)

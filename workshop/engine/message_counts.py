@@ -13,6 +13,7 @@ import json
 import os
 import socket
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +30,28 @@ KINDS = {"E": "program", "I": "inside", "C": "buffers"}  # letters of the file's
 MOST = 20  # activities that have counts of their own; later ones are added to the last of them
 
 
+@cache
+def _counter() -> tuple[ctypes.c_void_p, ctypes.c_void_p]:
+    """The session and handle of this process. Open MPI's component crashes when a process opens a second handle, so
+    all runs of a rank use this one. Raises WorkshopError where the MPI refuses."""
+    session, handle = ctypes.c_void_p(), ctypes.c_void_p()
+    index, length = ctypes.c_int(), ctypes.c_int()
+    call("MPI_T_pvar_session_create", ctypes.byref(session))
+    call("MPI_T_pvar_get_index", FLUSH, GENERIC, ctypes.byref(index))
+    call("MPI_T_pvar_handle_alloc", session, index, None, ctypes.byref(handle), ctypes.byref(length))
+    return session, handle
+
+
 def is_wanted() -> bool:
     """Whether this rank's environment asks for message counts."""
     return os.environ.get(MONITORING) == COUNTING[MONITORING]
+
+
+def free(comm: Any) -> None:
+    """Free a communicator, except where messages are counted: Open MPI's component keeps a pointer into each
+    communicator, and crashes when it writes the counts of a freed one. Collective."""
+    if not is_wanted():
+        comm.Free()
 
 
 class MessageCounts:
@@ -41,27 +61,19 @@ class MessageCounts:
         self.size = size
         self.activities: list[tuple[str, dict[str, NDArray[np.int64]]]] = []
         self.obstacle = "" if library().startswith("Open MPI") else f"{library()} doesn't count messages"
-        self._session, self._handle = ctypes.c_void_p(), ctypes.c_void_p()
-        index, length = ctypes.c_int(), ctypes.c_int()
-        self._call("session_create", ctypes.byref(self._session))
-        self._call("get_index", FLUSH, GENERIC, ctypes.byref(index))
-        self._call("handle_alloc", self._session, index, None, ctypes.byref(self._handle), ctypes.byref(length))
         self._flush()  # counts of before the run
 
-    def _call(self, name: str, *arguments: Any) -> None:
-        """Call a function for performance variables; the first refusal becomes the obstacle."""
-        if not self.obstacle:
-            try:
-                call(f"MPI_T_pvar_{name}", *arguments)
-            except WorkshopError as error:
-                self.obstacle = str(error).rstrip(".")
-
     def _flush(self) -> dict[str, NDArray[np.int64]]:
-        """The counts since the last call, which begin again at 0."""
+        """The counts since the last call, which begin again at 0. The first refusal becomes the obstacle."""
         with tempfile.TemporaryDirectory(prefix="workshop-") as folder:
-            self._call("start", self._session, self._handle)
-            self._call("write", self._session, self._handle, str(Path(folder) / "counts").encode())
-            self._call("stop", self._session, self._handle)
+            if not self.obstacle:
+                try:
+                    session, handle = _counter()
+                    call("MPI_T_pvar_start", session, handle)
+                    call("MPI_T_pvar_write", session, handle, str(Path(folder) / "counts").encode())
+                    call("MPI_T_pvar_stop", session, handle)
+                except WorkshopError as error:
+                    self.obstacle = str(error).rstrip(".")
             return counts("".join(file.read_text() for file in Path(folder).iterdir()), self.size)
 
     def begin(self, activity: str) -> None:
@@ -81,8 +93,6 @@ class MessageCounts:
         """Rank 0 keeps the counts of all ranks as an artifact, or the reason why there are none. Collective."""
         if not self.obstacle and self.activities:
             self._add()
-            self._call("handle_free", self._session, ctypes.byref(self._handle))
-            self._call("session_free", ctypes.byref(self._session))
         gathered = ctx.comm.gather((socket.gethostname(), self.obstacle, self.activities))
         if gathered is not None:
             ctx.artifact(MESSAGES, json.dumps(document(gathered)).encode(), "application/json")

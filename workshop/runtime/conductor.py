@@ -54,6 +54,7 @@ HEARTBEAT = 1.0  # seconds
 NEW_RANKS = "The ranks that were up ended before the run had begun; it was started again, on new ones."
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
 PAUSE = 2.0
+OUTPUT = 8_000  # characters of the output of ranks that died, which the log keeps
 AHEAD = 5.0  # seconds without a run after which what training needs is imported, for whoever comes
 MEMORY_GROWTH = 2 << 30  # bytes by which a rank may grow before equal placements get new engines
 MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of earlier runs before that
@@ -291,6 +292,8 @@ class Conductor:
         if outcome.error is not None and outcome.error["type"] == disk.NO_ROOM:
             self.reserve.release()
         self._finish(run, outcome)
+        if outcome.status == "failed" and self.cluster.engines is not None and (text := self.cluster.engines.output):
+            self.log(f"the last output of {self.cluster.engines.title}:\n{text[-OUTPUT:]}")
         if not outcome.reusable:
             self.cluster.stop_engines()
         if not self.ending.is_set():

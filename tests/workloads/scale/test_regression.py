@@ -55,6 +55,19 @@ def test_perfect_scaling_stays_near_perfect_and_two_points_leave_wide_intervals(
     assert any("say little" in sentence or "can't tell" in sentence for sentence in pair.unclear)
 
 
+@pytest.mark.parametrize("rates", [(100.0, 50.5), (100.0, 120.0, 90.0, 60.0)])
+def test_nothing_is_predicted_where_more_workers_are_slower(rates: tuple[float, ...]) -> None:
+    fitted = fit(ScalingCurve(WORKERS[: len(rates)], rates), [4])
+    assert fitted.predicted == () and "can't describe these points" in fitted.unclear[0]
+
+
+def test_a_number_that_was_measured_several_times_counts_several_times() -> None:
+    curve = regression.read_curve("workers,rate\n8,371\n1,52\n4,190\n1,53\n4,196\n1,51\n", "a.csv")
+    assert curve.workers == (1, 1, 1, 4, 4, 8) and curve.rates == (52, 53, 51, 190, 196, 371)
+    (prediction,) = fit(curve, [16]).predicted
+    assert prediction.low < 735 < prediction.high < 1.2 * prediction.low
+
+
 @pytest.mark.parametrize("algorithm", ["ring", "tree", "servers", ""])
 def test_bytes_batches_and_algorithms_of_a_curve_count(algorithm: str) -> None:
     """A curve with small bytes and a large batch at its end predicts a large exchange for a small batch."""

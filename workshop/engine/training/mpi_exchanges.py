@@ -15,6 +15,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
+from workshop.engine import message_counts
 from workshop.engine.training.compression import Compression
 from workshop.engine.training.exchange import BucketTransfer, Exchange, Update, buckets, packed, size, unpacked
 
@@ -111,7 +112,7 @@ class HierarchicalExchange(MPIExchange):
     def close(self) -> None:
         for comm in (self._host, self._leaders):
             if comm != MPI.COMM_NULL:
-                comm.Free()
+                message_counts.free(comm)
 
 
 class OverlappedExchange(MPIExchange):

@@ -25,6 +25,7 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
+from workshop.engine import message_counts
 from workshop.mpi.tool_interface import call
 from workshop.workloads.collectives import COUNTED
 from workshop.workloads.collectives.operations import buffers, collective
@@ -47,7 +48,7 @@ def obstacle(comm: Any) -> str:
         return UNKNOWN.get(vendor, f"{vendor} doesn't say which algorithm it chose")
     host = comm.Split_type(MPI.COMM_TYPE_SHARED)
     alone = comm.allreduce(host.Get_size(), op=MPI.MIN) == comm.Get_size()
-    host.Free()
+    message_counts.free(host)
     return "" if alone else "On several hosts Open MPI puts several algorithms together, which its messages don't tell"
 
 
@@ -60,7 +61,7 @@ def chosen(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
         with ordered(variable, number):
             duplicate = comm.Dup()
             messages[algorithm] = [messages_of(comm, duplicate, name, size) for size in sizes]
-            duplicate.Free()
+            message_counts.free(duplicate)
     usual = messages.pop("ignore")  # leaves the choice to the MPI
     return [
         [algorithm for algorithm, counted in messages.items() if counted[place] == usual[place]]

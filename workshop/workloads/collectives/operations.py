@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.core.memory import Gauge
 from workshop.core.memory import size as in_words
+from workshop.engine import message_counts
 from workshop.workloads.collectives import FEWEST, NUMBER, PAIRS, SMALL
 
 WINDOW = 64  # messages on the way
@@ -71,7 +72,7 @@ def check_memory(comm: Any, name: str, size: int) -> None:
     needed, room = sum(lengths(name, size, rank, ranks)) * NUMBER, Gauge().tightest().available
     host = comm.Split_type(MPI.COMM_TYPE_SHARED)
     needed = host.allreduce(needed) * 2  # with the copies that MPIs make
-    host.Free()
+    message_counts.free(host)
     needed, room = max(comm.allgather((needed, room)), key=lambda both: both[0] - both[1])
     if needed > room:
         raise BadInput(
@@ -134,7 +135,7 @@ def measure(comm: Any, name: str, size: int, iterations: int, budget: float) -> 
     timing = None
     if team != MPI.COMM_NULL:
         timing = _timing(team, name, size, iterations, budget)
-        team.Free()
+        message_counts.free(team)
     ended = comm.Ibarrier()
     while not ended.Test():
         time.sleep(IDLE)

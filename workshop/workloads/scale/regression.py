@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.workloads.scale.exchange import ALGORITHMS
 
@@ -61,15 +62,16 @@ DISCREPANCY = 0.028  # relative error of the model for each doubling beyond the 
 LEVEL = 0.9
 MOST_PREDICTIONS = 100
 FAR = 1000  # times the largest measured number of workers: a prediction beyond is marked
+WRONG = 0.15  # mean relative error of a fit from which on the model doesn't describe the points
 UNKNOWN = 0.8  # share of the prior's spread that is left where the data say little of a parameter
 SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apart
 
 
 @dataclass(frozen=True)
 class ScalingCurve:
-    """Measured rates [examples/s of all workers together] by number of workers, in growing order. Where they are known:
-    the `bytes` of the gradients and the `batch` of each worker, relative to the first point, and the `algorithm` of the
-    all-reduce, by point."""
+    """Measured rates [examples/s of all workers together] by number of workers, which never fall; a number comes as
+    often as it was measured. Where they are known: the `bytes` of the gradients and the `batch` of each worker,
+    relative to the first point, and the `algorithm` of the all-reduce, by point."""
 
     workers: tuple[int, ...]
     rates: tuple[float, ...]
@@ -112,12 +114,16 @@ def read_curve(text: str, file: str) -> ScalingCurve:
         for name, values in others.items():
             where = f"{file}, line {number}: {name}"
             values.append(row[name].lower() if name == "algorithm" else _number(row[name], where))
-        if len(workers) > 1 and workers[-1] <= workers[-2]:
-            raise BadInput(f"{file}, line {number}: {workers[-1]} workers come after {workers[-2]}; they should grow.")
     if len(workers) > MOST_POINTS:
         raise BadInput(f"{file} has {len(workers)} points; a curve has at most {MOST_POINTS}.")
-    if len(workers) < 2:
-        raise BadInput(f"{file} has {len(workers)} points; a fit takes at least two.")
+    if len(set(workers)) < 2:
+        raise BadInput(f"{file} has {words.count(len(set(workers)), 'number')} of workers; a fit takes at least two.")
+    order = sorted(range(len(workers)), key=workers.__getitem__)
+    workers, rates, others = (
+        [workers[place] for place in order],
+        [rates[place] for place in order],
+        {name: [values[place] for place in order] for name, values in others.items()},
+    )
     for name in ("bytes", "batch"):
         if name in others:
             others[name] = [value / others[name][0] for value in others[name]]
@@ -185,7 +191,8 @@ class RatePrediction:
 @dataclass(frozen=True)
 class Fitted:
     """A fit: mean and standard deviation of each parameter, the rate of one worker, the fitted rate of each measured
-    point, the mean relative error of these, and in words what the data can't tell."""
+    point, the mean relative error of these, and in words what the data can't tell. Nothing is predicted where the model
+    doesn't describe the points."""
 
     curve: ScalingCurve
     parameters: dict[str, tuple[float, float]]
@@ -233,8 +240,8 @@ class _Draws:
 def fit(
     curve: ScalingCurve, predict: Sequence[int] = (), prior: Mapping[str, float] = PRIOR, draw_count: int = DRAWS
 ) -> Fitted:
-    """Fit a curve, and predict rates. A curve of one point leaves the prior as it is. Raises BadInput for numbers of
-    workers that can't be."""
+    """Fit a curve, and predict rates, or none where the fit is `WRONG`. A curve of one point leaves the prior as it is.
+    Raises BadInput for numbers of workers that can't be."""
     if len(predict) > MOST_PREDICTIONS:
         raise BadInput(f"{len(predict)} numbers of workers are too many to predict; take at most {MOST_PREDICTIONS}.")
     for count in predict:
@@ -250,14 +257,19 @@ def fit(
     level = level[chosen] + noise / np.sqrt(len(curve.rates)) * stream.standard_normal(len(chosen))
     logs = level[:, None] + draws.shape(curve.setting(predict)) if predict else level
     fitted = np.exp(np.median(level[:, None] + draws.shape(curve), axis=0))
+    error = float(np.mean(np.abs(fitted / curve.rates - 1)))
+    wrong = (
+        f"The model can't describe these points: its rates are {100 * error:.0f} % away on average. So nothing is "
+        f"predicted. In the model each further worker adds work, and loses only a small part of its time.",
+    )
     return Fitted(
         curve,
         {name: (float(values.mean()), float(values.std())) for name, values in draws.parameters.items()},
         float(np.exp(np.median(level))),
         tuple(map(float, fitted)),
-        float(np.mean(np.abs(fitted / curve.rates - 1))),
-        (*_unclear(draws.parameters, prior), *_unknown(curve)),
-        tuple(_predictions(curve, predict, logs, noise, stream)) if predict else (),
+        error,
+        wrong if error > WRONG else (*_unclear(draws.parameters, prior), *_unknown(curve)),
+        tuple(_predictions(curve, predict, logs, noise, stream)) if predict and error <= WRONG else (),
     )
 
 

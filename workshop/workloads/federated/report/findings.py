@@ -49,7 +49,9 @@ def _cost(run: FederationFacts, reached: float) -> str:
         return f"{sentence}; {rule} made it worse by {points(undefended - reached)}."
     if not run.ahead(reached, undefended):
         return f"{sentence}; {rule} did not help."
-    won = f"won {points(reached - undefended)} back" if run.ahead(plain, reached) else "won all of that back"
+    won = f"won {points(reached - undefended)} back"
+    if not run.ahead(plain, reached):
+        won += f"; the {points(abs(plain - reached))} that are left may be chance"
     return f"{sentence}; {rule} {won}."
 
 
