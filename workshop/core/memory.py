@@ -106,7 +106,7 @@ def private_bytes(pid: int) -> int | None:
 
 
 def forget_peak() -> None:
-    """Have `private_peak` count this process's memory from now on. A kernel that can't forget goes on from the start."""
+    """Have `private_peak` count this process's memory from now on, where the kernel can."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 

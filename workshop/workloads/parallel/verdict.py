@@ -115,7 +115,7 @@ def _bubble(facts: Facts, idle: float, why: str) -> Finding:
     if facts.crowds and not metrics.get("paced"):
         return Finding(
             f"The stages idle for {words.percent(idle)} of the time, and take turns on the cores.",
-            f"Ranks have {words.count(facts.cores, 'core')} for {words.ranks(facts.ranks).partition(' (')[0]}, so times "
+            f"There are {words.count(facts.cores, 'core')} for {words.count(facts.ranks, 'rank')}, so times "
             f"don't show which stage has the most work. {why}",
             f"Try {words.ranks(facts.fitting)}, so that each has a core, or pace the stages (--pace 0.05).",
         )

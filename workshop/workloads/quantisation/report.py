@@ -33,8 +33,8 @@ SUMS = "The first dense layer adds up products of INT8. Sums that don't fit wrap
 
 
 SLOWER = (
-    "INT8 is slower here, which the processor's instructions don't explain: even three in place of one would make it 1.33 "
-    "times as fast. The run doesn't measure what does: it may be TensorFlow Lite's kernels, or these small layers."
+    "INT8 is slower here, which the processor's instructions don't explain: even three in place of one would make it "
+    "1.33 times as fast. The run doesn't measure what does: it may be TensorFlow Lite's kernels, or these small layers."
 )
 
 
