@@ -247,6 +247,8 @@ class TrainingMetrics(TypedDict, total=False):
     updates: int
     epochs: int
     loss: float
+    first_loss: float  # of the first step, and the highest one of a step
+    highest_loss: float
     diverged: bool
     learning_rate: float  # of all ranks together
     train_images: int

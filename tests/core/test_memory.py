@@ -16,7 +16,7 @@ from tests.control_groups import control_group, inside
 from tests.support import limit
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.core.memory import Gauge, MemoryUsage, private_bytes, size
+from workshop.core.memory import Gauge, MemoryUsage, forget_peak, private_bytes, private_peak, size
 
 MIB = 2**20
 MEMINFO = f"MemTotal: {16 << 20} kB\nMemFree: {1 << 20} kB\nMemAvailable: {8 << 20} kB\n"
@@ -150,3 +150,14 @@ def test_a_limit_that_is_no_size(given: str, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("WORKSHOP_MEMORY", given)
     with pytest.raises(BadInput, match=r"WORKSHOP_MEMORY is '.+'; it should be a size like 6G"):
         config.memory_limit()
+
+
+def test_the_peak_of_private_memory_counts_what_was_given_back() -> None:
+    forget_peak()
+    before = private_bytes(os.getpid()) or 0
+    block = bytearray(64 << 20)
+    block[::4096] = b"x" * (len(block) // 4096)
+    del block
+    assert private_peak() > before + (60 << 20)
+    forget_peak()
+    assert private_peak() < before + (30 << 20)

@@ -59,6 +59,6 @@ def test_ranks_are_in_order_and_threads_can_be_renewed() -> None:
     known = rank_map.rank_map([one, zero])
     assert [row["rank"] for row in known["ranks"]] == [0, 1]
     later = [{"tid": 1, "name": "worker", "units_seen": [0]}]
-    renewed = rank_map.with_threads(known, {1: later})
+    renewed = rank_map.with_later(known, {1: {"threads": later}})
     assert renewed["ranks"][1]["threads"] == later
     assert renewed["ranks"][0] == known["ranks"][0]

@@ -18,7 +18,7 @@ from workshop.core.rank_map import KernelThread, tasks
 from workshop.engine import origins
 from workshop.engine.context import RankContext
 from workshop.engine.origins import Origin, Origins
-from workshop.engine.threads import Census, add_census, count, of_thread, working
+from workshop.engine.threads import Census, CoreTime, add_census, count, of_thread, working
 from workshop.mpi import openmpi
 from workshop.report.analysis.threads import KINDS
 
@@ -230,3 +230,29 @@ def test_training_tells_the_threads_of_all_ranks():
         assert census["mpi"]["count"] >= 1, "it names none of its threads"
         assert any(kind["busy"] for kind in census.values())
     assert 0 < metrics["threads_seconds"] <= metrics["seconds"]["train"] + metrics["seconds"]["evaluate"] + 1
+
+
+def test_the_time_of_a_core_counts_from_the_first_look():
+    core = CoreTime()
+    assert core.as_json() is None
+    core.look()
+    assert core.as_json() is None, "nothing has been done since"
+    began = time.thread_time()
+    while time.thread_time() < began + 0.01:
+        pass
+    core.look()
+    told = core.as_json()
+    assert told is not None and told["worked"] >= 0.01 and told["waited"] >= 0
+
+
+def test_a_kernel_that_hides_the_time_of_a_core_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("workshop.engine.threads.TASKS", str(tmp_path))
+    core = CoreTime()
+    core.look()
+    core.look()
+    assert core.as_json() is None
+    (tmp_path / str(os.getpid())).mkdir()
+    (tmp_path / str(os.getpid()) / "schedstat").write_text("0 0 0\n")
+    core.look()
+    core.look()
+    assert core.as_json() is None

@@ -16,6 +16,14 @@ ONE = {"ranks": 1, "cores_per_rank": 1, "threads": None}
 EVEN = times([2.00, 2.03], [0.10, 0.08])
 
 
+def beside(*waited: float, share: bool = False, **changes: Any) -> RunRecord:
+    """A run whose ranks worked for a second each, and waited so long for a core: their own, or one that they share."""
+    placed = rank_map(*([0 if share else rank] for rank in range(len(waited))))
+    for report, seconds in zip(placed["ranks"], waited, strict=True):
+        report["core"] = {"worked": 1.0, "waited": seconds}
+    return run(rank_map=placed, **changes)
+
+
 def four(*allowed: list[int]) -> RunRecord:
     return run(placement={"ranks": 4, "cores_per_rank": 1}, rank_map=rank_map(*allowed))
 
@@ -25,7 +33,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         run(),
         EVEN,
         "Well balanced.",
-        ["2.0 s each", "within 1 %", "moving data took 4 %", "waiting 0 %"],
+        ["2.0 s each", "within 1 %", "moving data took 4 %", "waiting took 0 %"],
         "1 rank (--ranks 1)",
     ),
     "one rank on two cores": (
@@ -149,7 +157,60 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([2.0, 2.05], [0.1, 0.1], [0.6, 0.55]),
         "The ranks take turns at being late.",
         ["21 %", "within 1 %"],
-        "See what else works",
+        "nobody else's run is under way",
+    ),
+    "a straggler whose core others use": (
+        beside(0.05, 1.0),
+        times([2.0, 3.1], [1.2, 0.1]),
+        "Other programs use the cores: ranks waited up to 50 % of the time for one.",
+        [
+            "Rank 1 could run, but waited for a core for 50 % of the time, the other for up to 5 %",
+            "Also: rank 1 (hardware thread 1 of laptop) computed",
+        ],
+        "nobody else's run is under way",
+    ),
+    "communication while others use the cores": (
+        beside(0.6, 0.5),
+        times([0.012, 0.0121], [0.030, 0.031]),
+        "Other programs use the cores: ranks waited up to 37 % of the time for one.",
+        [],
+        "nobody else's run is under way",
+    ),
+    "ranks that hardly wait for a core": (beside(0.05, 0.02), EVEN, "Well balanced.", [], ""),
+    "ranks that take each other's core wait for it, too": (
+        beside(1.0, 1.0, share=True, machine=machine(1)),
+        EVEN,
+        "Oversubscribed: 2 ranks on 1 core.",
+        [],
+        "",
+    ),
+    "small messages explain no long exchange": (
+        run(metrics={"bytes_per_step": 536, "messages_per_step": 1}),
+        times([0.012, 0.0121], [0.030, 0.031]),
+        "The ranks wait for each other in the exchange.",
+        ["71 %", "communicates for 1.5 ms", "The 536 bytes that a step exchanges need 21 µs at most"],
+        "nobody else's run is under way",
+    ),
+    "large messages explain it": (
+        run(metrics={"bytes_per_step": 40_000_000, "messages_per_step": 1}),
+        times([1.2, 1.21], [3.0, 3.1]),
+        "Communication dominates.",
+        ["150 ms"],
+        "Exchange less",
+    ),
+    "many messages explain it": (
+        run(metrics={"bytes_per_step": 536, "messages_per_step": 100}),
+        times([0.012, 0.0121], [0.030, 0.031]),
+        "Communication dominates: each step is too small to share.",
+        [],
+        "1 rank (--ranks 1)",
+    ),
+    "an exchange within the call": (
+        run(),
+        times([2.00, 2.03]),
+        "Well balanced.",
+        ["they did not tell the time of moving data, which counts as computing; waiting took 0 % of their time"],
+        "1 rank (--ranks 1)",
     ),
     "ranks that wait for their images": (
         run(),

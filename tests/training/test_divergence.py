@@ -36,3 +36,28 @@ def test_a_loss_goes_up_within_this_runs_epochs(last: float, epochs: int, resume
     run = trained(2, {"loss": last, "epochs": epochs, "resumed": resumed})
     said = verdict(run, EVEN | {"loss": {0: (40, 40 * 2.4)}})
     assert (said["verdict"] == "The loss went up, not down.") == rises
+
+
+MISSED = {"time_to_target": None, "epochs_to_target": None, "learning_rate": 0.64, "updates": 20}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        (
+            {"held_out_accuracy": 0.297, "first_loss": 2.35, "highest_loss": 7.3},
+            "Training broke: 29.7 % after 20 updates.",
+        ),
+        ({"held_out_accuracy": 0.9, "first_loss": 2.35, "highest_loss": 2.4}, "Trained to 90.0 %"),
+        ({"held_out_accuracy": 0.9, "first_loss": 0.1, "highest_loss": 0.3}, "Trained to 90.0 %"),  # resumed
+        ({"held_out_accuracy": 0.11, "first_loss": 2.35, "highest_loss": 2.4}, "The training learned nothing: 11.0 %"),
+        ({"held_out_accuracy": 0.11, "epochs": 1}, "Trained to 11.0 %"),  # too early to tell
+        ({"held_out_accuracy": 0.297}, "Trained to 29.7 %"),  # kept by an earlier version
+    ],
+)
+def test_a_training_that_broke_is_told_before_anything_else(told: dict[str, Any], said: str) -> None:
+    late = {"last": [1, 99], "late_by": [0.0, 0.02]}
+    phases = {"input": [0.0] * 2, "compute": [1.0, 1.9], "communicate": [0.1] * 2, "wait": [0.9, 0.0]}
+    assert verdict(trained(2, MISSED | told), EVEN)["verdict"].startswith(said)
+    if "broke" in said:
+        assert verdict(trained(2, MISSED | told | late | {"phases": phases}), EVEN)["verdict"] == said

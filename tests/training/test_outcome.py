@@ -175,15 +175,18 @@ def test_ranks_that_exchange_nothing_hold_nobody_up() -> None:
     assert said["verdict"].startswith("The ranks train different networks") and "Also" not in said["why"]
 
 
+HEAVY = {"bytes_per_step": 9_000_000}
+
+
 @pytest.mark.parametrize(
     ("exchange", "advice"),
     [("mpi-per-tensor", "--exchange mpi)"), ("parameter-server", "auto"), ("mpi", "--batch 128")],
 )
 def test_communication_of_gradients_has_its_own_advice(exchange: str, advice: str) -> None:
     phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
-    said = verdict(trained(2, {"exchange": exchange, "phases": phases, "messages_per_step": 8}), {})
+    said = verdict(trained(2, {"exchange": exchange, "phases": phases, "messages_per_step": 8, **HEAVY}), {})
     assert said["verdict"] == "Communication dominates."
-    assert "60 % of the ranks' time" in said["why"] and "900 kB in 8 messages" in said["why"]
+    assert "60 % of the ranks' time" in said["why"] and "9 MB in 8 messages" in said["why"]
     assert advice in said["next"]
 
 
@@ -198,7 +201,7 @@ def test_communication_of_gradients_has_its_own_advice(exchange: str, advice: st
 )
 def test_no_larger_batch_is_asked_for_than_a_rank_has(told: Any, params: dict[str, Any], advice: str) -> None:
     phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
-    said = verdict(trained(2, told | {"exchange": "mpi", "phases": phases}, **params), {})
+    said = verdict(trained(2, told | HEAVY | {"exchange": "mpi", "phases": phases}, **params), {})
     assert said["verdict"] == "Communication dominates."
     assert advice in said["next"]
 

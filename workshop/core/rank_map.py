@@ -96,11 +96,6 @@ def rank_map(reports: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {"measured": True, "ranks": ranks}
 
 
-def with_threads(rank_map: Mapping[str, Any], threads: Mapping[int, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The same rank map with the threads that were seen later, by rank."""
-    return {
-        **rank_map,
-        "ranks": [
-            {**report, "threads": threads.get(report["rank"], report["threads"])} for report in rank_map["ranks"]
-        ],
-    }
+def with_later(rank_map: Mapping[str, Any], later: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
+    """The same rank map with what ranks reported later, such as the threads that were seen, by rank."""
+    return {**rank_map, "ranks": [{**report, **later.get(report["rank"], {})} for report in rank_map["ranks"]]}

@@ -65,7 +65,8 @@ class LinkComparison:
             )
         if single.speed and several.speed:
             text += (
-                f" Over this link the same work went {several.speed / single.speed:.2f} times as fast as in one host."
+                f" Over this link the same work went {several.speed / single.speed:.2f} times as fast as in one host; "
+                "one pair of runs can't tell how much of that is chance."
             )
         return text
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, Protocol
 
-from workshop.engine.threads import Census
+from workshop.engine.threads import Census, CoreTime
 
 LARGEST_ARTIFACT = 64 << 20  # bytes
 
@@ -77,6 +77,7 @@ class RankContext:
         self.size: int = comm.Get_size()
         self.inputs: Mapping[str, bytes] = inputs or {}
         self.threads = Census()  # begun by whoever trains
+        self.core = CoreTime()  # from the end of the first step to that of the last
         self.begin_activity: Callable[[str], None] = lambda words: None  # called on every rank
         self.phase_seconds: dict[str, float] = {}  # since the run began
         self._step_seconds: dict[str, float] = {}  # since the last end_step
@@ -103,6 +104,7 @@ class RankContext:
 
     def account(self, phase: str, seconds: float, step: int, at: float) -> None:
         """Tell what a step has spent in a phase, where that was measured otherwise than by `phase` and `end_step`."""
+        self.core.look()
         self.phase_seconds[phase] = self.phase_seconds.get(phase, 0.0) + seconds
         self._sink.emit(f"time.{phase}", float(seconds), int(step), at)
 
@@ -123,6 +125,7 @@ class RankContext:
 
     def end_step(self, step: int) -> None:
         """Tell the seconds of every phase since the last step, as events `time.<phase>`."""
+        self.core.look()
         now = time.time()
         for name, seconds in self._step_seconds.items():
             self._sink.emit(f"time.{name}", seconds, step, now)

@@ -73,6 +73,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
     assert reporter is not None, "an engine starts with its reporter"
     reporter.begin(run, life)
     word: dict[str, Any]
+    ctx: RankContext | None = None
     try:
         chosen = workload(name)
         comm = _world().Dup()  # the run's own: a message that an earlier run left behind never reaches it
@@ -91,7 +92,8 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
     except BaseException as error:  # also KeyboardInterrupt and SystemExit: the conductor must hear of every end
         kind, word = "failed", failure.described(error, reporter.rank, _world().Get_size())
     reporter.threads.look()
-    reporter.end({"kind": kind, **word, "threads": reporter.threads.as_json()})
+    core = ctx.core.as_json() if ctx is not None else None
+    reporter.end({"kind": kind, **word, "threads": reporter.threads.as_json(), "core": core})
     return kind
 
 

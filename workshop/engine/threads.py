@@ -164,16 +164,41 @@ def working(seconds: Mapping[Any, float], least: float) -> set[Any]:
     return busy
 
 
+class CoreTime:
+    """The work of the thread that runs the workload, and its waiting for a processor, between the first call of `look`
+    and the last one. A look takes some 10 us."""
+
+    def __init__(self) -> None:
+        self._first: Did | None = None
+        self._last: Did | None = None
+
+    def look(self) -> None:
+        self._last = _scheduled(os.getpid())
+        self._first = self._first or self._last
+
+    def as_json(self) -> dict[str, float] | None:
+        """`worked` and `waited`, in seconds; None where the kernel doesn't tell, as in some containers."""
+        if self._first is None or self._last is None:
+            return None
+        worked, waited = _since(self._first, self._last)
+        return {"worked": round(worked, 6), "waited": round(waited, 6)} if worked > 0 and waited is not None else None
+
+
 def _did(task: KernelThread) -> Did:
+    return _scheduled(task.tid) or Did(task.ticks / TICKS, None)
+
+
+def _scheduled(tid: int) -> Did | None:
+    """The kernel's figures of a thread; None from a kernel without them, and of a thread that has just ended."""
     try:
-        file = os.open(f"{TASKS}/{task.tid}/schedstat", os.O_RDONLY)
+        file = os.open(f"{TASKS}/{tid}/schedstat", os.O_RDONLY)
         try:
             worked, waited, *_ = os.read(file, 128).split()
         finally:
             os.close(file)
         return Did(int(worked) / 1e9, int(waited) / 1e9)
-    except (OSError, ValueError):  # a kernel without it, or a thread that has just ended
-        return Did(task.ticks / TICKS, None)
+    except (OSError, ValueError):
+        return None
 
 
 def _since(first: Did | None, last: Did) -> Did:

@@ -13,6 +13,7 @@ from workshop.store.records import RunRecord
 CHECKS = (
     placement.on_one_host,
     placement.oversubscribed,
+    timing.delayed,
     timing.straggling,
     timing.talking,
     timing.restless,

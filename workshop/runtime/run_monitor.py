@@ -169,10 +169,13 @@ class RunMonitor:
             if self.deadline is None and time.monotonic() - self.asked_at > ASK:
                 self.asked_at = time.monotonic()
                 self._ask_to_end()
-        threads = {rank: body["threads"] for rank, body in (self.finished | self.failed).items()}
+        later: dict[int, dict[str, Any]] = {
+            rank: {name: body[name] for name in ("threads", "core") if name in body}
+            for rank, body in (self.finished | self.failed).items()
+        }
         engines = self.session.cluster.engines
         if engines is not None:
-            self.session.store.set_run(self.run.id, rank_map=rank_map.with_threads(engines.rank_map, threads))
+            self.session.store.set_run(self.run.id, rank_map=rank_map.with_later(engines.rank_map, later))
         return outcome
 
     def _hear(self) -> None:

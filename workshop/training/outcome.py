@@ -16,6 +16,8 @@ from workshop.training.time_use import evaluation_share, has_trained, shares
 
 MARGIN = 0.10  # share by which the last epoch's loss has to be above the mean of all steps
 LEAST = 0.10  # and by how much at least: a network that is nearly done wavers by more than a tenth of nearly nothing
+CLIMB = 0.5  # share, and amount, by which a step's loss has to be above the first one's
+NOTHING = 0.15  # accuracy with ten digits that is hardly better than guessing
 GUESSING = math.log(10)  # cross-entropy of a network that finds each of the ten digits equally probable
 
 
@@ -27,15 +29,35 @@ def diverged(facts: Facts) -> bool:
 
 
 def diverging(facts: Facts, totals: Totals) -> Finding | None:
-    """That the loss became no number, grew too far, or went up; with the learning rate that may have done it."""
+    """The finding for a loss that became no number, grew too far or went up, and for an accuracy that is hardly better
+    than guessing; with the learning rate that may have done it."""
     lost = diverged(facts)
     rising = None if lost else _rising(facts, totals)
     if not lost and rising is None:
-        return None
+        return _broken(facts)
     return Finding(
         "The training diverged." if lost else "The loss went up, not down.",
         " ".join(filter(None, [rising or _lost(facts), _rate(facts)])),
         _after_divergence(facts),
+    )
+
+
+def _broken(facts: Facts) -> Finding | None:
+    """The finding for a run far from its target whose loss climbed on the way, or that learned nothing."""
+    metrics = facts.metrics
+    accuracy, first, highest = (metrics.get(name) for name in ("held_out_accuracy", "first_loss", "highest_loss"))
+    if not number(accuracy) or not missed(facts):
+        return None
+    end = f"{100 * accuracy:.1f} % after {words.count(metrics['updates'], 'update')}"
+    if number(first) and number(highest) and highest > max((1 + CLIMB) * first, first + CLIMB):
+        why = f"The loss was {words.short(first)} in the first step, and climbed to {words.short(highest)} on the way."
+        return Finding(f"Training broke: {end}.", f"{why} {_rate(facts)}".strip(), _after_divergence(facts))
+    if accuracy > NOTHING or (metrics.get("epochs") or 0) < 2:
+        return None
+    return Finding(
+        f"The training learned nothing: {end}.",
+        f"Guessing has 10 %. {_rate(facts)}".strip(),
+        f"{_after_divergence(facts)} If the loss fell slowly, train for longer instead.",
     )
 
 

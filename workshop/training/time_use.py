@@ -119,7 +119,7 @@ def _held_up(facts: Facts, waits: WaitingTime, times: Balance) -> Finding:
         if facts.ranks > facts.fitting
         else f"Try a core for each rank ({BIND}).",
         "fewer": f"Give all ranks the same: try a core for each ({BIND}).",
-        "host": "See what else works on that host, or leave it out.",
+        "host": f"{timing.QUIET}; or leave that host out.",
         "server": "Let the ranks reduce the gradients among themselves (--exchange auto), and compare.",
         "input": "Look at where its images come from: the other ranks read theirs faster.",
         "checkpoint": "Write checkpoints less often: Young's interval says how often.",
@@ -136,7 +136,8 @@ def _held_up(facts: Facts, waits: WaitingTime, times: Balance) -> Finding:
 def talking(facts: Facts) -> Finding | None:
     """Ranks that move gradients for a good part of their time."""
     finding = timing.talking(facts)
-    return _gradients(facts, finding.why) if finding is not None and has_trained(facts) else finding
+    blames_messages = finding is not None and has_trained(facts) and timing.explained(facts)
+    return _gradients(facts, finding.why) if blames_messages and finding is not None else finding
 
 
 def _gradients(facts: Facts, why: str) -> Finding:

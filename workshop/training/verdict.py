@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 
 from workshop.core import words
 from workshop.extension import Observations, Verdict
-from workshop.report.analysis import placement
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
-from workshop.report.analysis.timing import reading
 from workshop.training import outcome, time_use
 from workshop.training.outcome import diverged, diverging
 from workshop.training.time_use import has_trained, is_independent
@@ -264,11 +263,12 @@ def _contents(facts: Facts) -> str:
 CHECKS = (
     placement.on_one_host,
     placement.oversubscribed,
+    timing.delayed,
     time_use.straggling,
     time_use.talking,
     outcome.evaluating,
     time_use.restless,
-    reading,
+    timing.reading,
     placement.idle,
     placement.unbound,
 )

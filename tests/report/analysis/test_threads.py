@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.report.analysis.cases import machine, metrics, rank_map, run
-from workshop.report.analysis.threads import crews, is_openmp, openmp_matters, openmp_why, sentences
+from workshop.report.analysis.threads import core_waits, crews, is_openmp, openmp_matters, openmp_why, sentences
 from workshop.store.records import RunRecord
 
 Census = dict[str, dict[str, Any]]
@@ -23,6 +23,30 @@ def with_threads(*censuses: Census, over: float = 10.0, **changes: Any) -> RunRe
 
 HELPERS: Census = {"horovod": kind(1, 0, 0.2, 0.1), "zeromq": kind(6), "python": kind(5)}
 RANK: Census = {"main": kind(1, 0, 0.2), "inter-op": kind(1, 1, 8.5, 0.5), "intra-op": kind(1)} | HELPERS
+
+
+@pytest.mark.parametrize(
+    ("core", "share"),
+    [
+        ({"worked": 3.0, "waited": 1.0}, {0: 0.25}),
+        ({"worked": 3.0, "waited": 0.0}, {0: 0.0}),
+        ({"worked": 0.0, "waited": 0.0}, {}),  # a container that hides them
+        (None, {}),
+    ],
+)
+def test_the_share_of_waiting_for_a_core_comes_from_each_rank(core: Any, share: dict[int, float]):
+    placed = rank_map([0])
+    placed["ranks"][0]["core"] = core
+    assert core_waits(run(rank_map=placed)) == share
+
+
+def test_in_a_training_the_threads_that_worked_tell_the_share_of_waiting_for_a_core():
+    told = with_threads({"intra-op": kind(1, 1, 6.0, 2.0)} | HELPERS, RANK)
+    assert core_waits(told) == {0: pytest.approx(0.25), 1: pytest.approx(0.5 / 9)}
+    own = {"intra-op": kind(4, 4, 9.5, 20.0)}
+    assert core_waits(with_threads(own, own)) == {}, "its own threads keep both cores"
+    foreign = {"intra-op": kind(4, 4, 5.0, 20.0)}
+    assert core_waits(with_threads(foreign, foreign))[0] == pytest.approx(0.8)
 
 
 def test_one_worker_for_each_core_is_not_too_many():

@@ -28,3 +28,19 @@ def test_a_step_without_effect_is_seldom_called_one(noise: float) -> None:
         found += told.differ([rate * (1 + 6 * noise + 0.05) for rate in order[-1]], order[0], 3)
     assert alarms <= 0.08 * 400
     assert found >= 0.9 * 400, "what is there is found"
+
+
+@pytest.mark.parametrize(
+    ("rates", "other", "differ", "alike"),
+    [
+        ((100, 101, 100), (100, 101, 99), False, True),
+        ((100, 101, 100), (200, 201, 199), True, False),
+        ((100, 140), (100, 60), False, False),  # 1.5x, and not shown: nor is it shown to be nothing
+        ((100,), (), False, False),
+    ],
+)
+def test_what_is_not_shown_to_differ_is_not_shown_to_be_alike(
+    rates: tuple[float, ...], other: tuple[float, ...], differ: bool, alike: bool
+) -> None:
+    told = chance([rates, other, rates, other])
+    assert (told.differ(rates, other), told.alike(rates, other)) == (differ, alike)

@@ -97,7 +97,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     "ranks are late in turns": (
         [ONE, of(2, 130.0, 131.0, 133.0, seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2})],
         "stragglers",
-        ["Waiting limits: 1.31x", "the runs do not tell", "what else works on this machine"],
+        ["Waiting limits: 1.31x", "the runs do not tell", "nobody else's run is under way"],
     ),
     "input": (
         [ONE, of(2, 120.0, 121.0, 125.0, seconds={"compute": 12.0, "communicate": 0.5, "wait": 0.4, "input": 6.0})],

@@ -51,6 +51,16 @@ def test_latency_below_and_bandwidth_above():
     assert "64 KiB or more" in said["next"]
 
 
+@pytest.mark.parametrize(("spread", "disturbed"), [([1.1] * 13, False), ([66.0] + [1.1] * 12, True), ([], False)])
+def test_a_disturbed_measurement_says_so_first(spread, disturbed):
+    said = measured(spread={"own": spread})
+    assert said["verdict"].startswith("The measurement was disturbed") == disturbed
+    assert "4 B take 10 µs" in said["verdict"] + said["why"]
+    if disturbed:
+        assert said["verdict"].endswith("the same message took up to 66 times as long.")
+        assert "With the MPI's own, 4 B took 10 µs at its quickest, and 660 µs at other times." in said["why"]
+
+
 def test_what_was_left_out_is_told_with_its_reason():
     said = measured(left_out={"horovod": "it is built with Open MPI, these ranks run under MPICH 5.0.2"})
     assert "Horovod was left out: it is built with Open MPI, these ranks run under MPICH" in said["why"]

@@ -47,6 +47,7 @@ def test_metrics_by_operation_and_size(result):
     for name, seconds in metrics["seconds"].items():
         assert len(seconds) == (1 if name == "barrier" else len(SIZES))
         both = zip(metrics["seconds_low"][name], seconds, metrics["seconds_high"][name], strict=True)
+        assert all(spread >= 1 for spread in metrics["spread"][name])
         assert all(0 < low <= mean * (1 + 1e-9) and mean <= high * (1 + 1e-9) for low, mean, high in both)
 
 

@@ -67,7 +67,12 @@ def test_a_run_without_stages_shows_no_pipeline(store: Store, session: SessionRe
         ({}, {}, ["exactly the bytes of the formula", "rounding in another order", "activations"]),
         ({}, {"weights_difference": 0.1}, ["which rounding doesn't explain"]),
         ({}, {"idle": 0.5}, ["idle for 50 % of the time: the pipeline fills and empties", "--micro-batches 8"]),
-        ({}, {"idle": 0.5, "rank_seconds": [0.01, 0.03]}, ["rank 1 has the most work", "--layers ''"]),
+        (
+            {"layers": "1,7"},
+            {"idle": 0.5, "rank_seconds": [0.01, 0.03]},
+            ["rank 1 has the most work", "--layers ''"],
+        ),
+        ({}, {"idle": 0.5, "rank_seconds": [0.01, 0.03]}, ["rank 1 has the most work", "Give rank 1 fewer layers"]),
         ({"fault": "no-halo"}, {}, ["as if they were images of their own", "--fault none"]),
         ({"fault": "untied", "tied": True}, {}, ["different tables"]),
         ({"fault": "no-gather", "zero": 1}, {}, ["most are old"]),

@@ -97,3 +97,10 @@ def test_the_page_has_the_table_the_steps_and_the_wrapped_sums(store: Store, ses
         ["INT32", "40,000", "40,000"], ["INT16", "-25,536", "40,000"], ["INT8", "64", "40,000"],
     ]  # fmt: skip
     assert "wrap around" in text(cards["sums"])
+
+
+@pytest.mark.parametrize(("speed_up", "explained"), [(0.8, False), (2.5, True)])
+def test_a_slower_int8_is_not_explained_by_what_makes_it_faster(speed_up: float, explained: bool) -> None:
+    result = verdict(run(workload="quantisation", params={}, metrics=METRICS | {"speed_up": speed_up}), times([8.0]))
+    assert ("INT8 is slower here, which the processor's instructions don't explain" in result["why"]) != explained
+    assert ("4 times as fast" in result["why"]) == explained

@@ -18,6 +18,8 @@ def of_steps(loop: Loop, exchange: Exchange) -> dict[str, Any]:
     totals = loop.reporter.totals
     return {
         "updates": loop.updates,
+        "first_loss": loop.reporter.first_loss,
+        "highest_loss": loop.reporter.highest_loss,
         "stopped": loop.stopped,
         "measured_steps": totals.steps,
         "phases": {name: as_list(values) for name, values in totals.phases.items()},

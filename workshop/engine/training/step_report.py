@@ -79,6 +79,7 @@ class StepReporter:
             last=np.zeros(size, np.int64),
             late=np.zeros(size),
         )
+        self.first_loss = self.highest_loss = float("nan")  # of a step, over all examples that count
         self.kept: list[NDArray[np.float64]] = []  # marks of the steps of which the timeline is kept
         self.begin_epoch()
 
@@ -123,6 +124,11 @@ class StepReporter:
         parts = {name: [counted[..., column].sum(axis=0) for column in curve] for name, curve in self.curves.items()}
         for name, (sums, over) in parts.items():
             self._since[name] += sums.sum(), over.sum()
+        sums, over = next(iter(parts.values()))
+        losses = sums[over > 0] / over[over > 0]
+        if len(losses) and np.isnan(self.first_loss):
+            self.first_loss = float(losses[0])
+        self.highest_loss = float(np.fmax.reduce(losses, initial=self.highest_loss))
         if self.ctx.rank != 0:
             return
         examples = gathered[..., COUNT].sum(axis=0)

@@ -25,6 +25,7 @@ class Balance:
     waiting: tuple[float, ...]
     input: tuple[float, ...]  # reading and preparing what a step works on
     steps: int
+    apart: bool = True  # whether the ranks told the time of moving data; else it counts as computing
 
     @property
     def slowest(self) -> int:
@@ -93,7 +94,14 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
     exchange = min(communicate)
     waiting = [waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)]
     steps = max(count for count, _ in compute.values())
-    return Balance(tuple(seconds("time.compute")), exchange, tuple(waiting), tuple(seconds("time.input")), steps)
+    return Balance(
+        tuple(seconds("time.compute")),
+        exchange,
+        tuple(waiting),
+        tuple(seconds("time.input")),
+        steps,
+        bool(totals.get("time.communicate")),
+    )
 
 
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,14 @@ from typing import Any
 from workshop.core import topology
 from workshop.report.analysis.balance import Balance, Totals, balance
 from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
+from workshop.report.analysis.scores import number
+from workshop.report.analysis.threads import core_waits
 from workshop.store.records import RunRecord
+
+# A slow network, inside a host (False) and between hosts (True): seconds of a message, bytes per second.
+HOP = {False: 20e-6, True: 1e-3}
+BANDWIDTH = {False: 500e6, True: 10e6}
+CYCLE = 2e-3  # seconds, in which Horovod asks all ranks what is ready
 
 
 @dataclass(frozen=True)
@@ -33,6 +41,7 @@ class Facts:
     units: Sequence[Mapping[str, Any]]  # of all machines that are known, with their `host`
     crowds: Sequence[Oversubscription]
     times: Balance | None
+    core_waits: Mapping[int, float]  # by rank, the share of its time that it waited for a core although it could run
 
     @property
     def metrics(self) -> Mapping[str, Any]:
@@ -46,6 +55,17 @@ class Facts:
     @property
     def hosts(self) -> int:
         return len({report["host"] for report in self.reports})
+
+    @property
+    def transfer(self) -> float | None:
+        """Seconds that the messages of a step explain, with a slow network; None where the run doesn't tell of them."""
+        messages, size = self.metrics.get("messages_per_step"), self.metrics.get("bytes_per_step")
+        if not number(messages) or not number(size):
+            return None
+        far = self.hosts > 1
+        hops = max(math.ceil(math.log2(self.ranks)), 1)
+        cycle = CYCLE if self.metrics.get("exchange") == "horovod" else 0.0
+        return cycle + messages * hops * HOP[far] + hops * size / BANDWIDTH[far]
 
     @property
     def fitting(self) -> int:
@@ -86,4 +106,4 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
         for host, host_machine in topology.machines(machine).items()
         for row in host_machine["units"]
     ]
-    return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics))
+    return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics), core_waits(run))

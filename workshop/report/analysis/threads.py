@@ -33,6 +33,7 @@ KINDS = {
 }
 CROWDED = 1.25  # threads ready to work for each core, from which on there are too many
 DELAYED = 0.25  # share of their time that threads wait for a core, from which on it is worth a word
+FULL = 0.9  # share of the cores' time that ranks use themselves, from which nobody else has much of it
 NAMED = 4  # kinds in a sentence
 
 
@@ -98,6 +99,27 @@ def crews(run: RunRecord) -> list[Crew]:
             )
         )
     return host_crews
+
+
+def core_waits(run: RunRecord) -> dict[int, float]:
+    """By rank, the share of the time in which its threads could run that they waited for a core. Empty where no rank
+    tells, and where the ranks' own threads keep all the cores."""
+    told: list[tuple[int, Any, Any]]
+    if host_crews := crews(run):
+        if any(crew.crowded and crew.worked >= FULL * crew.cores for crew in host_crews):
+            return {}
+        told = [
+            (rank, _total([census], "seconds"), _total([census], "waited"))
+            for rank, census in enumerate(run.metrics["threads"])
+        ]
+    else:
+        core = {report["rank"]: report.get("core") or {} for report in (run.rank_map or {}).get("ranks") or []}
+        told = [(rank, seconds.get("worked"), seconds.get("waited")) for rank, seconds in core.items()]
+    return {
+        rank: waited / (worked + waited)
+        for rank, worked, waited in told
+        if _positive(worked) and _positive(waited, zero=True)
+    }
 
 
 def sentences(run: RunRecord) -> list[str]:

@@ -10,7 +10,36 @@ STRAGGLER = 0.15  # load imbalance from which one rank holds up the others
 RESTLESS = 0.15  # share of waiting from which it is worth a word although the ranks computed the same
 HUNGRY = 0.30  # share of reading input from which a run is about that
 TINY = 1e-3  # seconds of compute per step below which a step is hardly worth sharing
+DELAYED = 0.20  # share of the time of a rank that it waits for a core, from which times say little
+GOOD_PART = 0.5  # of the time of an exchange: so much its messages have to explain to be blamed for it
+QUIET = (
+    "Run it again when nobody else's run is under way, and compare: other programs on this machine take turns with the "
+    "ranks on the cores"
+)
 SHORT = 0.1  # seconds of compute below which differences may be chance
+
+
+def delayed(facts: Facts) -> Finding | None:
+    """Ranks that could run, but wait for a core that somebody else has."""
+    if facts.crowds or not facts.core_waits:
+        return None
+    rank = max(facts.core_waits, key=lambda rank: facts.core_waits[rank])
+    share = facts.core_waits[rank]
+    if share < DELAYED:
+        return None
+    others = max((waited for other, waited in facts.core_waits.items() if other != rank), default=None)
+    rest = (
+        ""
+        if others is None
+        else f", {'the other' if facts.ranks == 2 else 'any other'} for up to {words.percent(others)}"
+    )
+    return Finding(
+        f"Other programs use the cores: {'the rank' if facts.ranks == 1 else 'ranks'} waited up to "
+        f"{words.percent(share)} of the time for one.",
+        f"Rank {rank} could run, but waited for a core for {words.percent(share)} of the time{rest}. So its times say "
+        "more about the other programs than about this one.",
+        f"{QUIET}.",
+    )
 
 
 def straggling(facts: Facts) -> Finding | None:
@@ -54,11 +83,19 @@ def talking(facts: Facts) -> Finding | None:
     times = facts.times
     if times is None or facts.ranks < 2 or times.exchange_share < CHATTY:
         return None
-    each = sum(times.compute) / facts.ranks / times.steps
+    each, exchange = sum(times.compute) / facts.ranks / times.steps, times.exchange / times.steps
     why = (
         f"Moving data takes {words.percent(times.exchange_share)} of the ranks' time: per step a rank computes for "
-        f"{words.seconds(each)} and communicates for {words.seconds(times.exchange / times.steps)}."
+        f"{words.seconds(each)} and communicates for {words.seconds(exchange)}."
     )
+    if not explained(facts):
+        return Finding(
+            "The ranks wait for each other in the exchange.",
+            f"{why} The {words.size(facts.metrics['bytes_per_step'])} that a step exchanges need "
+            f"{words.seconds(facts.transfer or 0.0)} at most: for the rest of the time a rank had not got there yet.",
+            f"{QUIET}.",
+            of_times=True,
+        )
     if each < TINY:
         return Finding(
             "Communication dominates: each step is too small to share.",
@@ -73,6 +110,12 @@ def talking(facts: Facts) -> Finding | None:
         f"Exchange less, or less often, or try {words.ranks(max(facts.ranks // 2, 1))} and compare.",
         of_times=True,
     )
+
+
+def explained(facts: Facts) -> bool:
+    """Whether the messages of a step explain the time of its exchange, as far as the run tells of them."""
+    times, transfer = facts.times, facts.transfer
+    return times is None or transfer is None or transfer >= GOOD_PART * times.exchange / times.steps
 
 
 def reading(facts: Facts) -> Finding | None:
@@ -109,12 +152,8 @@ def taking_turns(facts: Facts, why: str) -> Finding:
     return Finding(
         "The ranks take turns at being late.",
         why,
-        "See what else works on this machine and end it"
-        + (
-            ", and try to bind the ranks (--bind-to core), so that they stay where they are."
-            if facts.bindable
-            else ", then run it again."
-        )
+        f"{QUIET}."
+        + (" Or try to bind the ranks (--bind-to core), so that they stay where they are." * facts.bindable)
         + (f" A run of more than {words.seconds(longest)} of computing says more." if longest < SHORT else ""),
         of_times=True,
     )
@@ -150,7 +189,10 @@ def shares(facts: Facts) -> str:
     times = facts.times
     if times is None or facts.ranks < 2:
         return ""
+    moving = f"moving data took {words.percent(times.exchange_share)} of their time, "
+    if not times.apart:
+        moving = "they did not tell the time of moving data, which counts as computing; "
     return (
-        f"The ranks computed the same within {words.percent(times.imbalance)}; moving data took "
-        f"{words.percent(times.exchange_share)} of their time, waiting {words.percent(times.waiting_share)}."
+        f"The ranks computed the same within {words.percent(times.imbalance)}; {moving}waiting took "
+        f"{words.percent(times.waiting_share)}{'' if times.apart else ' of their time'}."
     )

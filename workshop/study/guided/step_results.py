@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import mean
-from typing import Any
+from typing import Any, Literal
 
 from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes longer to import
 
@@ -27,7 +27,11 @@ from workshop.training.time_use import as_long_run
 
 USUAL = 0.025  # standard deviation of rates' logarithms on a machine with a desktop on it
 WEIGHT = 4  # degrees of freedom that this counts for
+SAME = 0.1  # share: cells that are shown to differ by less are as fast as each other
 DOUBT = 0.05  # that any of the comparisons of a step is called a difference and is none
+
+
+Comparison = Literal["apart", "alike", "unsure"]
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,24 @@ class Chance:
     def differ(self, rates: Sequence[float], other: Sequence[float], among: int = 2) -> bool:
         """Whether two cells with these rates differ. They may be the best and the worst of `among` cells, which is the
         result of as many comparisons as there are pairs (Bonferroni)."""
+        difference, uncertainty = self._difference(rates, other, among)
+        return difference > uncertainty
+
+    def alike(self, rates: Sequence[float], other: Sequence[float]) -> bool:
+        """Whether the repeats show that two cells differ by less than `SAME`. Two cells that don't differ beyond chance
+        are not alike for that: with few repeats nothing is shown. If the best and the worst are alike, all are; so this
+        needs no correction for many cells."""
+        difference, uncertainty = self._difference(rates, other, 2)
+        return difference + uncertainty < math.log1p(SAME)
+
+    def _difference(self, rates: Sequence[float], other: Sequence[float], among: int) -> tuple[float, float]:
+        """The difference of the logarithms of two cells' rates, and its uncertainty; infinite without rates."""
         if not rates or not other:
-            return False
+            return 0.0, math.inf
         pairs = max(among * (among - 1) // 2, 1)
-        difference = abs(mean(map(math.log, rates)) - mean(map(math.log, other)))
         error = self.deviation * math.sqrt(1 / len(rates) + 1 / len(other))
-        return bool(difference > stdtrit(self.freedom, 1 - DOUBT / (2 * pairs)) * error)
+        difference = abs(mean(map(math.log, rates)) - mean(map(math.log, other)))
+        return difference, float(stdtrit(self.freedom, 1 - DOUBT / (2 * pairs))) * error
 
 
 def chance(cells: Iterable[Sequence[float]]) -> Chance:
@@ -148,11 +164,18 @@ class StepResults:
 
     def differ(self, first: CellResult | None, other: CellResult | None) -> bool:
         """Whether two cells of a step differ by more than chance. They may be its fastest and its slowest cell."""
+        return self.compare(first, other) == "apart"
+
+    def compare(self, first: CellResult | None, other: CellResult | None) -> Comparison:
+        """Whether two cells of a step are shown to differ, or to be as fast as each other; else the repeats are too few
+        to tell. They may be its fastest and its slowest cell."""
         if first is None or other is None:
-            return False
+            return "unsure"
         step_key = first.point.get("step", "")
         among = 2 if step_key == self.guide.anew else sum(bool(cell.rates) for cell in self.results(step_key))
-        return self.chance.differ(first.rates, other.rates, max(among, 2))
+        if self.chance.differ(first.rates, other.rates, max(among, 2)):
+            return "apart"
+        return "alike" if self.chance.alike(first.rates, other.rates) else "unsure"
 
     def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""

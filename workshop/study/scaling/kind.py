@@ -164,8 +164,8 @@ def _stragglers(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Waiting limits: {_gain(row)}.",
         f"{_blame(row, 'wait')} {row.waited or 'Which rank came last, the runs do not tell.'}",
-        "See what else works on this machine, end it and start the study again; bound ranks keep their place "
-        "(--bind-to core).",
+        "Start the study again when nobody else's run is under way: other programs on this machine take turns with the "
+        "ranks on the cores. Bound ranks keep their place (--bind-to core).",
     )
 
 
@@ -197,7 +197,7 @@ def _noise(row: Row, weak: bool) -> Finding:
     return Finding(
         f"Too noisy to tell: the repeats of a placement differ more than {_base(row)} and {_who(row)} do.",
         f"{_who(base)} reached {_span(base)}, {_who(row)} {_span(row)}: that fits no speed-up as well as an ideal one.",
-        "Measure longer runs and more of them (--repeats), and see what else works on this machine.",
+        "Measure longer runs and more of them (--repeats), while nobody else's run is under way.",
     )
 
 

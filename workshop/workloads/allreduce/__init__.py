@@ -23,7 +23,10 @@ class AllReduceParams(Params):
     smallest: int = setting(NUMBER, "bytes of the smallest message", BYTES, ge=NUMBER, le=64 * MIB)
     largest: int = setting(64 * MIB, "bytes of the largest message", BYTES, ge=NUMBER, le=64 * MIB)
     repeats: int = Field(
-        7, ge=3, le=1000, description="least repeats of each size, of which the median counts; small ones get more"
+        7,
+        ge=3,
+        le=1000,
+        description="least repeats of each size, of which the lower quartile counts; small ones get more",
     )
     methods: str = Field(
         ",".join(METHODS),

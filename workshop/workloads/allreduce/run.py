@@ -29,11 +29,14 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     Events from rank 0, with the number of the size as their step: `message` in bytes, `latency METHOD` in seconds,
     `bandwidth METHOD` in bytes per second (bus bandwidth).
 
-    Metrics: `sizes` in bytes; by method `seconds` (the median of each size), `algorithm_bandwidth` and `bus_bandwidth`
-    in bytes per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on
-    several hosts `link_bandwidth`, what each sends to its neighbour while all do.
+    Metrics: `sizes` in bytes; by method `seconds` (the lower quartile of each size, which other programs disturb
+    least), `spread` (how many times as long the upper quartile is), `algorithm_bandwidth` and `bus_bandwidth` in bytes
+    per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on several
+    hosts `link_bandwidth`, what each sends to its neighbour while all do.
     """
-    metrics: dict[str, Any] = {name: {} for name in ("seconds", "algorithm_bandwidth", "bus_bandwidth", "left_out")}
+    metrics: dict[str, Any] = {
+        name: {} for name in ("seconds", "spread", "algorithm_bandwidth", "bus_bandwidth", "left_out")
+    }
     sizes, stopped = params.sizes, False
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
     links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
@@ -49,11 +52,14 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
             metrics["left_out"][name] = reason
             ctx.progress((done + 1) * len(sizes), all_of_them)
             continue
-        seconds = metrics["seconds"][name] = []
+        seconds, spread = metrics["seconds"][name], metrics["spread"][name] = [], []
         with method(name, ctx.comm) as prepare:
             for number, size in enumerate(sizes):
                 with ctx.phase("communicate"):
-                    seconds.append(statistics.median(measure(ctx.comm, prepare, size, params.repeats)))
+                    took = measure(ctx.comm, prepare, size, params.repeats)
+                low, high = np.quantile(took, (0.25, 0.75)).tolist()
+                seconds.append(low)
+                spread.append(high / low)
                 ctx.end_step(done * len(sizes) + number)
                 if ctx.rank == 0:
                     ctx.emit(f"latency {name}", seconds[-1], number)

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from workshop.core import words
 from workshop.extension import Verdict
 from workshop.report import verdict
-from workshop.report.analysis import placement
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.findings import Facts, Finding
 
 NAMES = {
@@ -20,14 +20,13 @@ NAMES = {
     "horovod": "Horovod",
     "parameter-server": "the parameter server",
 }
-# What else can be wrong with a run that measures nothing but all-reduces.
-CHECKS = (placement.on_one_host, placement.oversubscribed, placement.unbound)
+DISTURBED = 3.0  # times as long as at best, from which a measured time is worth little
 SAME = 1.1  # times from which one method counts as slower than another
 
 
 @dataclass(frozen=True)
 class AllReduceCurve:
-    """Seconds of a method's all-reduce by message size in bytes, the smallest first; medians. `mpi` says on which MPI
+    """Seconds of a method's all-reduce by message size in bytes, the smallest first. `mpi` says on which MPI
     where several are compared."""
 
     method: str
@@ -65,6 +64,36 @@ def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllRed
         for method, took in seconds.items()
         if isinstance(took, Sequence) and took and all(_positive(value) for value in took)
     ]
+
+
+def disturbed(facts: Facts) -> Finding | None:
+    """The finding for messages of one size that took very different times."""
+    told = facts.metrics.get("spread")
+    spreads = told if isinstance(told, Mapping) else {}
+    worst = max(
+        (
+            (spread, curve, size, took)
+            for curve in curves(facts.metrics, facts.ranks)
+            for spread, size, took in zip(spreads.get(curve.method) or (), curve.sizes, curve.seconds, strict=False)
+            if _positive(spread)
+        ),
+        key=lambda found: found[0],
+        default=None,
+    )
+    if worst is None or worst[0] < DISTURBED:
+        return None
+    spread, curve, size, took = worst
+    name = NAMES.get(curve.method, curve.method)
+    return Finding(
+        f"The measurement was disturbed: the same message took up to {words.short(spread)} times as long.",
+        f"With {name}, {message(size)} took {words.seconds(took)} at its quickest, and "
+        f"{words.seconds(spread * took)} at other times.",
+        f"{timing.QUIET}.",
+    )
+
+
+# What else can be wrong with a run that measures nothing but all-reduces.
+CHECKS = (placement.on_one_host, placement.oversubscribed, timing.delayed, disturbed, placement.unbound)
 
 
 def measured(facts: Facts) -> Finding | None:

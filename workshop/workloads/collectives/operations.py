@@ -2,8 +2,8 @@
 
 Times are counted as there (osu_latency.c, osu_bw.c, osu_bibw.c, osu_allreduce.c and others, version 7): a latency is
 half a round trip; a bandwidth has 64 messages on the way, then one acknowledgement; a collective's time is each rank's
-mean over the iterations, of which the mean, the lowest and the highest over ranks count. Every call goes through
-mpi4py, which adds some tenths of a microsecond to it.
+mean over the iterations, of which the mean, the lowest and the highest over ranks count. Unlike there, iterations are
+in five parts, of which the quickest counts. Every call goes through mpi4py, which adds some tenths of a microsecond.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from workshop.engine import message_counts
 from workshop.workloads.collectives import FEWEST, NUMBER, PAIRS, SMALL
 
 WINDOW = 64  # messages on the way
+PARTS = 5  # of the iterations; other programs seldom disturb all of them
 WARM_UP = 3  # calls before any counts
 PATTERN = 4096  # numbers, which are repeated
 IDLE = 0.001  # s between two looks of a rank that takes no part: in MPI it would keep a core busy
@@ -33,11 +34,13 @@ Call = Callable[[], Any]
 
 
 class Timing(NamedTuple):
-    """Seconds of an operation, of one message where several are on the way: mean, lowest and highest over ranks."""
+    """Seconds of an operation, of one message where several are on the way: mean, lowest and highest over ranks, in the
+    quickest part of the iterations; and how many times as long the slowest part took."""
 
     mean: float
     low: float
     high: float
+    spread: float
     iterations: int
 
 
@@ -146,9 +149,13 @@ def _timing(comm: Any, name: str, size: int, iterations: int, budget: float) -> 
     quickest = min(seconds_each(comm, name, call, WARM_UP) for _ in range(WARM_UP))  # other programs disturb the others
     turns = max(FEWEST, int(min(most, budget / max(comm.allreduce(quickest, op=MPI.MAX), 1e-9))))
     seconds_each(comm, name, call, max(WARM_UP, turns // 10))
-    seconds = seconds_each(comm, name, call, turns) / MESSAGES.get(name, 1)
-    of_ranks = [comm.bcast(seconds)] if name in PAIRS else comm.allgather(seconds)
-    return Timing(sum(of_ranks) / len(of_ranks), min(of_ranks), max(of_ranks), turns)
+    each = -(-turns // PARTS)
+    seconds = [seconds_each(comm, name, call, each) / MESSAGES.get(name, 1) for _ in range(PARTS)]
+    parts = np.array([comm.bcast(seconds)] if name in PAIRS else comm.allgather(seconds))  # (ranks, PARTS)
+    means = parts.mean(axis=0)
+    of_ranks = parts[:, means.argmin()].tolist()
+    spread = float(means.max() / max(means.min(), 1e-9))
+    return Timing(sum(of_ranks) / len(of_ranks), min(of_ranks), max(of_ranks), spread, each * PARTS)
 
 
 def seconds_each(comm: Any, name: str, call: Call, turns: int) -> float:

@@ -11,6 +11,7 @@ from workshop.workloads.collectives.algorithms import chosen, obstacle
 from workshop.workloads.collectives.operations import measure
 from workshop.workloads.collectives.table import osu_table
 
+MEASURED = ("seconds", "seconds_low", "seconds_high", "spread")  # as in a `Timing`
 BUDGET = 0.1  # seconds for each size
 
 
@@ -22,12 +23,13 @@ def run(ctx: RankContext, params: CollectiveParams) -> Mapping[str, Any]:
     a message or collective. The artifact osu.txt has OSU's tables.
 
     Metrics: `sizes` in bytes; by operation `seconds`, `seconds_low` and `seconds_high` (the mean, the lowest and the
-    highest over ranks), a list by size, for barrier of one number; `algorithms`, by collective a list by size
+    highest over ranks, in the quickest fifth of the iterations) and `spread`, how many times as long the slowest fifth
+    took, a list by size, for barrier of one number; `algorithms`, by collective a list by size
     of those algorithms that send the same messages as the MPI's choice; `algorithms_unknown`, why they aren't known.
     """
     check_ranks(params, {}, ctx.size)
     names, unknown = params.operations_on(ctx.size), obstacle(ctx.comm)
-    metrics: dict[str, Any] = {name: {} for name in ("seconds", "seconds_low", "seconds_high", "algorithms")}
+    metrics: dict[str, Any] = {name: {} for name in (*MEASURED, "algorithms")}
     tables, stopped = [], False
     if ctx.rank == 0:
         for number, size in enumerate(params.sizes):
@@ -44,7 +46,7 @@ def run(ctx: RankContext, params: CollectiveParams) -> Mapping[str, Any]:
             ctx.progress(done + (number + 1) / len(sizes), len(names))
             if stopped := ctx.stop_requested():
                 break
-        for part, values in zip(("seconds", "seconds_low", "seconds_high"), zip(*timings, strict=True), strict=False):
+        for part, values in zip(MEASURED, zip(*timings, strict=True), strict=False):
             metrics[part][name] = list(values)
         tables.append(osu_table(name, sizes, timings))
         if stopped:

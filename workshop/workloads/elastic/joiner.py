@@ -127,7 +127,7 @@ def _train(training: Any, membership: Membership, order: dict[str, Any]) -> None
     except Exception as error:
         word = {"kind": "failed", **failure.described(error, order["number"], order["ranks"])}
     reporter.threads.look()
-    reporter.end({**word, "threads": reporter.threads.as_json()})
+    reporter.end({**word, "threads": reporter.threads.as_json(), "core": ctx.core.as_json()})
     reporter.close()
 
 

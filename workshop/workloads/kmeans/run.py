@@ -87,6 +87,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         ctx.end_step(step.number + 1)
     centroids_in_units = ((step.centroids + middle) * unit).astype(np.float64)
     visits = source.size * step.number if batch else min(params.batch * step.number, source.size)
+    numbers = params.clusters * (source.features + 1) + 3  # of an iteration's all-reduce, see `lloyd.assign`
     metrics = {
         "inertia": inertia,
         "iterations": step.number,
@@ -101,6 +102,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
         "centroids": centroids_in_units.tolist() if centroids_in_units.size <= MOST_NUMBERS else None,
         "backend": params.backend,
         "distances_share": share,
+        **({} if library and batch else {"bytes_per_step": 8 * numbers, "messages_per_step": 1}),
         "seconds": {name: round(value, 6) for name, value in seconds.items()},
     }
     if picture is not None and labels is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core import words
 from workshop.extension import Observations, Verdict
 from workshop.report import verdict
-from workshop.report.analysis import placement
+from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.workloads.parallel.grid import LAYER_CUTS
@@ -112,12 +112,21 @@ def _bubble(facts: Facts, idle: float, why: str) -> Finding:
     work = [float(seconds) for seconds in metrics.get("rank_seconds") or []]
     slowest = max(range(len(work)), key=work.__getitem__) if work else 0
     predicted = f"The schedule predicts {words.percent(metrics['expected_idle'])} for these times of work."
+    if facts.crowds and not metrics.get("paced"):
+        return Finding(
+            f"The stages idle for {words.percent(idle)} of the time, and take turns on the cores.",
+            f"There are {words.count(facts.cores, 'core')} for {words.count(facts.ranks, 'rank')}, so times "
+            f"don't show which stage has the most work. {why}",
+            f"Try {words.ranks(facts.fitting)}, so that each has a core, or pace the stages (--pace 0.05).",
+        )
     if work and work[slowest] > UNEQUAL * sum(work) / len(work):
         return Finding(
             f"The stages idle for {words.percent(idle)} of the time: rank {slowest} has the most work.",
             f"Rank {slowest} works for {words.seconds(work[slowest])} on each micro-batch, the mean is "
             f"{words.seconds(sum(work) / len(work))}. {predicted} {why}",
-            "Give each stage about the same work: leave the layers of each part to the workshop (--layers '').",
+            "Give each stage about the same work: leave the layers of each part to the workshop (--layers '')."
+            if params.get("layers")
+            else f"Give rank {slowest} fewer layers: --layers has the number of each part's, such as 7,3.",
         )
     if params.get("schedule") == "naive":
         return Finding(
@@ -159,7 +168,11 @@ def _observe(facts: Facts, totals: Totals) -> Observations:
 def _checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
     """Stages of a pipeline wait for each other by design, so only their placement is checked."""
     in_stages = facts.metrics.get("idle") is not None or "pipeline" in str(facts.run.params.get("cut"))
-    return (placement.on_one_host, placement.oversubscribed, placement.unbound) if in_stages else verdict.CHECKS
+    return (
+        (placement.on_one_host, placement.oversubscribed, timing.delayed, placement.unbound)
+        if in_stages
+        else verdict.CHECKS
+    )
 
 
 VERDICT = Verdict(outcome, first=True, checks=_checks, observe=_observe)

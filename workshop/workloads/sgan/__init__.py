@@ -94,7 +94,7 @@ WORKLOAD = Workload(
         "labelled_batch": "labelled images per step",
         "labelled_images": "labelled images",
         "method": "way of training",
-        "private_memory": "memory that a rank has for itself",
+        "private_memory": "most memory that a rank had for itself",
         "seconds.pictures": "time of drawing pictures",
         "unlabelled_images": "unlabelled images",
     },

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.core.memory import private_bytes
+from workshop.core.memory import forget_peak, private_peak
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import order, shard
 from workshop.engine.tensorflow import seed_training, tensorflow
@@ -135,6 +134,7 @@ def run(ctx: RankContext, params: SganParams) -> Mapping[str, Any]:
     `memory`, `time.evaluate` and `time.wait` by every rank. Artifacts: generated.json, timeline.json, with Horovod its
     own timeline.
     """
+    forget_peak()
     settings = ExchangeSettings(params.exchange)
     return training_run.run(ctx, settings, lambda exchange, on_trace: SganTraining(ctx, params, exchange, on_trace))
 
@@ -288,7 +288,7 @@ class SganTraining:
             "time_to_target": self.to_target[0] if self.to_target else None,
             "iterations_to_target": self.to_target[1] if self.to_target else None,
             "memory": self.memory.of_all(),
-            "private_memory": ctx.comm.allgather(private_bytes(os.getpid())),
+            "private_memory": ctx.comm.allgather(private_peak()),
             "spread": spread(ctx.comm, self.variables),
             "weights": ctx.comm.allgather(digest(self.variables)),
             "evaluations": self.evaluations,

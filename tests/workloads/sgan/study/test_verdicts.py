@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +68,10 @@ def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
 def test_a_noisy_machine_does_not_make_it_an_effect(seed_: int) -> None:
     chance = random.Random(seed_)
     found = measured(lambda params, where: world.rate(params, where) * chance.uniform(0.93, 1.0), steps="ab")
-    assert said(found, "b")["verdict"] == "OMP_NUM_THREADS has no effect here."
+    verdict = said(found, "b")["verdict"]
+    assert verdict.startswith(
+        ("OMP_NUM_THREADS has no effect here.", "Nothing in a rank reads OMP_NUM_THREADS; too few")
+    )
     assert right(ask(found, "b"), 1.0, answered(found, "b")), "none is the right guess, whatever chance has made of it"
 
 
@@ -121,7 +126,7 @@ def test_memory_that_leaks_and_memory_that_does_not() -> None:
     assert "An evaluation takes: predict 600 ms" in told["why"]
     told = said(found, "e", grown(2e6))
     assert told["verdict"] == "predict keeps memory: 200.0 MB over 100 evaluations."
-    assert told["next"] == "Use compiled instead."
+    assert told["next"] == "Use compiled instead, which is shown to keep memory constant."
     assert judge(found, "e", NOTHING) is None
 
 
@@ -152,7 +157,49 @@ def test_mpis() -> None:
         return world.rate(params, where.model_copy(update={"mpi": "openmpi"}))
 
     told = said(measured(alike, mpis=("openmpi", "intelmpi"), steps="g"), "g")
-    assert told["verdict"] == "Open MPI and Intel MPI can't be told apart."
+    assert told["verdict"] == "Open MPI and Intel MPI are as fast as each other, within 10 %."
+
+
+def wavering(factor: float) -> world.Rate:
+    """Rates of which every second repeat of a setting is slower by this factor, whatever the setting is."""
+    repeats: dict[str, Iterator[int]] = defaultdict(itertools.count)
+    return lambda params, where: 100.0 * (factor if next(repeats[f"{params} {where}"]) % 2 else 1.0)
+
+
+TELLS = {"b": "has no effect", "c": "less than 10 %", "f": "None of the other sets", "g": "as fast as each other"}
+
+
+@pytest.mark.parametrize("key", TELLS)
+@pytest.mark.parametrize(("factor", "shown"), [(1.0, True), (0.97, True), (0.6, False)])
+def test_what_few_repeats_do_not_show_is_not_told_as_no_effect(key: str, factor: float, shown: bool) -> None:
+    told = said(measured(wavering(factor), mpis=("openmpi", "intelmpi")), key)
+    assert (TELLS[key] in told["verdict"]) == shown
+    assert ("too few repeats" in told["verdict"]) != shown
+
+
+def noisy(added: float, uncertainty: float) -> Growth:
+    """Growth over a hundred evaluations in MB, of a process that has 600 MB."""
+    grows = added - uncertainty > 0 and added > 6
+    return Growth((6e8,) * 30, added * 1e4, added * 1e4, uncertainty * 1e4, grows)
+
+
+@pytest.mark.parametrize(
+    ("predict", "on_batch", "verdict", "following"),
+    [
+        ((1, 2), (0, 1), "Nothing like the article's leak", "the fastest"),
+        ((41, 126), (0, 1), "Can't tell whether predict keeps memory", "--thorough"),
+        ((41, 126), (3, 40), "Can't tell whether predict and predict_on_batch keep memory", "--thorough"),
+        ((41, 126), (7, 4), "predict_on_batch keeps memory", "No way here is shown to keep it constant"),
+        ((200, 5), (0, 1), "predict keeps memory", "Use predict_on_batch instead"),
+        ((200, 5), (0, 20), "predict keeps memory", "for predict_on_batch, so few evaluations can't tell"),
+    ],
+)
+def test_memory_is_called_constant_only_where_that_is_shown(
+    predict: tuple[float, float], on_batch: tuple[float, float], verdict: str, following: str
+) -> None:
+    told = said(measured(steps="e"), "e", {"predict": noisy(*predict), "predict_on_batch": noisy(*on_batch)})
+    assert told["verdict"].startswith(verdict) and following in told["next"]
+    assert "Use predict " not in told["next"]
 
 
 def test_evaluation_before_and_after() -> None:

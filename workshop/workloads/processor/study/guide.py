@@ -65,7 +65,7 @@ def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | Non
         if cell is worst and "precision" in step.vary:
             kernels.append(instructions(run.metrics))
     verdict = step.judge(
-        "apart" if findings.differ(best, worst) else "alike",
+        findings.compare(best, worst),
         best=name(best).removeprefix("+ "),
         worst=name(worst),
         gain=gain(best, worst),

@@ -48,6 +48,11 @@ class Growth:
     grows: bool  # beyond chance and the filling of pools
 
     @property
+    def steady(self) -> bool:
+        """Whether growth that would be noticed is ruled out."""
+        return self.added + self.uncertainty <= GROWS * self.values[0]
+
+    @property
     def climbs(self) -> bool:
         """Whether the slope is more than chance, however small it is."""
         return self.slope > self.error
@@ -138,11 +143,9 @@ def _openmp(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     outcomes = {openmp_matters(run) for _, run in findings.measured("b")}
     worked = True if True in outcomes else False if False in outcomes else None  # None: no run tells
     reason = _openmp_reason(findings, "b", "OMP_NUM_THREADS")
-    if not facts["apart"]:
-        return step.judge("alike with OpenMP" if worked else "alike", **facts, reason=reason)
-    if worked is False:
-        return step.judge("apart without OpenMP", **facts, reason=reason)
-    return step.judge("apart", **facts, reason=reason if worked else step.say("unknown"))
+    known = reason if worked is not None else step.say("unknown")
+    unread = " without OpenMP" if worked is False and facts["shown"] != "alike" else ""
+    return step.judge(f"{facts['shown']}{unread}", **facts, reason=known)
 
 
 def _pools(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
@@ -150,7 +153,7 @@ def _pools(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     if facts is None:
         return None
     ties = step.say("ties" if facts["ties"] else "no ties", alike=len(facts["ties"]), others=len(facts["order"]) - 1)
-    return step.judge("apart" if facts["apart"] else "alike", **facts | {"ties": ties})
+    return step.judge(facts["shown"], **facts | {"ties": ties})
 
 
 def _ranks(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
@@ -184,8 +187,12 @@ def _memory(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     each = [f"{name(cell)} {words.seconds(seconds)}" for cell, seconds in evaluation_seconds(findings)]
     costs = step.say("costs", each=words.listed(each)) if each else ""
     leaking = [way for way, how in grown.items() if how.grows]
+    unsure = [way for way, how in grown.items() if not how.grows and not how.steady]
     if leaking:
-        constant = [way for way in grown if way not in leaking]
+        steady = [way for way, how in grown.items() if how.steady and not how.grows]
+        following = step.say("others", ways=words.listed(steady)) if steady else step.say("none")
+        if unsure:
+            following += step.say("not shown", ways=words.listed(unsure))
         return step.judge(
             "leaking",
             ways=words.listed(leaking),
@@ -194,8 +201,11 @@ def _memory(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
             evaluations=EVALUATIONS,
             measured=measured,
             costs=costs,
-            following=step.say("others", ways=words.listed(constant)) if constant else step.say("none"),
+            following=following,
         )
+    if unsure:
+        keep = words.verb(len(unsure), "keeps", "keep")
+        return step.judge("unsure", ways=words.listed(unsure), keep=keep, measured=measured, costs=costs)
     climbing = [way for way, how in grown.items() if how.climbs]
     also = step.say("also", ways=words.listed(climbing)) if climbing else ""
     following = step.say("longer" if climbing and findings.setting.quick else "fastest")
@@ -232,18 +242,22 @@ def _settings(findings: StepResults, step: Step, grown: Grown) -> Verdict | None
     worse = [cell for cell in order if findings.beats(plain, cell)]
     if worse:
         why.append(step.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}x)" for cell in worse)))
-    if (intel := findings.at("f", settings=INTEL)) and not findings.differ(intel, plain):
-        why.append(step.say("Intel", reason=_openmp_reason(findings, "f", "KMP_*")))
+    shown = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
+    if INTEL in shown and shown[INTEL] != "apart":
+        change = step.say("no change" if shown[INTEL] == "alike" else "unsure change")
+        why.append(f"{change} {step.say('Intel', reason=_openmp_reason(findings, 'f', 'KMP_*'))}")
     run = findings.run(plain)
     if run is not None and run.metrics.get("exchange") != "horovod":
         differ = any(name(cell) in HOROVOD for cell in (*better, *worse))
         why.append(step.say("unread but apart" if differ else "unread"))
-    best = facts["best"]
+    best = better[0] if better else plain
+    unsure = [setting for setting, comparison in shown.items() if comparison == "unsure"]
     return step.judge(
-        "better" if better else "alike",
-        Best=words.capital(best),
-        gain=gain(order[0], plain),
-        means=step.means[best],
+        "better" if better else "unsure" if unsure else "alike",
+        Best=words.capital(name(best)),
+        gain=gain(best, plain),
+        means=step.means[name(best)],
+        unsure=words.listed(unsure),
         why=_joined(*why, f"{words.capital(facts['chance'])}.", findings.failures("f")),
     )
 
@@ -259,7 +273,7 @@ def _mpis(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
         return step.judge("single", best=name(order[0]), speed=speed, lacking=lacking or step.say("waiting"))
     ahead = [facts["best"], *map(name, facts["ties"])]
     return step.judge(
-        "apart" if facts["apart"] else "alike",
+        facts["shown"],
         **facts,
         ahead=words.listed(ahead),
         are="is" if len(ahead) == 1 else "are",
@@ -283,7 +297,10 @@ def _evaluation(findings: StepResults, step: Step, grown: Grown) -> Verdict | No
     why.append(step.say("shares", ranks=ranks, **percents))
     if all(scaled.values()):
         why.append(step.say("scaled", ranks=ranks, **scaled))
-    return step.judge("better" if now < was else "alike", **percents, why=_joined(*why, step.say("reason")))
+    shown = findings.compare(ends[AFTER], ends[BEFORE])
+    better = now < was and shown == "apart"
+    verdict = "better" if better else "unsure" if shown == "unsure" else "alike"
+    return step.judge(verdict, **percents, why=_joined(*why, step.say("reason")))
 
 
 def _stages(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
@@ -330,7 +347,7 @@ def _compared(findings: StepResults, step: Step) -> dict[str, Any] | None:
         "worst": name(order[-1]),
         "gain": gain(order[0], order[-1]),
         "speed": _speed(findings, order[0]),
-        "apart": findings.differ(order[0], order[-1]),
+        "shown": findings.compare(order[0], order[-1]),
         "ties": findings.ties(step.key)[1:],
         "chance": f"repeats of one setting differ by {100 * findings.chance.usual:.0f} %",
     }
