@@ -154,6 +154,9 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         section = next(section for section in sections if section.title == title)
         if section is not sections[place]:
             _turn(sections.index(section))
+        st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
+        # The script scrolling.js goes to the top when data-place changes.
+        st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')
         session = frame.choose_session()
         for number, cell in enumerate(section.cells):
             _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
@@ -198,7 +201,7 @@ def _cell(
         st.caption(EXERCISE)
         return
     for name in cell.predictions:
-        _prediction(name, lab_name, identity)
+        _prediction(name, lab_name, lab, identity)
     _runs(cell.runs, key, session, identity)
     if cell.quiz:
         st.link_button(
@@ -217,15 +220,16 @@ def _drawing(cell: LabCell) -> None:
     st.html(f'<img src="{picture.uri}" alt="{escape(cell.text)}" style="max-width: 100%; background: white">')
 
 
-def _prediction(name: str, lab_name: str, identity: Identity) -> None:
+def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identity) -> None:
     """A field for a guess, which is kept until the learner changes it."""
     learner_name = learner.browser_name(frame.store(), identity)
     rows = frame.store().progress(learner_name, lab_name)
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    label = f"Your guess for {name.replace('-', ' ')}"
-    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=320)
+    asked = next((prediction for prediction in lab.predictions if prediction.id == name), None)
+    label = f"{asked.question} [{asked.unit}]" if asked else f"Your guess for {name.replace('-', ' ')}"
+    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=640)
     if value is not None and value != start and not frame.recorded():
         frame.store().keep_prediction(learner_name, lab_name, name, guess=value)
         st.caption("Your guess is kept.")

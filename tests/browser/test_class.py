@@ -44,7 +44,7 @@ def test_a_class_needs_no_terminal(workshop: Class, new_page: NewPage) -> None:
     ada.get_by_role("button", name="Open the lab").click()
     expect(ada.get_by_role("heading", name="Lab 0: First contact")).to_be_visible(timeout=SOON)
     ada.goto(f"{workshop.url}/labs?lab=kmeans&part=4")
-    field = ada.get_by_label("Your guess for two ranks")
+    field = ada.get_by_label("How many times as many pixels per second do two ranks read?")
     field.fill("1.8")
     field.press("Tab")
     expect(ada.get_by_text("Your guess is kept.")).to_be_visible(timeout=SOON)
