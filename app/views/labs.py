@@ -21,6 +21,8 @@ from workshop.pages import blocks, frame, learner_home, links
 from workshop.quiz import pictures
 from workshop.quiz.parts import Picture
 from workshop.registry import workloads
+from workshop.report.activity import ActivityReader
+from workshop.report.run_sections import turn
 from workshop.runtime.client import placement_in
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
@@ -32,6 +34,7 @@ WORDS = (
     "its quiz. The exercises in which you write code are checked in the notebook."
 )
 EXERCISE = "You write this code in the notebook of the lab. The notebook checks it."
+EVERY = 1.0  # seconds between looks at a run that hasn't ended
 RECENT = 50  # of a learner's runs, among which those of a lab are looked for
 
 
@@ -264,8 +267,27 @@ def _run(run: LabRun, key: str, session: SessionRecord | None, identity: Identit
     stored_params = chosen.check(params).model_dump(mode="json")
     stored_placement = placement_in(session, placement).as_json()
     newest = [run for run in own_runs if run.params == stored_params and run.placement == stored_placement][:1]
-    links.run_links(newest)
+    if newest:
+        st.fragment(run_every=None if newest[0].ended else EVERY)(_run_line)(newest[0].id, newest[0].ended)
     return newest
+
+
+def _run_line(run_id: int, ended: bool) -> None:
+    """How a run stands: its place in the queue, its activity and progress, its verdict. `ended` says how it stood when
+    the page was drawn; after its end nothing is drawn again."""
+    run = frame.store().run(run_id)
+    if run.ended and not ended:
+        st.rerun()
+    links.run_links([run])
+    if run.status == "queued":
+        st.caption(frame.plain(turn(frame.store(), run)))
+    elif run.ended:
+        st.markdown(frame.plain((run.verdict or {}).get("verdict", "")))
+    else:
+        st.caption(frame.plain(ActivityReader(frame.store()).words(run)))
+        done, total = run.progress or (0.0, 0.0)
+        if total:
+            st.progress(min(max(done / total, 0.0), 1.0))
 
 
 def _files(section: LabSection) -> None:

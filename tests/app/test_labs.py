@@ -69,6 +69,26 @@ def test_a_guess_and_runs_without_a_notebook(open_page: Open, store: Store, sess
     assert "Compare the two" in str([link.proto.label for link in page.get("page_link")])
 
 
+def test_a_run_of_a_lab_says_how_it_stands_until_its_verdict(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    page = press(open_page("labs", lab="kmeans", part="5"), "Run this")
+    (run,) = store.runs()
+    assert "Number 1 in the queue" in words(page) and "queued" in links_of(page)
+    assert store.take_next(session.id) is not None
+    store.set_run(run.id, progress=(7.0, 20.0), activity={"words": "computing"})
+    page = page.run()
+    assert "Computing" in words(page) and "running" in links_of(page)
+    assert [bar.proto.value for bar in page.get("progress")] == [35]
+    store.finish(run.id, "completed", metrics={}, verdict={"verdict": "Well balanced."})
+    page = page.run()
+    assert "Well balanced" in words(page) and "completed" in links_of(page)
+
+
+def links_of(page: AppTest) -> str:
+    return str([link.proto.label for link in page.get("page_link")])
+
+
 def test_nothing_can_be_run_without_a_session(open_page: Open, store: Store) -> None:
     page = open_page("labs", lab="kmeans", part="5")
     assert all(button.disabled for button in page.button if button.label == "Run this")

@@ -9,7 +9,6 @@ import pytest
 from tests.course import labs
 from workshop.course import catalogue
 
-
 TWO = "{id: two, question: How many, unit: times}"
 
 

@@ -11,7 +11,6 @@ from workshop.core.errors import BadInput
 from workshop.course import description
 from workshop.course.source import BadSource
 
-
 ASKED = "{id: two, question: How many, unit: times}"
 
 
