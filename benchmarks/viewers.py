@@ -95,6 +95,7 @@ class Browser:
         self.cookie, _ = await asyncio.to_thread(joined, self.port, "/join", form, self.name)
         address, headers = f"ws://{HOST}:{self.port}", {"Cookie": self.cookie}
         common = {"additional_headers": headers, "origin": f"http://{HOST}:{self.port}", "max_size": None}
+        common["compression"] = None
         async with websockets.connect(f"{address}/_stcore/stream", subprotocols=["streamlit"], **common) as page:
             await asyncio.wait_for(_run_script(page, run_id), READY)
             await asyncio.to_thread(self._get, "/assets/plotly.min.js")
