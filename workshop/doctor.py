@@ -59,7 +59,7 @@ def checks(port: int = PORT) -> list[Check]:
     looks: list[Callable[[], Check]] = [
         _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
         _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab,
-        *map(load, registry.checks()), _chromium,
+        *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -237,15 +237,6 @@ def _jupyterlab() -> Check:
         fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
         return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)
     return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
-
-
-def _chromium() -> Check:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path:
-        return Check("Chromium", True, f"{path} (draws figures as PNG)", needed=False)
-    fix = "Install it (apt-get install chromium) for figures as PNG and the browser tests; nothing else needs it."
-    return Check("Chromium", False, "not found", fix, needed=False)
 
 
 def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:
