@@ -266,7 +266,9 @@ def _on_each_node(
     processors = [f"#SBATCH --cpus-per-task={own}"]
     if described is not None and own * most > units:  # Slurm shares ranks out evenly then, and takes no number of them
         if most > -(-placement.ranks // nodes):
-            raise BadInput(f"Slurm has no words for {most} of {placement.ranks} ranks on a node with {units} processors.")
+            raise BadInput(
+                f"Slurm has no words for {most} of {placement.ranks} ranks on a node with {units} processors."
+            )
         return [*processors, "#SBATCH --exclusive", "#SBATCH --overcommit"]
     # Ranks that aren't bound to cores may run on processors that no rank has asked for.
     return [f"#SBATCH --ntasks-per-node={most}", *processors, *(["#SBATCH --exclusive"] if wide else [])]

@@ -79,9 +79,7 @@ def _on_host(placement: Placement, described: MachineDescription, count: int) ->
     return [sorted(unit for units in place for unit in units) for place in chosen]
 
 
-def crowded(
-    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None
-) -> str | None:
+def crowded(placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str | None:
     """A warning where each rank has more threads than its binding has cores; None where it hasn't, or where the binding
     isn't known."""
     told = placement.rank_environment()["OMP_NUM_THREADS"]

@@ -61,7 +61,7 @@ def render(figures: Sequence[go.Figure], width: int = WIDTH, limit: float | None
         for number, figure in enumerate(figures):
             (Path(folder) / f"{number}.json").write_text(theme.on_paper(figure).to_json())
         environment = {**os.environ, TAG: token, "TMPDIR": folder, "BROWSER_PATH": path}
-        command = guarded([sys.executable, "-m", "workshop.report.png_renderer", folder, str(width)])
+        command = guarded([sys.executable, "-P", "-m", "workshop.report.png_renderer", folder, str(width)])
         try:
             done = subprocess.run(
                 command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit
