@@ -68,7 +68,6 @@ def start_session(
     """
     refuse_in(store.database)
     disk.check(config.home(), "a session")
-    environment.check()
     site.check(at, placement)
     config.memory_limit()  # which the conductor will want to know
     existing = next((session for session in store.sessions() if session.name == name), None)
