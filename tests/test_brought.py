@@ -21,7 +21,8 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import MPI, Extension, Launcher, LauncherOption
 from workshop.mpi import command_lines, inventory, mapper, words
-from workshop.quiz import formats, reader, self_study
+from workshop.quiz import reader, self_study
+from workshop.quiz.gift.writer import write
 from workshop.quiz.results import reader as results
 from workshop.quiz.results.findings import find
 from workshop.quiz.self_study import QuizLearner
@@ -72,7 +73,7 @@ def test_a_type_of_questions_works_from_the_deck_to_the_results(brought: None, s
     drawn = mine.variant("ring")
     assert drawn.question.distribution(drawn, [False, True])["answers"][0]["text"] == "false"
     with pytest.raises(BadInput, match="no question that GIFT can carry; it holds a claim"):
-        formats.write(deck, "gift")
+        write(deck)
 
 
 def test_without_the_package_its_type_is_none_that_there_is() -> None:
@@ -133,7 +134,9 @@ def test_a_placement_is_predicted_and_written(brought: None) -> None:
 
 def test_the_mapper_is_the_one_that_it_names(brought: None, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(mapper, "ask_openmpi", lambda *given: asked.append(given[0].mpi))
+    monkeypatch.setattr(
+        mapper, "ask_openmpi", lambda *given: asked.append(given[0].mpi) or mapper.Prediction(refused="no")
+    )
     mapper.predict(registry.placement({"mpi": "thin"}), machines.read("2x4x2"))
     assert asked == ["thin"]
 

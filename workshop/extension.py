@@ -430,23 +430,6 @@ class QuestionType:
 
 
 @dataclass(frozen=True)
-class QuizFormat:
-    """Decks in the format of another program.
-
-    `module` has `write(deck, pictures) -> Exported` and, where the format can be `read`, `read(data, name) ->
-    Imported`. `endings` are those of its files, the usual one first. `recognises` names a function of a file's bytes
-    that says whether they are surely of this format; it decides between formats that share an ending.
-    """
-
-    name: str
-    title: str
-    endings: tuple[str, ...]
-    module: str
-    read: bool = True
-    recognises: str = ""
-
-
-@dataclass(frozen=True)
 class LauncherOption:
     """An option of `workshop session start` and `workshop up`, whose value is text. Several launchers may have an
     option of the same name: then the first one's `help` is shown. Raises ValueError for a name that can't be an
@@ -561,7 +544,6 @@ class Extension:
     labs: Sequence[Lab] = ()
     decks: Sequence[Decks] = ()
     question_types: Sequence[QuestionType] = ()
-    formats: Sequence[QuizFormat] = ()
     launchers: Sequence[Launcher] = ()
     mpis: Sequence[MPI] = ()
     software: Sequence[Software] = ()

@@ -33,7 +33,6 @@ from workshop.extension import (
     Launcher,
     Page,
     QuestionType,
-    QuizFormat,
     Software,
     Study,
     Workload,
@@ -245,12 +244,6 @@ def question_types() -> Mapping[str, QuestionType]:
 
 
 @cache
-def formats() -> Mapping[str, QuizFormat]:
-    """Every format of quizzes by name."""
-    return _by_name("format of quizzes", (entry for each in extensions() for entry in each.formats))
-
-
-@cache
 def launchers() -> Mapping[str, Launcher]:
     """Every launcher by name, in their order."""
     launchers_by_name = _by_name("launcher", (entry for each in extensions() for entry in each.launchers))
@@ -301,6 +294,6 @@ def commands(group: str) -> Mapping[str, Command]:
 
 def forget() -> None:
     """Load extensions again the next time, because some may have been installed meanwhile."""
-    named = (workloads, studies, pages, question_types, formats, launchers, mpis, software)
+    named = (workloads, studies, pages, question_types, launchers, mpis, software)
     for cached in (extensions, labs, decks, checks, *named):
         cached.cache_clear()

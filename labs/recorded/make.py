@@ -141,12 +141,12 @@ def federated(room: Classroom) -> None:
     six, seven = room.learners[5:7]
     room.run("federated", six, way="all", rounds=8, partition="label", model="dense", **DIGITS)
     room.run("federated", seven, rounds=5, secure="masks", model="dense", **DIGITS)
-    for failure in failures_of("federated", "inversion"):
+    for failure in failures_of("federated"):
         for side in SIDES:
             room.run(failure.workload, seven, **failure.params_of(side))
     room.run("segmentation", six, way="all", rounds=5, patients=40, size=32, evaluate_images=24)
-    room.run("inversion", seven, model="dense", protect="clip-noise", **DIGITS)
-    room.run("inversion", seven, iterations=150, **DIGITS)  # the newest, which the page of federations shows
+    room.run("inversion", seven, images=8, **DIGITS)
+    room.run("inversion", seven, **DIGITS)  # the newest, which the page of federations shows
 
 
 def scaling(room: Classroom) -> None:

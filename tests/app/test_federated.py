@@ -123,7 +123,7 @@ def test_one_that_was_left_is_gone_on_with_by_the_instructor(
 @pytest.mark.real
 def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("federated")
-    failures = failures_of("federated", "inversion", "openfl")
+    failures = failures_of("federated", "openfl")
     ours = failures[0]
     assert {failure.title for failure in failures} <= {expander.label for expander in page.expander}
     for failure in failures:

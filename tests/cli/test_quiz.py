@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from tests.cli.test_cli import workshop
-from tests.quiz.formats.carried import png
 from workshop.cli.main import run
 from workshop.quiz.reader import shipped
 
@@ -100,17 +99,12 @@ def test_decks_are_readable_at_80_columns(capsys: pytest.CaptureFixture[str]) ->
         assert max(len(line) for line in shown.splitlines()) <= 80
 
 
-@pytest.mark.parametrize("format", ["gift", "moodle", "qti", "aiken", "jupyterquiz"])
-def test_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path, format: str) -> None:
-    file = tmp_path / {"gift": "x.gift", "moodle": "x.xml", "qti": "x.zip", "aiken": "x.txt"}.get(format, "x.json")
-    assert run(["quiz", "export", str(deck), "--format", format, "--out", str(file), "--json"]) == 0
+def test_out_and_in(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:
+    file, made = tmp_path / "x.gift", tmp_path / "back.yaml"
+    assert run(["quiz", "export", str(deck), "--out", str(file), "--json"]) == 0
     found = capsys.readouterr()
     assert ("guess", "question") in {(one["question"], one["part"]) for one in json.loads(found.out)["lost"]}
     assert "Lost: guess: a prediction, whose answer is measured" in found.err
-    if format == "jupyterquiz":
-        assert json.loads(file.read_text())[0]["type"] == "multiple_choice"
-        return
-    made = tmp_path / "back.yaml"
     assert said(capsys, "import", file, "--out", made) == f"{made}\n"
     assert "nothing is wrong" in said(capsys, "check", made)
     assert "is there already; give another name, or --overwrite" in said(capsys, "import", file, "--out", made, code=2)
@@ -126,21 +120,9 @@ def test_what_has_to_be_mended_in_an_import_is_told(capsys: pytest.CaptureFixtur
     assert "To be mended before the deck can be used:\nThe deck, line " in found.err
 
 
-def test_pictures_travel_with_a_deck(capsys: pytest.CaptureFixture[str], tmp_path: Path, deck: Path) -> None:
-    (tmp_path / "ring.png").write_bytes(png())
-    deck.write_text(DECK.replace("    text: Who", "    picture: {file: ring.png, alt: A ring}\n    text: Who"))
-    for format, ending in (("moodle", "xml"), ("qti", "zip")):
-        said(capsys, "export", deck, "--format", format, "--out", tmp_path / f"x.{ending}")
-        there = tmp_path / format
-        there.mkdir()
-        said(capsys, "import", tmp_path / f"x.{ending}", "--out", there / "deck.yaml")
-        assert (there / "ring.png").read_bytes() == png()
-        assert "nothing is wrong" in said(capsys, "check", there / "deck.yaml")
-
-
 @pytest.mark.real
 def test_one_document_on_standard_output(deck: Path, tmp_path: Path) -> None:
-    ended = workshop("quiz", "export", str(deck), "--format", "gift", "--out", str(tmp_path / "x.gift"), "--json")
+    ended = workshop("quiz", "export", str(deck), "--out", str(tmp_path / "x.gift"), "--json")
     assert ended.returncode == 0 and json.loads(ended.stdout)["deck"] == "two" and "Lost: guess" in ended.stderr
     ended = workshop("quiz", "check", str(deck), str(tmp_path / "none.yaml"))
     assert ended.returncode == 2 and "nothing is wrong" in ended.stdout and "none.yaml" in ended.stderr
@@ -149,14 +131,10 @@ def test_one_document_on_standard_output(deck: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["export", "{deck}", "--format", "docx"], "no format 'docx'"),
-        (["export", "nothing", "--format", "gift"], "no deck 'nothing'"),
-        (["export", "{deck}", "--format", "gift", "--out", "/nowhere/x"], "can't be written"),
+        (["export", "nothing"], "no deck 'nothing'"),
+        (["export", "{deck}", "--out", "/nowhere/x"], "can't be written"),
         (["import", "{tmp}/none.gift"], "can't be read"),
-        (["import", "{deck}"], "could be of any format"),
-        (["import", "{deck}", "--format", "moodle"], "no XML"),
-        (["import", "{deck}", "--format", "qti"], "no XML"),
-        (["import", "{deck}", "--format", "jupyterquiz"], "can only be written"),
+        (["import", "{deck}"], "has no question that a deck can hold"),
         (["show", "nothing"], "no deck 'nothing'"),
     ],
 )

@@ -15,7 +15,7 @@ from tests.notebook.sessions import state
 from tests.support import starts_processes
 from workshop.engine.cells import CLEAR, TEXT, WHERE
 
-RUN = "from workshop.engine import cells\nprint('ended', cells.run({code!r}))"
+RUN = "from workshop.engine import cells\nprint('ended', cells.run({code!r}, '.'))"
 
 
 @pytest.fixture(scope="module")

@@ -116,7 +116,7 @@ def test_the_federated_lab_leads_through_all_eleven_parts():
 
 def test_the_federated_lab_tells_of_every_guided_failure():
     text = (config.labs_folder() / "federated" / "README.md").read_text()
-    for one in failures_of("federated", "inversion", "openfl"):
+    for one in failures_of("federated", "openfl"):
         assert one.title in text and one.verdict in " ".join(text.split()), one.name
         for which in ("broken", "fixed"):
             assert f"    {command(one, which)}\n" in text, one.name

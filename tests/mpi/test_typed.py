@@ -258,5 +258,6 @@ def test_more_threads_than_a_ranks_cores_are_warned_of() -> None:
         read = words.parse(f"mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS={threads} t", None, machine)
         warning = mapper.predict(read.placement, machine).warning
         assert warned in warning if warned and warning else warning is warned
-    pinned = words.parse("mpirun -n 2 -genv I_MPI_PIN_DOMAIN socket -genv OMP_NUM_THREADS 24 t", None, machines.read("2x22"))
+    line = "mpirun -n 2 -genv I_MPI_PIN_DOMAIN socket -genv OMP_NUM_THREADS 24 t"
+    pinned = words.parse(line, None, machines.read("2x22"))
     assert "24 threads on 22 cores" in (mapper.predict(pinned.placement, machines.read("2x22")).warning or "")

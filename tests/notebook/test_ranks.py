@@ -123,6 +123,15 @@ def test_figures_are_shown_below_with_their_rank(notebook: Kernel) -> None:
     assert cell.outputs[2]["text/html"] == "<b>of 1</b>"
 
 
+def test_a_cell_awaits_and_imports_modules_beside_the_notebook(notebook: Kernel) -> None:
+    notebook.cell("import os, pathlib, tempfile\nbefore = os.getcwd()\nos.chdir(tempfile.mkdtemp())")
+    notebook.cell("_ = pathlib.Path('beside_it.py').write_text('VALUE = 42')")
+    cell = notebook.cell("%%ranks\nimport asyncio, beside_it\nawait asyncio.sleep(0)\nprint(beside_it.VALUE)")
+    assert cell.text.endswith("rank 0 | 42\nrank 1 | 42")
+    notebook.cell("import shutil\nshutil.rmtree(os.getcwd())\nos.chdir(before)")
+    assert "before" in notebook.cell("%%ranks\nasyncio.run(asyncio.sleep(0, 'before'))").text
+
+
 def test_a_flood_is_stopped(notebook: Kernel) -> None:
     cell = notebook.cell("%%ranks\nwhile True:\n    print('drop ' * 20)", SLOW)
     assert "ranks 0-1: the cell printed more than 2 MB and was stopped (line 3: print('drop ' * 20))" in cell.text

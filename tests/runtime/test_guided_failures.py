@@ -13,7 +13,7 @@ from workshop.report.failures import failures_of
 @pytest.mark.real
 @pytest.mark.exhaustive
 @pytest.mark.timeout(limit(600))
-@pytest.mark.parametrize("workloads", [("federated", "inversion"), ("parallel",)], ids=" ".join)
+@pytest.mark.parametrize("workloads", [("federated",), ("parallel",)], ids=" ".join)
 def test_every_guided_failure_is_named_and_its_fix_mends_it(session: Session, workloads: tuple[str, ...]) -> None:
     """Those that are run from pages; OpenFL's are run where its environment is tested."""
     submitted = [

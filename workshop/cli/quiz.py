@@ -10,7 +10,7 @@ import typer
 from workshop.cli import common, quiz_rounds
 
 if TYPE_CHECKING:
-    from workshop.quiz.formats import Lost
+    from workshop.quiz.gift.loss import Loss
     from workshop.quiz.reader import DeckProblem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -98,73 +98,57 @@ def show(
 
 @app.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What another program has written.")],
-    format: Annotated[
-        str | None, typer.Option("--format", help="gift, moodle, qti or aiken; default: by the file's ending.")
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Questions in Moodle's format GIFT.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The deck to write; default: standard output.")
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Make a deck of a file of another program, and tell what it can't hold. Pictures are written beside the deck."""
+    """Make a deck of a file in Moodle's format GIFT, and tell what a deck can't hold."""
     from workshop.core import output_files
-    from workshop.quiz import formats, reader
+    from workshop.quiz import reader
+    from workshop.quiz.gift.reader import read
 
-    imported = formats.read(file, format)
-    text = reader.dump(imported.deck)
+    deck, losses = read(file)
+    text = reader.dump(deck)
     written = []
     if out is not None:
-        output_files.check([out, *(out.parent / name for name in imported.pictures)], overwrite)
-        written = [
-            output_files.write(out, text.encode()),
-            *(output_files.write(out.parent / n, data) for n, data in imported.pictures.items()),
-        ]
-    _tell(imported.lost)
-    problems = _to_mend(text, out, bool(imported.pictures))
+        output_files.check([out], overwrite)
+        written = [output_files.write(out, text.encode())]
+    _tell(losses)
+    problems = _to_mend(text, out)
     if as_json:
-        lost = [loss.as_json() for loss in imported.lost]
-        files = {"files": written, "lost": lost, "problems": [vars(problem) for problem in problems]}
-        common.answer({"deck": imported.deck.model_dump(mode="json"), **files})
-    elif out is None:
-        print(text, end="")
-        if imported.pictures:
-            common.stderr().print(
-                f"Pictures are written with --out only: {', '.join(imported.pictures)}", soft_wrap=True
-            )
+        answer = {"files": written, "lost": [loss.as_json() for loss in losses], "problems": list(map(vars, problems))}
+        common.answer({"deck": deck.model_dump(mode="json"), **answer})
+    elif written:
+        print(*written)
     else:
-        print("\n".join(written))
+        print(text, end="")
 
 
 @app.command()
 def export(
     deck: DeckName,
-    format: Annotated[str, typer.Option("--format", help="gift, moodle, qti, aiken or jupyterquiz.")],
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file to write; default: the deck's name, in this folder.")
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Write a deck for another program, and tell what its format can't carry."""
+    """Write a deck in Moodle's format GIFT, and tell what GIFT can't carry."""
     from workshop.core import output_files
-    from workshop.quiz import formats, reader
+    from workshop.quiz import reader
+    from workshop.quiz.gift.writer import write
 
-    chosen = formats.named(format)
-    path = reader.find(deck)
-    deck_read = reader.read(path)
-    pictures, missing = _pictures(deck_read, path.parent)
-    exported = formats.write(deck_read, format, pictures)
-    file = out or Path(f"{deck_read.deck}{chosen.endings[0]}")
+    deck_read = reader.read(reader.find(deck))
+    data, losses = write(deck_read)
+    file = out or Path(f"{deck_read.deck}.gift")
     output_files.check([file], overwrite)
-    written = output_files.write(file, exported.data)
-    lost = (*missing, *exported.lost)
-    _tell(lost)
+    written = output_files.write(file, data)
+    _tell(losses)
     if as_json:
-        common.answer(
-            {"deck": deck_read.deck, "format": format, "file": written, "lost": [loss.as_json() for loss in lost]}
-        )
+        common.answer({"deck": deck_read.deck, "file": written, "lost": [loss.as_json() for loss in losses]})
     else:
         print(written)
 
@@ -179,29 +163,11 @@ def _summary(deck: Any, path: Path) -> dict[str, Any]:
     }
 
 
-def _pictures(deck: Any, folder: Path) -> tuple[dict[str, bytes], tuple[Lost, ...]]:
-    """The pictures of a deck's questions by name, and the pictures that can't be shown."""
-    from workshop.core.errors import BadInput
-    from workshop.quiz import pictures
-    from workshop.quiz.formats import Lost
-
-    found_pictures, missing = {}, []
-    for question in deck.questions:
-        if question.picture is not None:
-            try:
-                found_pictures[question.picture.file] = pictures.load(folder, question.picture).data
-            except BadInput as error:
-                missing.append(Lost(question.id, str(error), "picture"))
-    return found_pictures, tuple(missing)
-
-
-def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[DeckProblem, ...]:
-    """The faults of an imported deck, also printed on standard error. Other programs accept decks that this one
+def _to_mend(text: str, out: Path | None) -> tuple[DeckProblem, ...]:
+    """The faults of an imported deck, also printed on standard error. Moodle accepts decks that this program
     refuses, such as two forms of an answer that only differ in case."""
     from workshop.quiz import reader
 
-    if out is None and pictured:
-        return ()  # its pictures are nowhere yet
     try:
         reader.parse(text, str(out or "The deck"), out and out.parent)
     except reader.BadDeck as error:
@@ -210,10 +176,10 @@ def _to_mend(text: str, out: Path | None, pictured: bool) -> tuple[DeckProblem, 
     return ()
 
 
-def _tell(lost: tuple[Lost, ...]) -> None:
+def _tell(losses: tuple[Loss, ...]) -> None:
     """Print each question's losses on standard error."""
     by_question: dict[str, list[str]] = {}
-    for loss in lost:
+    for loss in losses:
         by_question.setdefault(loss.question, []).append(loss.what)
     for question, what in by_question.items():
         common.stderr().print(f"Lost: {f'{question}: ' if question else ''}{'; '.join(what)}", soft_wrap=True)

@@ -6,11 +6,13 @@ of one kind, which ipyparallel's client keeps in order: text, figures, and the l
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
 import fcntl
 import importlib
 import linecache
+import os
 import signal
 import struct
 import sys
@@ -42,17 +44,36 @@ class TooMuchOutput(BaseException):
     """A cell prints without an end. This is no Exception, so `except Exception` in the cell doesn't catch it."""
 
 
-def run(code: str, anew: bool = False) -> dict[str, Any] | None:
-    """Run a cell on this rank. Collective the first time, and where `comm` is made again, so that messages of a broken
-    cell reach no later cell. Returns None after a normal end, otherwise type, message, traceback, and the line in the
-    cell (`where`)."""
+def enter(folder: str) -> None:
+    """Work in the notebook's folder, where this host has it, and import the modules beside the notebook."""
+    with contextlib.suppress(OSError):  # another host, or a folder that is gone
+        os.chdir(folder)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+
+
+def run(code: str, folder: str, anew: bool = False) -> dict[str, Any] | None:
+    """Run a cell on this rank, in a folder. Collective the first time, and where `comm` is made again, so that messages
+    of a broken cell reach no later cell. Returns None after a normal end, otherwise type, message, traceback, and the
+    line in the cell (`where`)."""
+    enter(folder)
     shell = _shell()
     shell.user_ns.update(_bound(anew))
     with CellOutput(shell) as output, _quiet(shell):
-        done, error = output.during(shell.run_cell, code, store_history=True)
+        done, error = output.during(_outside_the_loop, shell.run_cell, code, store_history=True)
         if error is None:  # else interrupted before or after the code itself
             error = done.error_before_exec or done.error_in_exec
         return None if error is None else _described(error, shell, output)
+
+
+def _outside_the_loop(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a function as if no event loop ran in this thread, so that a cell can use `await` and asyncio.run."""
+    loop = asyncio._get_running_loop()
+    asyncio._set_running_loop(None)
+    try:
+        return function(*arguments, **named)
+    finally:
+        asyncio._set_running_loop(loop)
 
 
 def call(module: str, function: str, arguments: Sequence[Any], anew: bool = False) -> dict[str, Any]:
@@ -65,8 +86,9 @@ def call(module: str, function: str, arguments: Sequence[Any], anew: bool = Fals
         return {"value": value, "error": None if error is None else _described(error, shell, output)}
 
 
-def bind(anew: bool = False) -> None:
-    """Bind the names that every cell finds, for code that isn't a cell. Collective as `run` is."""
+def bind(folder: str, anew: bool = False) -> None:
+    """Bind the names that every cell finds, for code that isn't a cell, and enter the folder. Collective as `run`."""
+    enter(folder)
     _shell().user_ns.update(_bound(anew))
 
 

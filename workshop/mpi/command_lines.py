@@ -68,8 +68,8 @@ def _for_tool(
         same = rules.same_on_hosts(placement, described, rank_map)
     else:
         usual = placement.model_copy(update={"mpi": USUAL_MPI})
-        found = mapper.predict(usual, described).rank_map
-        same = found is not None and _places(found) == _places(rank_map)
+        usual_map = mapper.predict(usual, described).rank_map
+        same = usual_map is not None and _places(usual_map) == _places(rank_map)
     if not same:
         raise BadInput(f"{titles()[tool]} has no words for this map: it would put ranks on other cores.")
     return placement
@@ -259,16 +259,18 @@ def _on_each_node(
     bound = hydra.binding(placement, cores)
     units = described.count("unit") if described is not None else cores
     threads = units // (described.count("core") if described is not None else cores)
-    own = placement.cores_per_rank * (1 if bound == "hwthread" else threads)
+    task_units = placement.cores_per_rank * (1 if bound == "hwthread" else threads)
     wide = bound not in ("hwthread", "core")
     if wide and bound != "none" and described is not None:  # all of what it is bound to, or its share of a node
-        own = max(own, min(units // described.count("l3" if bound == "l3cache" else bound), units // most))
-    processors = [f"#SBATCH --cpus-per-task={own}"]
-    if described is not None and own * most > units:  # Slurm shares ranks out evenly then, and takes no number of them
+        task_units = max(
+            task_units, min(units // described.count("l3" if bound == "l3cache" else bound), units // most)
+        )
+    processors = [f"#SBATCH --cpus-per-task={task_units}"]
+    if described is not None and task_units * most > units:
+        # Slurm shares ranks out evenly then, and takes no number of them.
         if most > -(-placement.ranks // nodes):
-            raise BadInput(
-                f"Slurm has no words for {most} of {placement.ranks} ranks on a node with {units} processors."
-            )
+            words = f"{most} of {placement.ranks} ranks on a node with {units} processors"
+            raise BadInput(f"Slurm has no words for {words}.")
         return [*processors, "#SBATCH --exclusive", "#SBATCH --overcommit"]
     # Ranks that aren't bound to cores may run on processors that no rank has asked for.
     return [f"#SBATCH --ntasks-per-node={most}", *processors, *(["#SBATCH --exclusive"] if wide else [])]

@@ -72,18 +72,21 @@ def _on_host(placement: Placement, described: MachineDescription, count: int) ->
     groups = [list(place.values()) for place in places.values()]
     if by == bound:
         groups = [[units for group in groups for units in group]]
-    taken = [[group[place : place + each] for place in range(0, len(group) - each + 1, each)] for group in groups]
-    if not all(taken):
+    rank_places = [[group[place : place + each] for place in range(0, len(group) - each + 1, each)] for group in groups]
+    if not all(rank_places):
         return []
-    chosen = [taken[rank % len(taken)][rank // len(taken) % len(taken[rank % len(taken)])] for rank in range(count)]
+    chosen = [
+        rank_places[rank % len(rank_places)][rank // len(rank_places) % len(rank_places[rank % len(rank_places)])]
+        for rank in range(count)
+    ]
     return [sorted(unit for units in place for unit in units) for place in chosen]
 
 
 def crowded(placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str | None:
     """A warning where each rank has more threads than its binding has cores; None where it hasn't, or where the binding
     isn't known."""
-    told = placement.rank_environment()["OMP_NUM_THREADS"]
-    threads = int(told) if told.isascii() and told.isdigit() else placement.threads_per_rank
+    setting = placement.rank_environment()["OMP_NUM_THREADS"]
+    threads = int(setting) if setting.isascii() and setting.isdigit() else placement.threads_per_rank
     bound = placement.bind_to
     if rank_map:
         cores = min(len(report["cores"]) for report in rank_map["ranks"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from types import TracebackType
@@ -80,7 +81,7 @@ class Cells:
         `seconds` is the longest that it may take. Raises RanksFailed where ranks had to be stopped or replaced,
         WorkshopError where there are none.
         """
-        watched, lines = self._do(rank_side.run, (code,), seconds, show, shared)
+        watched, lines = self._do(rank_side.run, (code, os.getcwd()), seconds, show, shared)
         if lines and watched.why:
             raise RanksFailed("\n".join(lines))
         return watched.results
@@ -106,7 +107,7 @@ class Cells:
             holding.bound is not ranks or holding.anew
         ):  # otherwise not: they may still be busy with what nobody waits for
             try:
-                ranks.view.apply_async(rank_side.bind, holding.anew).get(BOUND)
+                ranks.view.apply_async(rank_side.bind, os.getcwd(), holding.anew).get(BOUND)
             except (TimeoutError, ipp.error.IPythonError) as error:
                 raise WorkshopError(
                     f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."

@@ -5,12 +5,13 @@ Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `form_er
 list every mistake with its line. `randomisation` draws the variant of a question that a learner gets, and `text_input`
 reads the typed answer. `truth` measures the right answer of a prediction.
 `rendering`, `formulas` and `pictures` turn Markdown into safe HTML. `self_study` is for learning alone, `live` has the
-states and points of a round, `results` is for the instructor, `formats` reads and writes other programs' files.
+states and points of a round, `results` is for the instructor, `gift` reads and writes the
+files of Moodle.
 """
 
 from __future__ import annotations
 
-from workshop.extension import Extension, QuestionType, QuizFormat
+from workshop.extension import Extension, QuestionType
 
 _TYPES = ("single", "multiple", "number", "order", "match", "text", "poll", "predict", "place")
 _CHOICES = ("single", "multiple", "poll")  # whose module is `choice`
@@ -19,24 +20,5 @@ EXTENSION = Extension(
     question_types=tuple(
         QuestionType(name, f"workshop.quiz.types.{'choice' if name in _CHOICES else name}:{name.capitalize()}")
         for name in _TYPES
-    ),
-    formats=(
-        QuizFormat("gift", "Moodle GIFT", (".gift", ".txt"), "workshop.quiz.formats.gift"),
-        QuizFormat("moodle", "Moodle XML", (".xml",), "workshop.quiz.formats.moodle"),
-        QuizFormat(
-            "qti",
-            "QTI 2.1",
-            (".zip", ".xml"),
-            "workshop.quiz.formats.qti",
-            recognises="workshop.quiz.formats.qti_package:recognises",
-        ),
-        QuizFormat(
-            "aiken",
-            "Aiken",
-            (".txt",),
-            "workshop.quiz.formats.aiken",
-            recognises="workshop.quiz.formats.aiken:recognises",
-        ),
-        QuizFormat("jupyterquiz", "jupyterquiz", (".json",), "workshop.quiz.formats.jupyterquiz", read=False),
     ),
 )

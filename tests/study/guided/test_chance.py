@@ -43,4 +43,4 @@ def test_what_is_not_shown_to_differ_is_not_shown_to_be_alike(
     rates: tuple[float, ...], other: tuple[float, ...], differ: bool, alike: bool
 ) -> None:
     told = chance([rates, other, rates, other])
-    assert (told.differ(rates, other), told.alike(rates, other)) == (differ, alike)
+    assert (told.differ(rates, other), told.agree(rates, other)) == (differ, alike)

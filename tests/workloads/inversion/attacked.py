@@ -11,16 +11,12 @@ from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
-from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import WORKLOAD, InversionParams
 from workshop.workloads.inversion.attack import AttackInput
-from workshop.workloads.inversion.victim import Private, build_model
-from workshop.workloads.mnist import models
+from workshop.workloads.inversion.run import Private, update_of
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.data.images import Images
 from workshop.workloads.mnist.heldout import as_inputs
-
-RATE = 0.1
 
 
 @cache
@@ -35,22 +31,9 @@ def own(*positions: int) -> Private:
     return Private(as_inputs(found.train_images[chosen]), found.train_labels[chosen].astype(np.int32), chosen)
 
 
-class Institution:
-    """A network and what an institution makes of it: compiled once for all attacks of a module."""
-
-    def __init__(self, name: str, seed: int = 0) -> None:
-        self.model = build_model(name, seed)
-        self.learner = LocalLearner(self.model, models.loss_of(self.model), models.correct, RATE)
-        self.start = self.learner.vector()
-
-    def seen(self, true: Private, steps: int = 1) -> AttackInput:
-        """What an aggregator sees of some images."""
-        count = len(true.labels)
-        self.learner.load(self.start)
-        self.learner.train(true.images, true.labels, [np.arange(count)] * steps)
-        update = self.learner.vector() - self.start
-        self.learner.load(self.start)
-        return AttackInput(self.model, update, count, RATE, steps)
+def seen(true: Private) -> AttackInput:
+    """What an aggregator sees of some images."""
+    return update_of(InversionParams(images=len(true.labels)), true)
 
 
 def run(values: Mapping[str, Any], sink: Memory | None = None, comm: Any = MPI.COMM_SELF) -> tuple[Any, Memory]:

@@ -25,7 +25,7 @@ class Balance:
     waiting: tuple[float, ...]
     input: tuple[float, ...]  # reading and preparing what a step works on
     steps: int
-    apart: bool = True  # whether the ranks told the time of moving data; else it counts as computing
+    are_separate: bool = True  # whether the ranks told the time of moving data; else it counts as computing
 
     @property
     def slowest(self) -> int:

@@ -104,20 +104,20 @@ def crews(run: RunRecord) -> list[Crew]:
 def core_waits(run: RunRecord) -> dict[int, float]:
     """By rank, the share of the time in which its threads could run that they waited for a core. Empty where no rank
     tells, and where the ranks' own threads keep all the cores."""
-    told: list[tuple[int, Any, Any]]
+    reports: list[tuple[int, Any, Any]]
     if host_crews := crews(run):
         if any(crew.crowded and crew.worked >= FULL * crew.cores for crew in host_crews):
             return {}
-        told = [
+        reports = [
             (rank, _total([census], "seconds"), _total([census], "waited"))
             for rank, census in enumerate(run.metrics["threads"])
         ]
     else:
         core = {report["rank"]: report.get("core") or {} for report in (run.rank_map or {}).get("ranks") or []}
-        told = [(rank, seconds.get("worked"), seconds.get("waited")) for rank, seconds in core.items()]
+        reports = [(rank, seconds.get("worked"), seconds.get("waited")) for rank, seconds in core.items()]
     return {
         rank: waited / (worked + waited)
-        for rank, worked, waited in told
+        for rank, worked, waited in reports
         if _positive(worked) and _positive(waited, zero=True)
     }
 

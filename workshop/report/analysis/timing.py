@@ -190,9 +190,9 @@ def shares(facts: Facts) -> str:
     if times is None or facts.ranks < 2:
         return ""
     moving = f"moving data took {words.percent(times.exchange_share)} of their time, "
-    if not times.apart:
+    if not times.are_separate:
         moving = "they did not tell the time of moving data, which counts as computing; "
     return (
         f"The ranks computed the same within {words.percent(times.imbalance)}; {moving}waiting took "
-        f"{words.percent(times.waiting_share)}{'' if times.apart else ' of their time'}."
+        f"{words.percent(times.waiting_share)}{'' if times.are_separate else ' of their time'}."
     )

@@ -52,7 +52,7 @@ class Chance:
         difference, uncertainty = self._difference(rates, other, among)
         return difference > uncertainty
 
-    def alike(self, rates: Sequence[float], other: Sequence[float]) -> bool:
+    def agree(self, rates: Sequence[float], other: Sequence[float]) -> bool:
         """Whether the repeats show that two cells differ by less than `SAME`. Two cells that don't differ beyond chance
         are not alike for that: with few repeats nothing is shown. If the best and the worst are alike, all are; so this
         needs no correction for many cells."""
@@ -175,7 +175,7 @@ class StepResults:
         among = 2 if step_key == self.guide.anew else sum(bool(cell.rates) for cell in self.results(step_key))
         if self.chance.differ(first.rates, other.rates, max(among, 2)):
             return "apart"
-        return "alike" if self.chance.alike(first.rates, other.rates) else "unsure"
+        return "alike" if self.chance.agree(first.rates, other.rates) else "unsure"
 
     def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""

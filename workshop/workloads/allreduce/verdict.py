@@ -68,8 +68,8 @@ def curves(metrics: Mapping[str, Any], ranks: int, mpi: str = "") -> list[AllRed
 
 def disturbed(facts: Facts) -> Finding | None:
     """The finding for messages of one size that took very different times."""
-    told = facts.metrics.get("spread")
-    spreads = told if isinstance(told, Mapping) else {}
+    recorded = facts.metrics.get("spread")
+    spreads = recorded if isinstance(recorded, Mapping) else {}
     worst = max(
         (
             (spread, curve, size, took)
@@ -77,7 +77,7 @@ def disturbed(facts: Facts) -> Finding | None:
             for spread, size, took in zip(spreads.get(curve.method) or (), curve.sizes, curve.seconds, strict=False)
             if _positive(spread)
         ),
-        key=lambda found: found[0],
+        key=lambda candidate: candidate[0],
         default=None,
     )
     if worst is None or worst[0] < DISTURBED:

@@ -75,7 +75,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     st.markdown("### Further")
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
-        guided_failures(session, identity, failures_of("federated", "inversion", "openfl"))
+        guided_failures(session, identity, failures_of("federated", "openfl"))
         if identity.role == "instructor":  # learners on phones have no terminal
             with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
                 for title, command in PROTECTED:
@@ -85,7 +85,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with left_column, st.container(border=True, key="federated-inversion"):
         st.markdown("#### :material/image_search: What an update gives away")
         st.markdown(INVERSION)
-        _commands(identity, "inversion", "workshop run inversion", "workshop run inversion --protect clip-noise")
+        _commands(identity, "inversion", "workshop run inversion", "workshop run inversion --images 8")
     with right_column, st.container(border=True, key="federated-segmentation"):
         st.markdown("#### :material/radiology: Tumours in scans")
         st.markdown(SEGMENTATION)

@@ -81,14 +81,14 @@ def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosi
     """The diagnoses of a program's jobs by job. Jobs that wait for each other have one together."""
     all_states = [state for states in jobs.values() for state in states]
     others_move = len(jobs) == 1 or any(not state.waits and state.does != "ended" for state in all_states)
-    found = {job: named for job, states in jobs.items() if (named := diagnose(states, others_move)) is not None}
-    together = [job for job, named in found.items() if named.kind == "other-job"]
+    diagnoses = {job: named for job, states in jobs.items() if (named := diagnose(states, others_move)) is not None}
+    together = [job for job, named in diagnoses.items() if named.kind == "other-job"]
     for job in together[1:]:
-        first, other = found[together[0]], found.pop(job)
+        first, other = diagnoses[together[0]], diagnoses.pop(job)
         sentence = f"{first.sentence} In that job, {other.sentence[:1].lower()}{other.sentence[1:]}"
         lines = (*first.lines, *other.lines)
-        found[together[0]] = replace(first, sentence=sentence, lines=lines)
-    return found
+        diagnoses[together[0]] = replace(first, sentence=sentence, lines=lines)
+    return diagnoses
 
 
 def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:

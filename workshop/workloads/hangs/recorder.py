@@ -317,10 +317,10 @@ class _Recording:
             try:
                 result = method(comm, *args, **settings)
             except BaseException as error:
-                taken = _took_part(error)
-                if not taken and comm._scope.number == entry[3]:
+                took_part = _took_part(error)
+                if not took_part and comm._scope.number == entry[3]:
                     comm._scope.number -= 1  # the others still wait for it
-                record.end(place, DONE if taken else RAISED)
+                record.end(place, DONE if took_part else RAISED)
                 raise
             record.end(place)
             if wild:  # now it is known from whom

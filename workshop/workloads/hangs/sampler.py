@@ -209,11 +209,11 @@ class Sampler:
                 later = read_record(self.folder / str(pid))
                 if record.polls > before or (later is not None and later.polls > record.polls):
                     return state("polling", last.place, _polled(record))
-        found = look(rank, pid, history)
+        now = look(rank, pid, history)
         if rank not in self.spawned():
-            return found
-        does: Activity = "spawned" if found.does in ("lock", "pipe") else found.does
-        return replace(found, does=does, detail="multiprocessing's spawn starts processes that are this rank again")
+            return now
+        does: Activity = "spawned" if now.does in ("lock", "pipe") else now.does
+        return replace(now, does=does, detail="multiprocessing's spawn starts processes that are this rank again")
 
     def spawned(self) -> set[int]:
         """The ranks of which multiprocessing has spawned a process that has imported mpi4py."""

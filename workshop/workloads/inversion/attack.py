@@ -1,7 +1,6 @@
-"""The attacker's input, the digits that the last layer gives away, and the closed form. No function here or in `search`
-sees a true image or label.
+"""The attacker's side: pictures and digits from an update, in closed form. No function here sees a true image or label.
 
-The closed form: in a network whose first layer is dense, the gradient holds the picture itself. The gradient of a
+In a network whose first layer is dense, the gradient holds the picture itself. The gradient of a
 neuron's weights is its input times the gradient of its bias. So for one image any neuron that it excites gives it away,
 by a division (Phong et al. 2018, Privacy-preserving deep learning via additively homomorphic encryption, IEEE TIFS
 13(5), section 3; Geiping et al. 2020, arXiv:2003.14053, proposition 3.1). With several images, a neuron gives a
@@ -29,63 +28,31 @@ SILENT = 1e-6  # share of the largest bias gradient below which a neuron tells n
 @dataclass(frozen=True)
 class AttackInput:
     """Everything that a curious aggregator knows: the shared `model` (Keras, with the sent weights), the `update` that
-    came back, float32 [parameters], and the numbers of `images`, of `steps` and of their `rate`. It has chosen all of
-    it except the update."""
+    came back, float32 [parameters], the number of `images` and the learning `rate`. It has chosen all of it except the
+    update."""
 
     model: Any
     update: Vector
     images: int
     rate: float
-    steps: int = 1
 
     def gradients(self) -> list[NDArray[Any]]:
         """The update as the gradient that it seems to be, in the shapes of the model's weights."""
         arrays, at = [], 0
         for weight in self.model.weights:
             size = int(np.prod(weight.shape))
-            arrays.append(self.update[at : at + size].reshape(weight.shape) / np.float32(-self.rate * self.steps))
+            arrays.append(self.update[at : at + size].reshape(weight.shape) / np.float32(-self.rate))
             at += size
         return arrays
 
 
-def digits(attack_input: AttackInput) -> Digits:
-    """The digits of the images, from the gradient of the last layer's bias, in rising order.
-
-    For one image that gradient is softmax(logits) - onehot(label), so that its only negative value is at the label
-    (iDLG: Zhao, Mopuri and Bilen 2020, arXiv:2001.02610, section 3). For several it is the mean of these: each image
-    takes as much from the value of its digit, and digits are taken one after the other from where the value is least
-    (Wainakh et al. 2021, User-level label leakage from gradients, arXiv:2105.09369). The model's mean answer to paper,
-    grey and ink is subtracted before, as the answer to an unknown image; but not where the model has learned other
-    answers on the way.
-    """
-    rest = attack_input.gradients()[-1].astype(np.float64)
-    if attack_input.images == 1:
-        return np.array([rest.argmin()], np.int32)
-    if attack_input.steps == 1:
-        rest -= _expected(attack_input.model)
-    each = -rest[rest < 0].sum() / attack_input.images
-    labels = []
-    for _ in range(attack_input.images):
-        labels.append(int(rest.argmin()))
-        rest[labels[-1]] += each
-    return np.sort(np.array(labels, np.int32))
-
-
-def _expected(model: Any) -> NDArray[np.float64]:
-    """The probabilities [digits] that a model gives to unknown pictures."""
-    flat = np.linspace(0, 1, 3, dtype=np.float32)[:, None, None, None] * np.ones(
-        (1, *model.input_shape[1:]), np.float32
-    )
-    logits = np.asarray(model(flat, training=False), np.float64)
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return (raised / raised.sum(axis=1, keepdims=True)).mean(axis=0)
-
-
 def recover(attack_input: AttackInput) -> tuple[Pictures, Digits]:
     """Pictures [images, 28, 28, 1] and what each shows, out of the gradients of a model of two dense layers."""
-    weights, biases, following, _ = (gradient.astype(np.float64) for gradient in attack_input.gradients())
+    weights, biases, following, last = (gradient.astype(np.float64) for gradient in attack_input.gradients())
     if attack_input.images == 1:
-        return _pictures([_together(weights, biases)]), digits(attack_input)
+        # softmax(logits) - onehot(label) is negative at the label alone (Zhao et al. 2020, arXiv:2001.02610).
+        digit = np.array([last.argmin()], np.int32)
+        return _pictures([_together(weights, biases)]), digit
     recovered = _separate(weights, biases, following, attack_input.images)
     return _pictures([picture for picture, _ in recovered]), np.array([digit for _, digit in recovered], np.int32)
 

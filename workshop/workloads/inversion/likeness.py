@@ -22,12 +22,6 @@ def psnr(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
     return min(-10 * math.log10(error), MOST) if error > 0 else MOST
 
 
-def correlation(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
-    """Pearson's correlation of the pixels: 1 where only brightness and contrast differ, 0 for independent pictures and
-    for one of a single grey."""
-    return float(_standard(image.reshape(1, -1))[0] @ _standard(picture.reshape(1, -1))[0])
-
-
 def _standard(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Rows with mean zero and length one; zeros where a row is constant."""
     centred = rows.astype(np.float64) - rows.mean(axis=1, dtype=np.float64, keepdims=True)

@@ -10,7 +10,6 @@ from workshop.core import words
 from workshop.core.words import count
 from workshop.extension import Panel, Verdict
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, Part, line, picture, pictures, table
 from workshop.report.cards import words as sentences
 from workshop.report.machine_picture import rank_cell
@@ -48,7 +47,7 @@ def measured(facts: Facts) -> Finding | None:
     if not isinstance(pictures, list) or not pictures or "nearest" not in pictures[0]:
         return None
     came = [outcome(picture) for picture in pictures]
-    why = [_likeness(facts, pictures), _labels(facts, pictures), _how(facts, came), _protection(facts, came)]
+    why = [_likeness(facts, pictures), _labels(facts, pictures), _how(came)]
     return Finding(_verdict(came), " ".join(filter(None, why)), _following(facts, came))
 
 
@@ -94,85 +93,21 @@ def _labels(facts: Facts, pictures: Sequence[Picture]) -> str:
     return f"{right} of {len(pictures)} labels were read off the last layers' gradients."
 
 
-def _how(facts: Facts, came: Sequence[str]) -> str:
-    """The way in which the attack succeeded."""
-    if RECOVERED not in came:
-        return ""
-    if facts.metrics.get("model") == "dense":
+def _how(came: Sequence[str]) -> str:
+    """The way in which the attack succeeded, or why it failed."""
+    if RECOVERED in came:
         return (
             "A dense first layer gives its input away: the gradient of a neuron's weights, divided by that of its "
             "bias, is the image, if no other image excites this neuron."
         )
-    distances = [distance for distance in facts.metrics.get("distances") or [] if number(distance)]
-    near = f" to a cosine distance of {words.short(max(distances))}" if distances else ""
-    return f"The search found pictures whose gradients point where the updates do{near}."
-
-
-def _protection(facts: Facts, came: Sequence[str]) -> str:
-    """The effect of the protection, and its cost."""
-    params, ratio = facts.run.params, facts.metrics.get("signal_to_noise")
-    protect, recovered = params.get("protect"), RECOVERED in came
-    if protect == "clip-noise" and number(ratio):
-        return (
-            f"The noise is {10 ** (-ratio / 20):.2g} times as long as the update, for the attacker and for the "
-            f"aggregator alike (signal-to-noise ratio {_decibels(ratio)}); it averages out over many institutions only."
-        )
-    if protect in ("topk", "8bit") and number(ratio):
-        what = f"{100 * params['keep']:.3g} % of the values" if protect == "topk" else "Eight bits for each value"
-        remark = ": compression is no protection" if recovered else ""
-        return f"{what} tell the update with a signal-to-noise ratio of {_decibels(ratio)}{remark}."
-    if protect == "sum":
-        many = params.get("institutions")
-        if recovered:
-            return f"A sum over {many} institutions hides whose a digit is, but not what was drawn."
-        return f"What is seen is a mixture of what {many} institutions have sent."
-    if protect == "epochs":
-        steps = params.get("steps")
-        if recovered:
-            return f"After {steps} steps on the same images the update still points where the first gradient did."
-        return (
-            f"After {steps} steps the update is no single gradient any more, as this attacker takes it to be; one who "
-            "goes through the same steps comes farther (Geiping et al. 2020, arXiv:2003.14053, section 6)."
-        )
-    behind = facts.metrics.get("images_behind") or 1
-    if behind > 1 and LOST in came:
-        return f"The update is the mean over {behind} images, which the attacker has to take apart."
-    return ""
+    return f"The update is the mean over {len(came)} images, which the attacker has to take apart."
 
 
 def _following(facts: Facts, came: Sequence[str]) -> str:
-    params, recovered = facts.run.params, RECOVERED in came
-    protect = params.get("protect")
-    if facts.metrics.get("stopped"):
-        return "Let the search come to its end: does it find more?"
-    if protect == "clip-noise":
-        if recovered or TOLD_APART in came:
-            return f"Take more noise (--noise {words.short(3 * params['noise'] or 0.01)}): when is the digit gone?"
-        return (
-            f"Take less noise (--noise {words.short(params['noise'] / 10)}): when does the digit come back? And see "
-            "what noise costs a federation (workshop run federated --privacy institutions)."
-        )
-    if protect == "topk":
-        share = params["keep"] / 10 if recovered else min(10 * params["keep"], 1)
-        return f"Send {'fewer' if recovered else 'more'} values (--keep {share:.3g}): how many give the digit away?"
-    if protect == "sum" and recovered:
-        more = min(4 * params["institutions"], MOST // params["images"])
-        first = f"Add up more institutions (--institutions {more}), or add" if more > params["institutions"] else "Add"
-        return f"{first} noise (--protect clip-noise): a sum alone hides only who sent what."
-    if protect == "epochs" and recovered:
-        return "Let several images be behind these steps (--images 4 --steps 20): is the digit still found?"
-    if protect in ("sum", "epochs"):
-        return "Compare with the update of one institution after one step (--protect none)."
-    if protect == "none" and params.get("images") == 1 and recovered:
-        return (
-            "Put more images behind the update (--images 8), or protect it: with noise (--protect clip-noise), in a "
-            "sum over institutions (--protect sum), by sending less (--protect topk)."
-        )
-    if protect == "none" and not recovered and params.get("model") == "dense" and params.get("images", 1) > 1:
-        return f"Put fewer images behind the update (--images {params['images'] // 2}): how many can be taken apart?"
-    if protect == "none" and not recovered and params.get("model") != "dense":
-        return f"Search for longer (--iterations {2 * params['iterations']}), or from more beginnings (--starts 16)."
-    return "Protect the update with noise (--protect clip-noise): how much hides the digits, and what does it cost?"
+    images = facts.run.params.get("images", 1)
+    if LOST in came and images > 1:
+        return f"Put fewer images behind the update (--images {images // 2}): how many can be taken apart?"
+    return f"Put more images behind the update (--images {min(8 * images, MOST)}): how many are still recovered?"
 
 
 def _decibels(value: float) -> str:
@@ -186,10 +121,9 @@ def inversion(snapshot: Snapshot) -> list[Card]:
     """Nothing for runs that attack no update."""
     if PICTURE not in snapshot.artifacts:
         return []
-    label = "Recovered digits" if snapshot.run.ended else "So far"
     parts: list[Part] = [
         sentences(line(ABOUT, tone="about")),
-        pictures([picture(snapshot.url(PICTURE), label)], wide=True),
+        pictures([picture(snapshot.url(PICTURE), "Recovered digits")], wide=True),
     ]
     if picture_list := snapshot.metric("pictures", list):
         parts += _table(snapshot, picture_list)
@@ -197,13 +131,10 @@ def inversion(snapshot: Snapshot) -> list[Card]:
 
 
 def _table(snapshot: Snapshot, pictures: list[Mapping[str, Any]]) -> list[Part]:
-    several = any(picture["institution"] > 1 for picture in pictures)
-    heads = ["Rank", *(["Institution"] if several else []), "True label", "Recovered label"]
-    heads += ["PSNR", "Correlation", "With another image", "The digit is"]
+    heads = ["Rank", "True label", "Recovered label", "PSNR", "Correlation", "With another image", "The digit is"]
     rows: list[list[str | Mapping[str, Any]]] = [
         [
             rank_cell(picture["rank"]),
-            *([str(picture["institution"])] if several else []),
             str(picture["label"]),
             str(picture["read"]),
             f"{picture['likeness']:.1f} dB",

@@ -1,7 +1,7 @@
 """The workload: institutions make updates, a curious aggregator makes pictures of them.
 
-Every rank has both sides of an attack of its own: `victim` knows images, `attack` and `search` are given what would be
-sent. Only here and in `watch` they are compared, to tell how far the attack came.
+Every rank has both sides of an attack of its own: `_private` and `_update` know images, `attack` is given the update
+that would be sent. Only here they are compared, to measure the attack.
 """
 
 from __future__ import annotations
@@ -9,119 +9,61 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
+from workshop.engine.data.shards import order
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.mathematics.aggregation import usable
 from workshop.workloads.federated.training.learner import LocalLearner
-from workshop.workloads.inversion import InversionParams, search
-from workshop.workloads.inversion.attack import AttackInput, Digits, Pictures, digits, recover
+from workshop.workloads.inversion import InversionParams, first_digits
+from workshop.workloads.inversion.attack import AttackInput, recover
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
-from workshop.workloads.inversion.victim import Private, ProtectedUpdate, build_model, private, protected, updates
-from workshop.workloads.inversion.watch import SearchMonitor
+from workshop.workloads.inversion.picture import ImagePair, draw_pairs
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images as data
+from workshop.workloads.mnist.data.images import Images
+from workshop.workloads.mnist.heldout import as_inputs
 
-START = 94  # stream of a seed: where searches begin
-SMOOTH, NOISY = 1e-4, 1e-2  # weights of the total variation; the larger one where the attacker knows of noise
+DRAW = 91  # stream of a seed
+RECOVERED = "recovered.png"
+
+
+@dataclass(frozen=True)
+class Private:
+    """Images float32 [n, 28, 28, 1] from 0 to 1, their digits [n], and their positions among all images."""
+
+    images: NDArray[np.float32]
+    labels: NDArray[np.int32]
+    positions: NDArray[np.int64]
 
 
 def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
-    """Attack an update on every rank and return the metrics. Collective.
-
-    Events by every rank (step: iterations of its search so far): `distance` of the gradients, `likeness` (PSNR in dB)
-    and `correlation`, means over the rank's images; `time.compute`, `time.wait`. Artifact by rank 0: recovered.png.
-    """
+    """Attack an update on every rank and return the metrics. Collective. Artifact by rank 0: recovered.png."""
     began = time.perf_counter()
     ctx.activity("loading TensorFlow")
     tensorflow().keras.utils.clear_session()  # what an earlier run of this process has left
     ctx.activity("reading data")
     images = data.read(ctx.inputs)
     true = private(params, images, ctx.rank, ctx.size)
-    attack_input, sent = _attacked_update(params, true, ctx.rank)
-    metrics_before = {
-        "data": images.words,
-        "data_digest": images.digest,
-        "train_images": len(images.train_labels),
-        "model": params.model,
-        "parameters": len(attack_input.update),
-        "images_behind": params.behind,
-    }
-    ctx.publish(**metrics_before)
-    watch = SearchMonitor(ctx, true, params.iterations if params.model == "cnn" else 1, params.pace)
+    attack_input = update_of(params, true)
     prepared = time.perf_counter()
-    ctx.activity("searching for the pictures")
-    pictures, read = _attack(params, attack_input, watch, ctx.rank)
-    watch.end(pictures)
+    ctx.activity("computing the pictures")
+    pictures, read = recover(attack_input)
     seconds = {"prepare": prepared - began, "attack": time.perf_counter() - prepared}
-    among = nearest(pictures[matched(true.images, pictures)], true.positions.tolist(), images.train_images)
-    own_results = {
-        "pictures": _of_each(params, ctx.rank, true, pictures, read, among),
-        "labels_right": (Counter(true.labels.tolist()) & Counter(read.tolist())).total(),
-        "signal_to_noise": sent.signal_to_noise,
-        "iterations": watch.iterations,
-        "distance": watch.distance,
-    }
-    metrics = metrics_before | _of_all(ctx.comm.allgather(own_results)) | {"stopped": watch.stopped, "seconds": seconds}
-    return metrics | ({"notices": [images.notice]} if images.notice else {})
-
-
-def _attacked_update(params: InversionParams, true: Private, rank: int) -> tuple[AttackInput, ProtectedUpdate]:
-    """The aggregator's update, and the cost of its protection. Only the update leaves this function, never the
-    images."""
-    model = build_model(params.model, params.seed)
-    learner = LocalLearner(model, models.loss_of(model), models.correct, params.rate)
-    start = learner.vector()
-    steps = params.steps if params.protect == "epochs" else 1
-    updates_made = updates(params, learner, start, true)
-    if not all(usable(update) for update in updates_made):
-        raise BadInput(
-            f"The institution's update is no number any more after {steps} steps of the rate {params.rate:g}; take a "
-            "smaller rate or fewer steps."
-        )
-    sent = protected(params, updates_made, rank)
-    learner.load(start)  # the model as it was sent around
-    return AttackInput(model, sent.update, params.behind, params.rate, steps), sent
-
-
-def _attack(
-    params: InversionParams, attack_input: AttackInput, watch: SearchMonitor, rank: int
-) -> tuple[Pictures, Digits]:
-    """The aggregator's best result: pictures, and their digits."""
-    if params.model == "dense":
-        pictures, read = recover(attack_input)
-        matching = search.GradientMatch(attack_input, read)
-        matching(pictures.ravel().astype(np.float64))
-        watch.read = read
-        watch.look(1, matching.distance, pictures)
-        return pictures, read
-    read = digits(attack_input)
-    watch.read = read
-    usual = NOISY if params.protect == "clip-noise" else SMOOTH
-    pictures = search.recover(
-        attack_input,
-        read,
-        watch.look,
-        iterations=params.iterations,
-        starts=params.starts,
-        smooth=usual if params.smooth is None else params.smooth,
-        seed=(params.seed, START, rank),
-    )
-    return pictures, read
-
-
-def _of_each(
-    params: InversionParams, rank: int, true: Private, pictures: Pictures, read: Digits, among: Any
-) -> list[dict[str, Any]]:
-    """The result for each image behind the update."""
-    return [
+    places = matched(true.images, pictures)
+    pairs = [
+        ImagePair(true.images[number][..., 0], pictures[at][..., 0], f"{true.labels[number]}, read {read[at]}")
+        for number, at in enumerate(places)
+    ]
+    results = [
         {
-            "rank": rank,
-            "institution": number // params.images + 1,
+            "rank": ctx.rank,
             "label": int(true.labels[number]),
             "read": int(read[at]),
             "likeness": psnr(true.images[number], pictures[at]),
@@ -129,21 +71,54 @@ def _of_each(
             "other": nearest_image.other,
             "nearest": nearest_image.is_true,
         }
-        for number, (at, nearest_image) in enumerate(zip(matched(true.images, pictures), among, strict=True))
+        for number, (at, nearest_image) in enumerate(
+            zip(places, nearest(pictures[places], true.positions.tolist(), images.train_images), strict=True)
+        )
     ]
-
-
-def _of_all(ranks: list[dict[str, Any]]) -> dict[str, Any]:
-    """Metrics, the same on all ranks."""
-    pictures = [picture for rank_results in ranks for picture in rank_results["pictures"]]
-    noise = [rank_results["signal_to_noise"] for rank_results in ranks if rank_results["signal_to_noise"] is not None]
-    return {
-        "pictures": pictures,
-        "images": len(pictures),
-        "likeness": float(np.mean([picture["likeness"] for picture in pictures])),
-        "correlation": float(np.mean([picture["correlation"] for picture in pictures])),
-        "labels_right": sum(rank_results["labels_right"] for rank_results in ranks),
-        "signal_to_noise": float(np.mean(noise)) if noise else None,
-        "distances": [rank_results["distance"] for rank_results in ranks],
-        "iterations": max(rank_results["iterations"] for rank_results in ranks),
+    labels_right = (Counter(true.labels.tolist()) & Counter(read.tolist())).total()
+    gathered = ctx.comm.allgather((results, labels_right, pairs))
+    if ctx.rank == 0:
+        picture = draw_pairs([pair for _, _, rank_pairs in gathered for pair in rank_pairs])
+        ctx.artifact(RECOVERED, picture, "image/png")
+    all_results = [result for rank_results, _, _ in gathered for result in rank_results]
+    metrics = {
+        "data": images.words,
+        "data_digest": images.digest,
+        "train_images": len(images.train_labels),
+        "parameters": len(attack_input.update),
+        "pictures": all_results,
+        "images": len(all_results),
+        "likeness": float(np.mean([result["likeness"] for result in all_results])),
+        "correlation": float(np.mean([result["correlation"] for result in all_results])),
+        "labels_right": sum(right for _, right, _ in gathered),
+        "seconds": seconds,
     }
+    return metrics | ({"notices": [images.notice]} if images.notice else {})
+
+
+def private(params: InversionParams, images: Images, rank: int, ranks: int) -> Private:
+    """The images behind a rank's update. The first shows the rank's own digit, the others are random; no image occurs
+    twice."""
+    shuffled = order(len(images.train_labels), [params.seed, DRAW, rank])
+    digit = first_digits(params, ranks)[rank]
+    first = shuffled[np.flatnonzero(images.train_labels[shuffled] == digit)[0]]
+    others = shuffled[shuffled != first][: params.images - 1]
+    positions = np.concatenate([[first], others]).astype(np.int64)
+    labels = images.train_labels[positions].astype(np.int32)
+    return Private(as_inputs(images.train_images[positions]), labels, positions)
+
+
+def update_of(params: InversionParams, true: Private) -> AttackInput:
+    """The update that an institution sends: one step of gradient descent on all of its images at once, of a network
+    whose first layer is dense. Only the update leaves this function, never the images. Raises BadInput where the update
+    is no number."""
+    tensorflow().keras.utils.set_random_seed(params.seed)
+    model = models.build("dense", {})
+    learner = LocalLearner(model, models.loss_of(model), models.correct, params.rate)
+    start = learner.vector()
+    learner.train(true.images, true.labels, [np.arange(len(true.labels))])
+    update = learner.vector() - start
+    if not usable(update):
+        raise BadInput(f"The update is no number any more at the rate {params.rate:g}; take a smaller rate.")
+    learner.load(start)  # the model as it was sent around
+    return AttackInput(model, update, len(true.labels), params.rate)

@@ -143,9 +143,9 @@ def _openmp(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
     outcomes = {openmp_matters(run) for _, run in findings.measured("b")}
     worked = True if True in outcomes else False if False in outcomes else None  # None: no run tells
     reason = _openmp_reason(findings, "b", "OMP_NUM_THREADS")
-    known = reason if worked is not None else step.say("unknown")
+    cause = reason if worked is not None else step.say("unknown")
     unread = " without OpenMP" if worked is False and facts["shown"] != "alike" else ""
-    return step.judge(f"{facts['shown']}{unread}", **facts, reason=known)
+    return step.judge(f"{facts['shown']}{unread}", **facts, reason=cause)
 
 
 def _pools(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
@@ -242,16 +242,16 @@ def _settings(findings: StepResults, step: Step, grown: Grown) -> Verdict | None
     worse = [cell for cell in order if findings.beats(plain, cell)]
     if worse:
         why.append(step.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}x)" for cell in worse)))
-    shown = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
-    if INTEL in shown and shown[INTEL] != "apart":
-        change = step.say("no change" if shown[INTEL] == "alike" else "unsure change")
+    comparisons = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
+    if INTEL in comparisons and comparisons[INTEL] != "apart":
+        change = step.say("no change" if comparisons[INTEL] == "alike" else "unsure change")
         why.append(f"{change} {step.say('Intel', reason=_openmp_reason(findings, 'f', 'KMP_*'))}")
     run = findings.run(plain)
     if run is not None and run.metrics.get("exchange") != "horovod":
         differ = any(name(cell) in HOROVOD for cell in (*better, *worse))
         why.append(step.say("unread but apart" if differ else "unread"))
     best = better[0] if better else plain
-    unsure = [setting for setting, comparison in shown.items() if comparison == "unsure"]
+    unsure = [setting for setting, comparison in comparisons.items() if comparison == "unsure"]
     return step.judge(
         "better" if better else "unsure" if unsure else "alike",
         Best=words.capital(name(best)),
@@ -297,9 +297,9 @@ def _evaluation(findings: StepResults, step: Step, grown: Grown) -> Verdict | No
     why.append(step.say("shares", ranks=ranks, **percents))
     if all(scaled.values()):
         why.append(step.say("scaled", ranks=ranks, **scaled))
-    shown = findings.compare(ends[AFTER], ends[BEFORE])
-    better = now < was and shown == "apart"
-    verdict = "better" if better else "unsure" if shown == "unsure" else "alike"
+    comparison = findings.compare(ends[AFTER], ends[BEFORE])
+    better = now < was and comparison == "apart"
+    verdict = "better" if better else "unsure" if comparison == "unsure" else "alike"
     return step.judge(verdict, **percents, why=_joined(*why, step.say("reason")))
 
 

@@ -1,0 +1,1 @@
+"""Decks as Moodle GIFT, in and out."""

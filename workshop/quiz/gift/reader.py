@@ -1,0 +1,420 @@
+"""Reads a deck from Moodle GIFT. The grammar is that of Moodle's import (question/format/gift), but blank lines inside
+of braces are allowed, and texts in HTML are refused.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from workshop.core import words, yaml_files
+from workshop.core.errors import BadInput, bad_input
+from workshop.quiz import types
+from workshop.quiz.deck import Deck
+from workshop.quiz.gift.loss import Loss
+from workshop.quiz.gift.texts import escaped, from_moodle
+
+LARGEST = 5 * 1024 * 1024  # bytes of a file
+MOST = 200  # questions of a deck
+# While a text is parsed, characters of a private plane stand for its escaped characters.
+_PRIVATE = 0xF0000
+_ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
+_WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
+_FORMAT = re.compile(r"\A\s*\[(html|markdown|plain|moodle)\]")
+_TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
+_BLANK = re.compile(r"\n[ \t]*\n")
+_TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
+
+
+def read(path: Path) -> tuple[Deck, tuple[Loss, ...]]:
+    """Return the deck of a GIFT file, and the losses. Raises BadInput with the file and the line."""
+    too_large = f"{path} has more than {LARGEST // 1024**2} MB; split it into several files."
+    text = _decoded(yaml_files.read_bytes(path, LARGEST, too_large), str(path))
+    reader = _GiftReader(str(path))
+    paths: list[str] = []
+    for block in _blocks(text):
+        if block.text.startswith("$CATEGORY:"):
+            paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
+        else:
+            reader.question(block)
+    builder = reader.builder
+    if paths:
+        builder.title = builder.id = _category(paths[0])
+        if len(set(paths)) > 1:
+            builder.losses.append(Loss("", f"its {len(set(paths))} categories; all questions are in one deck"))
+    return builder.deck(), tuple(builder.losses)
+
+
+@dataclass
+class _GiftBlock:
+    """One question of the file; escaped characters are hidden."""
+
+    line: int
+    text: str
+    tags: list[str] = field(default_factory=list)
+    id: str = ""
+
+
+@dataclass
+class _GiftAnswer:
+    text: str
+    weight: float  # 1: all points
+    feedback: str
+
+
+class _GiftReader:
+    def __init__(self, name: str) -> None:
+        self.builder = _DeckBuilder(name)
+        self.format = "moodle"
+        self.lost: list[str] = []
+
+    def markdown(self, text: str) -> str:
+        """A text as Markdown, from its own format or the question's. Raises ValueError for HTML."""
+        match = _FORMAT.match(text)
+        format, content = (match[1], text[match.end() :]) if match else (self.format, text)
+        return from_moodle(_unhidden(content), format)
+
+    def plain(self, text: str) -> str:
+        return _unhidden(_FORMAT.sub("", text, count=1)).strip()
+
+    def question(self, block: _GiftBlock) -> None:
+        self.lost, self.format = [], "moodle"
+        title, text = "", block.text
+        if text.startswith("::") and "::" in text[2:]:
+            title, text = text[2:].split("::", 1)
+            title, text = _unhidden(title).strip(), text.strip()
+        before, brace, rest = text.partition("{")
+        inside, _, after = rest.partition("}")
+        if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it swallows later questions
+            raise BadInput(f"{self.builder.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+        if match := _FORMAT.match(text):
+            self.format = match[1]
+        label = title or _unhidden(_FORMAT.sub("", before, count=1))
+        if not brace and "}" not in text:
+            self.builder.leave(label, "not taken: a description, which asks for nothing")
+            return
+        if set("{}") & {*before, *inside, *after}:
+            self.builder.leave(label, f"not taken: {_several(text)}")
+            return
+        gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
+        question_text = before.rstrip() if not after.strip() else before + gap + after
+        inside, _, explanation = inside.rpartition("####") if "####" in inside else (inside, "", "")
+        fields: dict[str, Any] = {"tags": block.tags}
+        try:
+            fields |= {"text": self.markdown(question_text), "explanation": self.markdown(explanation)}
+            fields |= {"id": self.builder.new_id(title or block.id or fields["text"][:60])}
+            fields |= self.answers(inside.strip())
+        except ValueError as error:
+            self.builder.leave(label, f"not taken: {error}")
+            return
+        self.builder.add(fields, self.lost)
+
+    def answers(self, text: str) -> dict[str, Any]:
+        """The type and the answers of a question. Raises ValueError with the reason if decks can't contain it."""
+        if not text:
+            raise ValueError("an essay, which a person has to judge")
+        if text.startswith("#"):
+            return self.numbers(text[1:])
+        if "~" in text:
+            return self.choices(text)
+        if "=" in text and "->" in text:
+            return self.pairs(text)
+        first, *feedback = text.split("#")
+        if first.strip() in _TRUE | _FALSE:
+            return self.true_or_false(first.strip() in _TRUE, feedback)
+        return self.words(text)
+
+    def listed(self, text: str, first: str = "=") -> list[_GiftAnswer]:
+        """The answers in braces; `first` is the sign of a first answer without a sign.
+
+        As in Moodle, answers without a text don't count: `~=right` is one answer.
+        """
+        answers = _listed(text if text.lstrip().startswith(("=", "~")) else first + text)
+        self.lost += [
+            "the feedback on an answer without a text" for answer in answers if answer.feedback and not answer.text
+        ]
+        return [answer for answer in answers if answer.text]
+
+    def choices(self, text: str) -> dict[str, Any]:
+        options = []
+        for answer in self.listed(text, "~"):
+            feedback = self.markdown(answer.feedback)
+            options.append({"text": self.markdown(answer.text), "feedback": feedback, "share": answer.weight})
+        question, lost = _choices(options, "=" in text)
+        self.lost += lost
+        return question
+
+    def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
+        wrong, right = (self.markdown(part) for part in [*feedback, "", ""][:2])
+        options = [
+            {"text": text, "right": yes == true, "feedback": right if yes == true else wrong}
+            for text, yes in (("True", True), ("False", False))
+        ]
+        return {"type": "single", "options": options, "shuffle": False}
+
+    def words(self, text: str) -> dict[str, Any]:
+        answers = self.listed(text)
+        return _forms(
+            ((self.plain(answer.text), answer.weight, self.markdown(answer.feedback)) for answer in answers), self.lost
+        )
+
+    def numbers(self, text: str) -> dict[str, Any]:
+        text, _, wrong = text.partition("~")
+        if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
+            self.lost.append("the feedback on any other number")
+        parsed = self.listed(text)
+        answers = (
+            (*_range(self.plain(answer.text)), answer.weight, self.markdown(answer.feedback)) for answer in parsed
+        )
+        return _numbers(answers, self.lost)
+
+    def pairs(self, text: str) -> dict[str, Any]:
+        pairs = []
+        for piece in filter(str.strip, text.split("=")):
+            left_text, arrow, right = piece.partition("->")
+            if not arrow:
+                raise ValueError(f"{_unhidden(piece).strip()[:40]!r} should have -> in it, as all pairs")
+            sides = (self.markdown(left_text), escaped(_unhidden(right).strip()))
+            pairs.append((sides[0].replace("-&gt;", "->"), sides[1].replace(r"-\&gt;", "->")))
+        return _matches(pairs)
+
+
+class _DeckBuilder:
+    """Collects the questions of a file while they are read."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.title = ""
+        self.id = ""
+        self.questions: list[Any] = []
+        self.losses: list[Loss] = []
+        self._ids: set[str] = set()
+
+    def new_id(self, title: str) -> str:
+        """An id that no other question has."""
+        stem = _slug(title, f"question-{len(self.questions) + 1}")
+        candidate, number = stem, 2
+        while candidate in self._ids:
+            candidate, number = f"{stem[:55].rstrip('-')}-{number}", number + 1
+        return candidate
+
+    def add(self, question: Mapping[str, Any], lost: Iterable[str]) -> None:
+        """Add a question with an unused id, and its losses. If it is invalid, list the reason."""
+        id = str(question["id"])
+        if len(self.questions) == MOST:
+            self.leave(id, f"not taken, because a deck has at most {MOST} questions")
+            return
+        try:
+            validated = types.classes()[question["type"]].model_validate(
+                {name: value for name, value in question.items() if value not in ("", None)}
+            )
+        except ValidationError as error:
+            reason = re.sub(rf"(^|; ){question['type']}[.:] ?", r"\1", str(bad_input(error)))
+            self.leave(id, f"not taken: {reason[:300]}")
+            return
+        self._ids.add(id)
+        self.questions.append(validated)
+        self.losses += [Loss(id, what) for what in dict.fromkeys(lost)]
+
+    def leave(self, title: str, why: str) -> None:
+        """List a question that isn't imported, with the reason."""
+        self.losses.append(Loss(" ".join(title.split())[:60] or f"question {len(self.questions) + 1}", why, "question"))
+
+    def deck(self) -> Deck:
+        """The deck. Raises BadInput if no question could be imported."""
+        if not self.questions:
+            why = f" ({'; '.join(str(loss) for loss in self.losses[:5])})" if self.losses else ""
+            raise BadInput(f"{self.name} has no question that a deck can hold{why}.")
+        stem = Path(self.name).stem
+        title = " ".join(self.title.split())[:500] or stem[:500] or "Questions"
+        return Deck(deck=_slug(self.id or stem, "questions"), title=title, questions=tuple(self.questions))
+
+
+def _blocks(text: str) -> Iterator[_GiftBlock]:
+    """Questions and categories, separated by blank lines outside of braces."""
+    lines: list[str] = []
+    tags: list[str] = []
+    id, began, depth = "", 1, 0
+    for number, line in enumerate([*_hidden(text).split("\n"), ""], 1):
+        if line.lstrip().startswith("//"):
+            for kind, value in _TAG.findall(line):
+                value = _unhidden(value).replace("\\]", "]").strip()
+                tags, id = ([*tags, value], id) if kind == "tag" else (tags, value)
+            continue
+        if line.strip() or depth:
+            if not lines:
+                began = number
+            lines.append(line)
+            depth = max(0, depth + line.count("{") - line.count("}"))
+        if lines and (lines[0].lstrip().startswith("$CATEGORY:") or (not line.strip() and not depth)):
+            yield _GiftBlock(began, "\n".join(lines).strip(), list(dict.fromkeys(tags)), id)
+            lines, tags, id, depth = [], [], "", 0
+    if lines:
+        yield _GiftBlock(began, "\n".join(lines).strip(), tags, id)
+
+
+def _several(text: str) -> str:
+    """Why a question without exactly one pair of braces isn't imported."""
+    pairs = text.count("{")
+    problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
+    return f"{problem}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
+
+
+def _listed(text: str) -> list[_GiftAnswer]:
+    """Answers with their weights: 1 for =, 0 for ~, or the number in %…%."""
+    answers = []
+    for sign, piece in re.findall(r"([=~])([^=~]*)", text):
+        weight, piece = 1.0 if sign == "=" else 0.0, piece.strip()
+        if match := _WEIGHT.match(piece):
+            weight, piece = float(match[1]) / 100, piece[match.end() :]
+        words, _, feedback = piece.partition("#")
+        answers.append(_GiftAnswer(words.strip(), weight, feedback.strip()))
+    return answers
+
+
+def _range(text: str) -> tuple[float, float]:
+    """A number and its tolerance, from 3, 3:0.1 or 1..5. Raises ValueError."""
+    try:
+        low, dots, high = text.partition("..")
+        if dots:
+            least, most = _number(low), _number(high)
+            return (least + most) / 2, abs(most - least) / 2
+        value, _, off = text.partition(":")
+        return _number(value), abs(_number(off)) if off.strip() else 0.0
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is no number; it should be like 3, 3:0.1 or 1..5") from None
+
+
+def _hidden(text: str) -> str:
+    """The text with its escaped characters replaced by private ones."""
+    text = text.translate(dict.fromkeys(range(_PRIVATE, _PRIVATE + 128), "\ufffd"))
+    return _ESCAPED.sub(lambda match: chr(_PRIVATE + ord("\n" if match[1] == "n" else match[1])), text)
+
+
+def _raw(text: str) -> str:
+    """The original text with its backslashes, for categories, in which nothing is escaped."""
+    private = {_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"}
+    return text.translate(private)
+
+
+def _unhidden(text: str) -> str:
+    return text.translate({_PRIVATE + code: code for code in range(128)})
+
+
+def _slug(text: str, otherwise: str) -> str:
+    """A name of small letters, digits and hyphens."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-") or otherwise
+
+
+def _decoded(data: bytes, name: str) -> str:
+    """The text of a file. Raises BadInput."""
+    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise BadInput(f"{name}, line {line}: not UTF-8 text, which a file in GIFT should be.") from None
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _category(path: str) -> str:
+    """The last name of Moodle's path of categories, in which a slash inside of a name is doubled."""
+    return re.split(r"(?<!/)/(?!/)", path)[-1].replace("//", "/").strip()
+
+
+def _number(text: str) -> float:
+    """A number with a decimal comma or point: 1,5 and 1.5. Raises ValueError."""
+    value = float(text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip())
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError(f"{text} is no finite number")
+    return value
+
+
+def _forms(answers: Iterable[tuple[str, float, str]], lost: list[str]) -> dict[str, Any]:
+    """A text question from forms, each with a share of the points and a feedback; losses are added to `lost`. In a
+    form, a star is a wildcard. Raises ValueError if no form gets all points."""
+    accept: list[str] = []
+    near: dict[str, list[str]] = {}
+    for form, share, feedback in answers:
+        plain, quoted = form.replace("\\*", "*"), repr(form.replace("\\*", "*")[:40])
+        if re.search(r"(?<!\\)\*", form):
+            lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
+        elif share == 1:
+            accept.append(plain)
+            lost += [f"the feedback on {quoted}, which is right"] if feedback else []
+        elif share == 0 and feedback:
+            near.setdefault(feedback, []).append(plain)
+        else:
+            lost.append(f"the form {quoted}, for which there are {100 * share:g} % of the points")
+    if not accept:
+        raise ValueError("no accepted form without a star is left")
+    wrong = [{"accept": forms, "feedback": feedback} for feedback, forms in near.items()]
+    return {"type": "text", "accept": accept, "near": wrong}
+
+
+def _numbers(answers: Iterable[tuple[float, float, float, str]], lost: list[str]) -> dict[str, Any]:
+    """A number question from numbers, each with a tolerance, a share of the points and a feedback; losses are added to
+    `lost`. Raises ValueError if no number gets all points."""
+    right, near = [], []
+    for value, off, share, feedback in answers:
+        if share == 1:
+            right.append((value, off))
+            lost += [f"the feedback on {value:g}, which is right"] if feedback else []
+        elif share == 0 and feedback:
+            near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
+        else:
+            lost.append(f"{value:g} ± {off:g}, for which there are {100 * share:g} % of the points")
+    if not right:
+        raise ValueError("no number has all points")
+    if len(right) > 1:
+        lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
+    (value, off), *_ = right
+    return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
+
+
+def _matches(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A match question from left and right sides; a right side that belongs to nothing has an empty left side."""
+    all_pairs = list(pairs)
+    matched = [{"left": left_text, "right": right} for left_text, right in all_pairs if left_text]
+    return {
+        "type": "match",
+        "pairs": matched,
+        "extra": [right for left_text, right in all_pairs if right and not left_text],
+    }
+
+
+def _choices(options: list[dict[str, Any]], single: bool) -> tuple[dict[str, Any], list[str]]:
+    """A choice question from options, each with a `share` of the points; and the losses.
+
+    In a deck's single choice, one option gets all points. In a multiple choice, the right options share the points,
+    and each wrong option takes away as much.
+    """
+    lost: list[str] = []
+    shares = [option.pop("share") for option in options]
+    if single:
+        best = max(shares, default=0.0)
+        rights = [share == best and share > 0 for share in shares]
+        partly = [share for share, right in zip(shares, rights, strict=True) if not right and share]
+        if partly or (best not in (0.0, 1.0) and best < 0.995):
+            percentages = [words.percent(share) for share in shares if share]
+            lost.append(f"shares of the points for options that are partly right ({', '.join(percentages)})")
+        type = "single" if sum(rights) == 1 else "multiple"
+        if type == "multiple" and sum(rights) > 1:
+            lost.append("that one of several right options is enough; all of them have to be chosen")
+    else:
+        rights = [share > 0 for share in shares]
+        each = 1 / max(1, sum(rights))
+        usual = [each if right else -each for right in rights]
+        if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
+            lost.append("options' own shares of the points; right ones count alike, wrong ones take as much away")
+        type = "multiple"
+    for option, right in zip(options, rights, strict=True):
+        option["right"] = right
+    return {"type": type, "options": options}, lost

@@ -1,0 +1,234 @@
+"""Writes a deck as Moodle GIFT: the questions that it can carry, and what is lost.
+
+Texts are written as Markdown. Special characters are escaped, and the name of the format precedes every text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.quiz import rendering
+from workshop.quiz.deck import Deck
+from workshop.quiz.gift.loss import Loss
+from workshop.quiz.gift.texts import to_moodle
+from workshop.quiz.parts import Tolerance
+from workshop.quiz.randomisation import ask, written
+from workshop.quiz.types import Question
+from workshop.quiz.types.choice import Multiple
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.text import Text
+
+USUAL_SECONDS = Deck.model_fields["seconds"].default
+TYPES = frozenset({"single", "multiple", "number", "match", "text"})  # that GIFT has
+_ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\~=#{}:"} | {"\n": "\\n", "\r": None})
+
+
+@dataclass
+class Export:
+    """The questions to be written, and the losses."""
+
+    questions: list[Any] = field(default_factory=list)
+    losses: list[Loss] = field(default_factory=list)
+
+    def lose(self, question: Question, part: str, what: str) -> None:
+        self.losses.append(Loss(question.id, what, part))
+
+
+def write(deck: Deck) -> tuple[bytes, tuple[Loss, ...]]:
+    """Return a deck as GIFT, and the losses. Raises BadInput if GIFT can carry none of its questions."""
+    export = _export(deck)
+    blocks = [f"$CATEGORY: {_category(deck.title)}"]
+    for question in export.questions:
+        if block := _block(question, export):
+            blocks.append(block)
+    return ("\n\n".join(blocks) + "\n").encode(), tuple(export.losses)
+
+
+def _export(deck: Deck) -> Export:
+    """The questions that GIFT can carry, with values for their numbers. Raises BadInput if there is none."""
+    export = Export()
+    deck_parts = {"lab": deck.lab and f"its lab ({deck.lab})", "about": deck.about and "what it is about"}
+    deck_parts["seconds"] = deck.seconds != USUAL_SECONDS and f"its time limit of {deck.seconds} s"
+    deck_parts["deck"] = f"its name ({deck.deck})"
+    export.losses += [Loss("", what, part) for part, what in deck_parts.items() if what]
+    for question in deck.questions:
+        if question.type not in TYPES:
+            export.lose(question, "question", f"{question.what}; GIFT can't carry such a question")
+            continue
+        try:
+            export.questions.append(_with_values(deck, question, export))
+        except ValueError as error:
+            export.lose(question, "question", f"its answer can't be computed: {error}")
+            continue
+        for part, what in _parts(deck, question).items():
+            if what:
+                export.lose(question, part, str(what))
+    if not export.questions:
+        what = words.listed(sorted({question.what for question in deck.questions}))
+        raise BadInput(f"{deck.deck} has no question that GIFT can carry; it holds {what}.")
+    return export
+
+
+def _block(question: Any, export: Export) -> str:
+    answers = _answers(question, export)
+    if not answers:
+        return ""
+    if question.explanation:
+        answers.append("####" + _text(question.explanation))
+    tags = [tag for tag in question.tags if not set(tag) & set("[]<>`\\")]
+    if len(tags) < len(question.tags):
+        export.lose(question, "tags", f"its tags ({', '.join(question.tags)}); GIFT has none with brackets in them")
+    comment = "// " + " ".join(f"[tag:{tag}]" for tag in tags) + "\n" if len(tags) == len(question.tags) > 0 else ""
+    brace = "{#" if isinstance(question, Number) else "{"
+    lines = "".join(f"\t{answer}\n" for answer in answers)
+    return f"{comment}::{_escaped(question.id)}::{_text(question.text)}{brace}\n{lines}}}"
+
+
+def _answers(question: Any, export: Export) -> list[str]:
+    if isinstance(question, Match):
+        lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
+        rights = _rights(question, export)  # none where two of them are equal
+        return [f"={first}-> {_escaped(second)}" for first, second in zip(lefts, rights, strict=False)]
+    if isinstance(question, Text):
+        return _words(question, export)
+    if isinstance(question, Number):
+        answers = [f"=%100%{_decimal(question.answer)}:{_margin(question.tolerance, question.answer)}"]
+        for near in question.near:
+            off = _margin(near.tolerance or question.tolerance, near.answer)
+            answers.append(f"=%0%{_decimal(near.answer)}:{off}#{_text(near.feedback)}")
+        return answers
+    each = _share(question, export)
+    answers = []
+    for option in question.options:
+        if question.type == "single":
+            mark = "=" if option.right else "~"
+        else:
+            mark = f"~%{'' if option.right else '-'}{each:.7g}%"
+        answers.append(mark + _text(option.text) + (f"#{_text(option.feedback)}" if option.feedback else ""))
+    return answers
+
+
+def _words(question: Text, export: Export) -> list[str]:
+    if any("->" in form for form in (*question.accept, *(form for near in question.near for form in near.accept))):
+        export.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
+        return []
+    answers = [f"=%100%{_form(form)}" for form in question.accept]
+    for near in question.near:
+        feedback = _text(near.feedback, arrow=True)
+        answers += [f"=%0%{_form(form)}#{feedback}" for form in near.accept]
+    return answers
+
+
+def _text(markdown: str, arrow: bool = False) -> str:
+    """A text behind the name of its format. With `arrow`, -> is written as an entity, since it would begin a pair."""
+    text = to_moodle(markdown)
+    return "[markdown]" + _escaped(text.replace("->", "-&gt;") if arrow else text)
+
+
+def _form(words: str) -> str:
+    """An accepted form. Its stars are escaped, because a star is a wildcard; behind [plain], % and [ are ordinary."""
+    return "[plain]" + _escaped(words.replace("*", "\\*"))
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_ESCAPES)
+
+
+def _rights(question: Match, export: Export) -> list[str]:
+    """The right sides of a match as plain text; empty, with a loss of the question, if two of them are equal then."""
+    plain = [rendering.plain(right) for right in question.rights]
+    if len(set(plain)) < len(plain) or not all(plain):
+        export.lose(question, "question", "answers that are equal without their formatting")
+        return []
+    if any(text != right.strip() for text, right in zip(plain, question.rights, strict=True)):
+        export.lose(question, "formatting", "the formatting of what is on the right; GIFT has plain text there")
+    return plain
+
+
+def _share(question: Multiple, export: Export) -> float:
+    """The points of each right option of a choice, in percent."""
+    if len(question.right) > 10:
+        export.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
+    return 100 / len(question.right)
+
+
+def _decimal(value: float | str) -> str:
+    """A number without an exponent: 0.00005 for 5e-05."""
+    return f"{Decimal(repr(float(value) + 0.0)).normalize():f}"  # -0.0 becomes 0.0
+
+
+def _category(title: str) -> str:
+    """A title as the last part of Moodle's path of categories. There, a slash inside of a name is doubled. A space
+    separates a slash at the title's beginning from the slash of the path."""
+    doubled = " ".join(title.split()).replace("/", "//")
+    return f" {doubled}" if doubled.startswith("/") else doubled
+
+
+def _margin(tolerance: Tolerance, value: float | str) -> str:
+    """How far an answer may be off from this exact value, without rounding errors."""
+    return _decimal(float(f"{tolerance.around(float(value)):.15g}"))
+
+
+def _parts(deck: Deck, question: Any) -> dict[str, str | bool]:
+    """The fields that GIFT lacks, in words; empty if the question doesn't use the field."""
+    points, picture = deck.points_of(question), question.picture
+    unmixed = hasattr(question, "options") and not deck.shuffles(question)
+    return {
+        "points": points != 1 and f"its points ({points:g})",
+        "seconds": bool(question.seconds) and f"its time limit of {question.seconds} s",
+        "picture": picture is not None and f"its picture {picture.file}",
+        "source": bool(question.source) and f"its source ({question.source})",
+        "check": bool(question.check) and "the code that checks its answer",
+        "shuffle": unmixed and "that its options aren't shuffled",
+        "unit": bool(getattr(question, "unit", "")) and f"its unit ({question.unit})",
+    }
+
+
+def _with_values(deck: Deck, question: Any, export: Export) -> Any:
+    """The question with values in place of the numbers' names. Raises ValueError if its answer has no value."""
+    numbers = ask(deck, question, "export").numbers
+    changed: dict[str, Any] = {}
+    if numbers:
+        values = ", ".join(f"{name} = {written(value)}" for name, value in numbers.items())
+        export.lose(question, "numbers", f"numbers of their own for each learner; all get {values}")
+        changed = _with_numbers(question.model_dump(), numbers)
+    changed |= question.with_numbers(changed or question.model_dump(), numbers)
+    if not changed:
+        return question
+    return type(question).model_validate(question.model_dump() | changed | {"numbers": {}})
+
+
+def _with_numbers(value: Any, numbers: Mapping[str, float]) -> Any:
+    """Put the values of `{name}` into all texts that learners see."""
+    if isinstance(value, dict):
+        texts = {
+            key: item for key, item in value.items() if key not in ("id", "type", "numbers", "check", "answer", "unit")
+        }
+        return value | {key: _with_numbers(item, numbers) for key, item in texts.items()}
+    if isinstance(value, list | tuple):
+        return [_with_numbers(item, numbers) for item in value]
+    return _put_in(value, numbers) if isinstance(value, str) else value
+
+
+def _put_in(text: str, numbers: Mapping[str, float]) -> str:
+    """Put numbers into Markdown, but not into code; in formulas `rendering` does it."""
+    names = "|".join(map(re.escape, numbers))
+    code_formula_or_name = re.compile(
+        rf"(`+)(?!`).+?(?<!`)\1(?!`)|\\.|(?P<tex>\$+)(?P<in>.+?)(?P=tex)|\{{(?P<name>{names})\}}", re.DOTALL
+    )
+
+    def put(match: re.Match[str]) -> str:
+        if match["name"]:
+            return written(numbers[match["name"]])
+        if match["tex"]:
+            return match["tex"] + rendering.put_in(match["in"], numbers) + match["tex"]
+        return match[0]
+
+    return code_formula_or_name.sub(put, text)
