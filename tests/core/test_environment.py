@@ -95,7 +95,7 @@ def test_soft_limits_become_the_hard_ones(limits: None) -> None:
 def test_a_hard_limit_that_is_too_small_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     environment.check()
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 256))
-    with pytest.raises(BadInput, match="256 open files .* needs 1024"):
+    with pytest.raises(BadInput, match=r"256 open files .* needs 1024"):
         environment.check()
 
 

@@ -30,8 +30,8 @@ LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 # What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
 INHERITED = (
-    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE", environment.KERAS_DATA,
-    processes.TAG,
+    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE",
+    environment.KERAS_DATA, processes.TAG,
 )  # fmt: skip
 NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does that by itself, use the network
 # By which engines find their controller's file; its content, which ipyparallel has in a variable, too, stays here.
