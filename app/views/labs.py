@@ -22,7 +22,7 @@ from workshop.quiz import pictures
 from workshop.quiz.parts import Picture
 from workshop.registry import workloads
 from workshop.runtime.client import placement_in
-from workshop.server import actions
+from workshop.server import actions, presence
 from workshop.store.records import Identity, RunRecord, SessionRecord
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
@@ -64,8 +64,9 @@ def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -
     st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
     st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
-    if lab.needs:
-        st.caption(f"You need: {'; '.join(lab.needs)}")
+    here = any(session.up for session in frame.store().sessions() if not session.private)
+    if needs := [need for need in lab.needs if not (here and need.startswith("A session"))]:
+        st.caption(f"You need: {'; '.join(needs)}")
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -154,6 +155,7 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         section = next(section for section in sections if section.title == title)
         if section is not sections[place]:
             _turn(sections.index(section))
+        presence.shared().visit(identity, f"Lab {lab.number}, {section.title}")
         session = frame.choose_session()
         for number, cell in enumerate(section.cells):
             _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)

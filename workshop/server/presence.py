@@ -32,6 +32,10 @@ class Presence:
             self._pages[identity.id] = title
             self.act(identity, f"opened the page {title}")
 
+    def page(self, identity: Identity) -> str:
+        """The title of the page that a visitor drew last; "" where it isn't known."""
+        return self._pages.get(identity.id, "")
+
     def write(self, store: Store, visitors: Iterable[int], now: float) -> None:
         """Write the presence and the actions of those visitors for whom nothing was written lately."""
         due = {number for number in visitors if now - self._written.get(number, 0.0) >= EVERY}

@@ -9,6 +9,7 @@ from typing import Any
 
 import uvicorn
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from workshop.core import config
@@ -84,6 +85,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *quiz.routes(store, cookie_name(port)),
         ],
         middleware=[
+            Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=5),  # Streamlit leaves scripts out
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
