@@ -25,7 +25,7 @@ print(config.get_option("global.developmentMode"), config.get_option("server.por
 def test_the_users_streamlit_settings_are_not_read(workshop_home: Path, tmp_path: Path) -> None:
     folder = tmp_path / ".streamlit"
     folder.mkdir()
-    (folder / "config.toml").write_text('[global]\ndevelopmentMode = true\n[server]\nport = 9000\n')
+    (folder / "config.toml").write_text("[global]\ndevelopmentMode = true\n[server]\nport = 9000\n")
     done = subprocess.run(
         [sys.executable, "-c", OPTIONS],
         env=os.environ | {"HOME": str(tmp_path)},
