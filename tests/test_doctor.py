@@ -20,11 +20,11 @@ import pytest
 from rich.console import Console
 from sqlalchemy import create_engine
 
+from benchmarks.dashboard import served
 from tests.control_groups import control_group, inside
 from tests.report.analysis.cases import machine
 from tests.support import limit, need, until
 from workshop import doctor
-from workshop.bench.viewers import served
 from workshop.core import config, topology
 from workshop.core.memory import Gauge
 from workshop.core.ports import free_port
@@ -113,7 +113,7 @@ def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, 
         fcntl.flock(lock, fcntl.LOCK_EX)
         check = doctor._horovod()
         assert (check.ok, check.fix) == (False, "") and "is being compiled" in check.detail
-        (tmp_path / horovod.WAITS).write_text("process 7 (workshop bench kmeans) of user anna")
+        (tmp_path / horovod.WAITS).write_text("process 7 (benchmarks kmeans) of user anna")
         assert "waits for process 7" in doctor._horovod().detail
     monkeypatch.setattr(config, "_DATA", tmp_path)  # as in a wheel
     assert "workshop up" not in doctor._horovod().detail

@@ -256,7 +256,7 @@ def test_the_session_page_says_how_far_horovod_is(
     open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     said = []
-    waits = Build("running", percent=45, waits="process 7 (workshop bench kmeans) of user anna")
+    waits = Build("running", percent=45, waits="process 7 (benchmarks kmeans) of user anna")
     for state in (Build("running", percent=45), waits, Build("failed", "No g++; see /srv/log."), Build("built")):
         monkeypatch.setattr(horovod, "build", lambda state=state: state)
         said.append([found.value.replace("\\", "") for found in open_page("session", role).info])

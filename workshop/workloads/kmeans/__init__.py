@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED, setting
-from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Software, Tuning, Workload
+from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Software, Tuning, Workload
 
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
 BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
@@ -148,8 +148,5 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     software=(Software("daal4py", "workshop.mpi.daal:install"),),
-    commands=(
-        Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans", order=100),
-        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:install_peers", order=600),
-    ),
+    commands=(),
 )
