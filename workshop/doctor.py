@@ -142,8 +142,8 @@ def _limits() -> Check:
 def _variables() -> Check:
     """The variables around us that sessions leave out, except those that our JupyterLab has set, and those that change
     how ranks run."""
-    left_out, own = environment.left_out(), openmpi.environment() | openmpi.WITHOUT
-    left_out = [name for name in left_out if os.environ[name] != own.get(name)]
+    ours = openmpi.environment() | openmpi.WITHOUT
+    left_out = [name for name in environment.left_out() if os.environ[name] != ours.get(name)]
     changing = environment.changing()
     details = [f"ranks run with {words.listed(changing)}"] if changing else []
     details += [f"sessions leave out {words.listed(left_out)}"] if left_out else []

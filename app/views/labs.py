@@ -65,7 +65,7 @@ def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -
     st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
     here = any(session.up for session in frame.store().sessions() if not session.private)
-    if needs := [need for need in lab.needs if not (here and need.startswith("A session"))]:
+    if needs := [need for need in lab.needs if not (here and need.startswith("A session that is up"))]:
         st.caption(f"You need: {'; '.join(needs)}")
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
@@ -155,7 +155,7 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         section = next(section for section in sections if section.title == title)
         if section is not sections[place]:
             _turn(sections.index(section))
-        presence.shared().visit(identity, f"Lab {lab.number}, {section.title}")
+        presence.shared().turn(identity, section.title)
         session = frame.choose_session()
         for number, cell in enumerate(section.cells):
             _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)

@@ -21,7 +21,7 @@ LAUNCHERS = ("PMI", "OMPI_", "PRTE_", "HYDRA_", "I_MPI_HYDRA_", "I_MPI_PIN", "MP
 LIBRARIES = ("MPI4PY_", "HWLOC_", "HOROVOD_", "KERAS_", "TF_USE_LEGACY_KERAS", "STREAMLIT_")
 LEFT_OUT = (*JOBS, *LAUNCHERS, *LIBRARIES)  # the beginnings of their names
 # Where Slurm's configuration is, where mpirun keeps its files, and where Keras's data are.
-KEPT = ("SLURM_CONF", "PRTE_MCA_prte_tmpdir_base", "KERAS_HOME")
+EXCEPTIONS = ("SLURM_CONF", "PRTE_MCA_prte_tmpdir_base", "KERAS_HOME")
 CHANGING = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "GOMP_", "KMP_", "OMP_P", "FI_", "I_MPI_", "UCX_", "XLA_")
 KERAS_DATA = "WORKSHOP_KERAS_HOME"  # the user's KERAS_HOME, for ranks, which have one of their own
 FILES = 1024  # that a process of a session must be allowed to open
@@ -30,7 +30,7 @@ MOST_FILES = 1 << 16  # that it asks for; some programs go through all numbers t
 
 def left_out() -> list[str]:
     """The names of the variables that our processes don't get, unless a placement gives them to its ranks."""
-    return sorted(name for name in os.environ if name.startswith(LEFT_OUT) and name not in KEPT)
+    return sorted(name for name in os.environ if name.startswith(LEFT_OUT) and name not in EXCEPTIONS)
 
 
 def changing() -> list[str]:
@@ -63,9 +63,9 @@ def raise_limits() -> None:
     """Raise the soft limits of open files and of processes to the hard ones, for this process and its children."""
     for kind, most in ((resource.RLIMIT_NOFILE, MOST_FILES), (resource.RLIMIT_NPROC, resource.RLIM_INFINITY)):
         soft, hard = resource.getrlimit(kind)
-        wanted = min((limit for limit in (hard, most) if limit != resource.RLIM_INFINITY), default=hard)
-        if soft != resource.RLIM_INFINITY and (wanted == resource.RLIM_INFINITY or soft < wanted):
-            resource.setrlimit(kind, (wanted, hard))
+        target = min((limit for limit in (hard, most) if limit != resource.RLIM_INFINITY), default=hard)
+        if soft != resource.RLIM_INFINITY and (target == resource.RLIM_INFINITY or soft < target):
+            resource.setrlimit(kind, (target, hard))
 
 
 def check() -> None:
