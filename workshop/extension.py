@@ -130,6 +130,17 @@ class Preset:
 
 
 @dataclass(frozen=True)
+class RunPrediction:
+    """The number that people predict before a run: `metric` names the result, and `question` asks for it in `unit`. A
+    metric that is a share is asked in %, with a `scale` of 100."""
+
+    metric: str
+    question: str
+    unit: str
+    scale: float = 1.0
+
+
+@dataclass(frozen=True)
 class Workload:
     """A function `(ctx, params) -> metrics` that runs on every rank, and what the platform knows of it beforehand.
 
@@ -146,8 +157,9 @@ class Workload:
     so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Lists have workloads in
     the order of their `order`, lowest first, and forms begin with the first. `metrics` says what metrics are called, by
     name, a part of one by `seconds.fit`; their unit is in brackets: "throughput [points/s]". `presets` are settings to
-    begin with, at most four. `opens` is the section of a run's page that is open at first, beside the result. `lab` is
-    the name of the lab that explains it. Raises ValueError for more than eight `results` or four `presets`.
+    begin with, at most four. `prediction` is what a form asks people to predict; None: a text. `opens` is the section
+    of a run's page that is open at first, beside the result. `lab` is the name of the lab that explains it. Raises
+    ValueError for more than eight `results` or four `presets`.
 
     `tolerates(params)` says whether a run goes on without ranks that are lost: its ranks are started so that they can.
     `restarts(params)` is how often a run that has lost a rank begins again on new ranks; they get the files that it has
@@ -183,6 +195,7 @@ class Workload:
     missing: str = ""
     threads: Callable[[Mapping[str, Any]], int | None] | None = None
     presets: tuple[Preset, ...] = ()
+    prediction: RunPrediction | None = None
     opens: Section = "learning"
     lab: str = ""
 

@@ -21,6 +21,8 @@ from workshop.pages import blocks, frame, learner_home, links
 from workshop.quiz import pictures
 from workshop.quiz.parts import Picture
 from workshop.registry import workloads
+from workshop.report.activity import ActivityReader
+from workshop.report.run_sections import turn
 from workshop.runtime.client import placement_in
 from workshop.server import actions, presence
 from workshop.store.records import Identity, RunRecord, SessionRecord
@@ -32,6 +34,7 @@ WORDS = (
     "its quiz. The exercises in which you write code are checked in the notebook."
 )
 EXERCISE = "You write this code in the notebook of the lab. The notebook checks it."
+EVERY = 1.0  # seconds between looks at a run that hasn't ended
 RECENT = 50  # of a learner's runs, among which those of a lab are looked for
 
 
@@ -156,6 +159,9 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         if section is not sections[place]:
             _turn(sections.index(section))
         presence.shared().turn(identity, section.title)
+        st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
+        # The script scrolling.js goes to the top when data-place changes.
+        st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')
         session = frame.choose_session()
         for number, cell in enumerate(section.cells):
             _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
@@ -200,7 +206,7 @@ def _cell(
         st.caption(EXERCISE)
         return
     for name in cell.predictions:
-        _prediction(name, lab_name, identity)
+        _prediction(name, lab_name, lab, identity)
     _runs(cell.runs, key, session, identity)
     if cell.quiz:
         st.link_button(
@@ -219,15 +225,16 @@ def _drawing(cell: LabCell) -> None:
     st.html(f'<img src="{picture.uri}" alt="{escape(cell.text)}" style="max-width: 100%; background: white">')
 
 
-def _prediction(name: str, lab_name: str, identity: Identity) -> None:
+def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identity) -> None:
     """A field for a guess, which is kept until the learner changes it."""
     learner_name = learner.browser_name(frame.store(), identity)
     rows = frame.store().progress(learner_name, lab_name)
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    label = f"Your guess for {name.replace('-', ' ')}"
-    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=320)
+    asked = next((prediction for prediction in lab.predictions if prediction.id == name), None)
+    label = f"{asked.question} [{asked.unit}]" if asked else f"Your guess for {name.replace('-', ' ')}"
+    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=640)
     if value is not None and value != start and not frame.recorded():
         frame.store().keep_prediction(learner_name, lab_name, name, guess=value)
         st.caption("Your guess is kept.")
@@ -262,8 +269,27 @@ def _run(run: LabRun, key: str, session: SessionRecord | None, identity: Identit
     stored_params = chosen.check(params).model_dump(mode="json")
     stored_placement = placement_in(session, placement).as_json()
     newest = [run for run in own_runs if run.params == stored_params and run.placement == stored_placement][:1]
-    links.run_links(newest)
+    if newest:
+        st.fragment(run_every=None if newest[0].ended else EVERY)(_run_line)(newest[0].id, newest[0].ended)
     return newest
+
+
+def _run_line(run_id: int, ended: bool) -> None:
+    """How a run stands: its place in the queue, its activity and progress, its verdict. `ended` says how it stood when
+    the page was drawn; after its end nothing is drawn again."""
+    run = frame.store().run(run_id)
+    if run.ended and not ended:
+        st.rerun()
+    links.run_links([run])
+    if run.status == "queued":
+        st.caption(frame.plain(turn(frame.store(), run)))
+    elif run.ended:
+        st.markdown(frame.plain((run.verdict or {}).get("verdict", "")))
+    else:
+        st.caption(frame.plain(ActivityReader(frame.store()).words(run)))
+        done, total = run.progress or (0.0, 0.0)
+        if total:
+            st.progress(min(max(done / total, 0.0), 1.0))
 
 
 def _files(section: LabSection) -> None:

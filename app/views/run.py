@@ -10,6 +10,7 @@ from typing import Any
 
 import streamlit as st
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Preset, Workload
@@ -20,7 +21,8 @@ from workshop.pages.live import run_view
 from workshop.registry import first_workload, workloads
 from workshop.report.actions import Action
 from workshop.report.actions import actions as recommended
-from workshop.server import actions
+from workshop.report.analysis import scores
+from workshop.server import actions, classroom
 from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.study.estimate import run_estimate
@@ -44,9 +46,11 @@ def page() -> None:
     main, form = st.columns([13, 5], gap="medium")
     with main:
         if run is not None:
-            run_view(run.id, identity, _prediction_of(run.id, identity))
+            st.fragment(run_every=None if run.ended else EVERY)(_prediction)(run.id, run.ended, identity)
+            run_view(run.id, identity)
             if identity.role == "instructor" and not run.ended and not frame.recorded():
                 st.fragment(run_every=EVERY)(_kill)(run.id, identity)
+            _pin(run, identity)
             _note(run, identity)
         else:
             _nothing_chosen(session)
@@ -77,6 +81,18 @@ def _kill(run_id: int, identity: Identity) -> None:
         if st.button("Kill it", help="SIGKILL: the process ends at once, as when its host fails"):
             actions.kill_rank(frame.store(), identity, run.id, rank)
             st.toast(f"Rank {rank} is killed within a second or two.")
+
+
+def _pin(run: RunRecord, identity: Identity) -> None:
+    """For the instructor, a button that has the projector show this run, or follow the class again."""
+    if identity.role != "instructor" or frame.recorded():
+        return
+    pinned = classroom.pinned_run(frame.store()) == run.id
+    label = "Let the projector follow the class" if pinned else "Show this run on the projector"
+    about = "The projector shows a pinned run until you pin another one or take the pin back."
+    if st.button(label, icon=":material/cast:", help=about):
+        classroom.pin_run(frame.store(), identity, None if pinned else run.id)
+        st.rerun()
 
 
 def _note(run: RunRecord, identity: Identity) -> None:
@@ -119,7 +135,7 @@ class _Settings:
     params: Mapping[str, Any]
     placement: Mapping[str, Any]
     uploads: Uploads
-    prediction: str
+    prediction: str | float | None
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
@@ -141,21 +157,29 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
     if run is not None and change is not None:
         key = f"-{run.id}-change-{st.query_params['change']}"
     with blocks.errors():
-        prediction = st.text_input(
-            "Your prediction",
-            max_chars=LONGEST_PREDICTION,
-            key=f"prediction-{run.id if run is not None else ''}",  # each run gets a prediction of its own
-            placeholder="What will come out? A number or a sentence",
-            help="It is kept with the run, and you see it beside the verdict. Nobody has to predict.",
-        )
+        prediction = _prediction_field(chosen, run)
         values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
         st.markdown("#### Where it runs")
         begin = run.placement if run is not None and preset is None else session.placement
         begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
         placement = placement_form(begin, f"placement{key}", most=_most(limits))
         placement = _counting(placement, f"matrix{key}")
-        settings = _Settings(chosen.name, values, placement, uploads, prediction or "")
+        settings = _Settings(chosen.name, values, placement, uploads, prediction)
         st.fragment(run_every=START_EVERY)(_start)(session.name, identity, settings)
+
+
+def _prediction_field(chosen: Workload, run: RunRecord | None) -> str | float | None:
+    """A field for what the workload asks people to predict, or for a text."""
+    key = f"prediction-{chosen.name}-{run.id if run is not None else ''}"  # each run gets a prediction of its own
+    about = "It is kept with the run, and you see it above the run. Nobody has to predict."
+    if (asked := chosen.prediction) is None:
+        placeholder = "What will come out? A number or a sentence"
+        text = st.text_input(
+            "Your prediction", max_chars=LONGEST_PREDICTION, key=key, placeholder=placeholder, help=about
+        )
+        return (text or "").strip() or None
+    label = f"{asked.question} [{asked.unit}]"
+    return st.number_input(label, value=None, step=1.0, format="%g", key=key, placeholder="your guess", help=about)
 
 
 def _counting(placement: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -272,8 +296,8 @@ def _submit(session: SessionRecord, identity: Identity, settings: _Settings) -> 
     store = frame.store()
     params, placement = settings.params, settings.placement
     started = actions.submit(store, identity, session, settings.workload, params, placement, settings.uploads)
-    if settings.prediction.strip():
-        store.keep_guess(identity.id, about_run(started.id), {"guess": settings.prediction.strip()})
+    if settings.prediction is not None:
+        store.keep_guess(identity.id, about_run(started.id), {"guess": settings.prediction})
     _fill_in(run=str(started.id))
 
 
@@ -282,10 +306,26 @@ def about_run(run_id: int) -> str:
     return f"run:{run_id}"
 
 
-def _prediction_of(run_id: int, identity: Identity) -> str:
-    """The prediction of a visitor about a run; "" without a prediction."""
-    guess = frame.store().guess(identity.id, about_run(run_id))
-    return str(guess.value["guess"]) if guess is not None else ""
+def _prediction(run_id: int, ended: bool, identity: Identity) -> None:
+    """The prediction of a visitor about a run, and once the run has ended, the measured value. `ended` says how it
+    stood when the page was drawn; after its end nothing is drawn again."""
+    stored, run = frame.store().guess(identity.id, about_run(run_id)), frame.store().run(run_id)
+    if run.ended and not ended:
+        st.rerun()
+    if stored is not None:
+        st.info(frame.plain(_prediction_words(run, stored.value["guess"])), icon=":material/psychology:")
+
+
+def _prediction_words(run: RunRecord, guess: str | float) -> str:
+    asked = workloads()[run.workload].prediction if run.workload in workloads() else None
+    if asked is None or isinstance(guess, str):
+        return f"Your prediction: {guess}"
+    measured = run.metrics.get(asked.metric)
+    if not scores.number(measured):
+        return f"Your prediction: {words.short(guess)} {asked.unit}"
+    return (
+        f"You guessed {words.short(guess)} {asked.unit}, measured: {words.short(asked.scale * measured)} {asked.unit}."
+    )
 
 
 def _params(

@@ -26,6 +26,8 @@ def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     assert [row.lab for row in store.progress("Learner")] == ["kmeans"], "it counts as begun"
     page = press(page, "Next section")
     assert page.query_params["part"] in ("2", ["2"]) and "At the end you have written" in words(page)
+    assert any(">2 of " in part.proto.body for part in page.get("html"))
+    assert [heading.value for heading in page.subheader] == ["Goal"]
     page.selectbox[0].select("8. Exercise 1").run()
     assert "You write this code in the notebook" in words(page) and "bincount" not in page.code[0].value
 
@@ -53,6 +55,8 @@ def test_an_address_with_a_part_that_there_is_not(open_page: Open, part: str) ->
 
 def test_a_guess_and_runs_without_a_notebook(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("labs", lab="kmeans", part="4")
+    question = "How many times as many pixels per second do two ranks read? [times]"
+    assert page.number_input[0].label == question
     page.number_input[0].set_value(1.8).run()
     assert [row.value for row in store.progress("Learner", "kmeans") if row.kind == "prediction"] == [{"guess": 1.8}]
     assert open_page("labs", lab="kmeans", part="4").number_input[0].value == 1.8
@@ -63,6 +67,26 @@ def test_a_guess_and_runs_without_a_notebook(open_page: Open, store: Store, sess
     two, alone = store.runs(submitted_by="Learner")
     assert (alone.placement["ranks"], two.placement["ranks"]) == (1, 2) and two.params["clusters"] == 16
     assert "Compare the two" in str([link.proto.label for link in page.get("page_link")])
+
+
+def test_a_run_of_a_lab_says_how_it_stands_until_its_verdict(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    page = press(open_page("labs", lab="kmeans", part="5"), "Run this")
+    (run,) = store.runs()
+    assert "Number 1 in the queue" in words(page) and "queued" in links_of(page)
+    assert store.take_next(session.id) is not None
+    store.set_run(run.id, progress=(7.0, 20.0), activity={"words": "computing"})
+    page = page.run()
+    assert "Computing" in words(page) and "running" in links_of(page)
+    assert [bar.proto.value for bar in page.get("progress")] == [35]
+    store.finish(run.id, "completed", metrics={}, verdict={"verdict": "Well balanced."})
+    page = page.run()
+    assert "Well balanced" in words(page) and "completed" in links_of(page)
+
+
+def links_of(page: AppTest) -> str:
+    return str([link.proto.label for link in page.get("page_link")])
 
 
 def test_nothing_can_be_run_without_a_session(open_page: Open, store: Store) -> None:

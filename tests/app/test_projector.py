@@ -43,3 +43,15 @@ def test_the_run_that_goes_on_or_has_just_ended(
         assert labels(page) == [] and "here" not in " ".join(cards(page))
     monkeypatch.setattr(projector, "LINGER", -60.0)
     assert projector.current_run(store) is None
+
+
+def test_a_pinned_run_stays_until_the_pin_is_taken_back(open_page: Open, store: Store, session: SessionRecord) -> None:
+    pinned = seed.completed(store, session)
+    newer = seed.running(store, session)
+    assert (projector.current_run(store) or pinned).id == newer.id
+    page = open_page("run", "instructor", run=str(pinned.id))
+    next(button for button in page.button if button.label == "Show this run on the projector").click().run()
+    assert (projector.current_run(store) or newer).id == pinned.id
+    next(button for button in page.button if button.label == "Let the projector follow the class").click().run()
+    assert (projector.current_run(store) or pinned).id == newer.id
+    assert "Show this run on the projector" not in labels(open_page("run", run=str(pinned.id)))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, start, words
@@ -63,17 +65,35 @@ def test_the_estimate_says_what_it_rests_on(open_page: Open, store: Store, sessi
     assert not start(page).disabled
 
 
+def field(page: AppTest, label: str) -> Any:
+    return next(field for field in (*page.number_input, *page.text_input) if field.label == label)
+
+
+ASKED = "After how many iterations does it end? [iterations]"
+
+
 @pytest.mark.real
 def test_a_prediction_is_kept_for_the_one_who_made_it(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("run")
-    next(field for field in page.text_input if field.label == "Your prediction").set_value(" 12 <b>iterations</b> ")
+    field(page, ASKED).set_value(12.0)
     page.number_input(key="placement-ranks").set_value(1).run()
     start(page).click().run()
     assert not page.exception and not page.error
     (run,) = store.runs()
     (guess,) = store.guesses(f"run:{run.id}")
-    assert (guess.nickname, guess.value) == ("Learner", {"guess": "12 <b>iterations</b>"})
-    assert next(field for field in page.text_input if field.label == "Your prediction").value == "", "for the next run"
+    assert (guess.nickname, guess.value) == ("Learner", {"guess": 12.0})
+    assert field(page, ASKED).value is None, "for the next run"
+    assert page.info[0].value.replace("\\", "") == "Your prediction: 12 iterations"
+    assert store.take_next(session.id) is not None
+    seed.complete(store, session, run)
+    page = open_page("run", run=str(run.id))
+    assert page.info[0].value.replace("\\", "") == "You guessed 12 iterations, measured: 20 iterations."
+    assert not open_page("run", "instructor", run=str(run.id)).info
+
+
+def test_a_workload_without_a_number_to_predict_takes_a_text(open_page: Open, session: SessionRecord) -> None:
+    page = open_page("run", workload="allreduce")
+    assert field(page, "Your prediction").placeholder == "What will come out? A number or a sentence"
 
 
 def test_a_verdict_fills_the_form_in(open_page: Open, store: Store, session: SessionRecord) -> None:

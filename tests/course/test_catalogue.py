@@ -9,6 +9,8 @@ import pytest
 from tests.course import labs
 from workshop.course import catalogue
 
+TWO = "{id: two, question: How many, unit: times}"
+
 
 def told(folder: Path) -> str:
     return "\n".join(catalogue.problems(folder))
@@ -39,6 +41,8 @@ def test_a_good_lab_has_no_problems(tmp_path: Path) -> None:
         ("notebook", "def total(", "def totals(", "no cell of an exercise defines total"),
         ("notebook", "## Exercise 1", "## Task", "0 headings of exercises for 1 cells"),
         ("notebook", 'session.quiz("small")', "session", "no cell shows the quiz"),
+        ("notebook", "%%ranks\nprint(rank)", 'lab.predict("two", 1)', "'two' should have its question in lab.yaml"),
+        ("lab", "deck: small", f"predictions: [{TWO}]\ndeck: small", "no cell asks for the prediction 'two'"),
         ("lab", "deck: small", "deck: large", "there is no deck 'large'"),
         ("checks", '@exercise("total")', '@exercise("sum")', "has nothing for the exercise 'total'"),
         ("checks", '@exercise("total")', '@exercise("sum")', "'sum' is no exercise"),

@@ -11,6 +11,8 @@ from workshop.core.errors import BadInput
 from workshop.course import description
 from workshop.course.source import BadSource
 
+ASKED = "{id: two, question: How many, unit: times}"
+
 
 def test_a_lab(tmp_path: Path) -> None:
     lab = description.read(labs.small(tmp_path))
@@ -29,6 +31,8 @@ def test_a_lab(tmp_path: Path) -> None:
         (("{name: All of it", "{nam: All of it"), 7, "did you mean name?"),
         (("[total]", "[total, total]"), 8, "twice"),
         (("[total]", "[to-tal]"), 8, "like 'to_tal'"),
+        (("deck: small", "predictions: [{id: a, question: b, unit: s, uni: s}]\ndeck: small"), 9, "did you mean unit?"),
+        (("deck: small", f"predictions: [{ASKED}, {ASKED}]\ndeck: small"), 9, "'two' is there twice"),
         (("deck: small", "Deck: small"), 9, "did you mean deck?"),
         (("deck: small", "deck: small\ndeck: other"), 10, "there twice"),
         (("deck: small", "deck: ["), None, "no YAML"),

@@ -15,6 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.course.class_progress import outlines
 from workshop.server import address, auth, classroom
 from workshop.server.presence import Presence
+from workshop.store.records import Identity
 from workshop.store.store import Store
 
 
@@ -104,7 +105,7 @@ def test_who_has_a_page_open_is_here_and_on_the_roster(dashboard: Dashboard) -> 
 
 
 def test_a_section_that_is_drawn_again_is_no_action(store: Store) -> None:
-    identity, presence = Identity(7, "Ada", "learner"), Presence()
+    identity, presence = Identity(7, "learner", "Ada", 0.0), Presence()
     presence.visit(identity, "Lab 0: First contact")
     presence.turn(identity, "5. Exercise 1")
     presence.act(identity, "submitted run 7")

@@ -34,9 +34,17 @@ class LabStep(_Part):
     extra: bool = False  # beyond the core of the lab
 
 
+class LabPrediction(_Part):
+    """The question of a guess that the notebook keeps with `lab.predict(id)`; the guess is a number in `unit`."""
+
+    id: Name
+    question: Words
+    unit: Annotated[Words, Field(max_length=40)]
+
+
 class LabDescription(_Part):
     """A lab of the course. `minutes` is the time for its core, without the steps that are extras. `exercises` are names
-    in its notebook's code and ids of its checks, `deck` is its quiz."""
+    in its notebook's code and ids of its checks, `predictions` ask for its guesses, `deck` is its quiz."""
 
     number: int = Field(ge=0, le=99)
     title: Words
@@ -45,6 +53,7 @@ class LabDescription(_Part):
     needs: tuple[Words, ...] = Field((), strict=False)
     steps: tuple[LabStep, ...] = Field(min_length=1, strict=False)
     exercises: tuple[Name, ...] = Field((), strict=False)
+    predictions: tuple[LabPrediction, ...] = Field((), strict=False)
     deck: Name
 
     @property
@@ -100,3 +109,6 @@ def _meaning(lab: LabDescription) -> Iterator[tuple[Where, str]]:
             yield ("exercises", place), f"the exercise {id!r} should have its name in the notebook, like {called!r}"
         if id in lab.exercises[:place]:
             yield ("exercises", place), f"the exercise {id!r} is there twice"
+    for place, prediction in enumerate(lab.predictions):
+        if prediction.id in (earlier.id for earlier in lab.predictions[:place]):
+            yield ("predictions", place, "id"), f"the prediction {prediction.id!r} is there twice"

@@ -1,7 +1,7 @@
 """What everybody looks at in the room, with large type and nothing to press: a run, or who is here and how to come in.
 
 `?projector=1` shows it in place of the page Run, for one run, and in place of the page Session, where it follows the
-class: the run that goes on or has just ended, else the class with its code.
+class: the run that is pinned, else the run that goes on or has just ended, else the class with its code.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> No
 
 
 def current_run(store: Store) -> RunRecord | None:
-    """The class's newest run that goes on or has ended lately; None without one."""
+    """The run that is pinned, else the class's newest run that goes on or has ended lately; None without one."""
+    if (pinned := classroom.pinned_run(store)) is not None:
+        return store.run(pinned)
     public = {session.id for session in store.sessions() if not session.private}
     since = read_only.now(store.database) - LINGER
     started = (run for run in store.runs(limit=20) if run.started_at is not None and run.session_id in public)

@@ -20,6 +20,7 @@ from workshop.store.records import Identity
 from workshop.store.store import Store
 
 KEY = "class_pace"  # of the store's settings
+PINNED = "projector_run"  # of the store's settings
 LONGEST_TIMER = 600  # minutes
 
 
@@ -100,6 +101,21 @@ def set_timer(store: Store, identity: Identity, minutes: float | None) -> None:
     if minutes is not None and not 0 < minutes <= LONGEST_TIMER:
         raise BadInput(f"The timer has {minutes:g} minutes; it should be above 0 and at most {LONGEST_TIMER}.")
     _keep(store, replace(pace(store), until=None if minutes is None else time.time() + 60 * minutes))
+
+
+def pinned_run(store: Store) -> int | None:
+    """The number of the run that the projector shows until another one is pinned; None where it follows the class."""
+    text = store.setting(PINNED)
+    return int(text) if text else None
+
+
+def pin_run(store: Store, identity: Identity, run_id: int | None) -> None:
+    """Have the projector show a run, or follow the class again. Raises BadInput for a run that isn't there."""
+    only_instructor(identity)
+    refuse_in(store.database)
+    if run_id is not None:
+        store.run(run_id)
+    store.set_setting(PINNED, "" if run_id is None else str(run_id))
 
 
 def _keep(store: Store, new_pace: Pace) -> None:

@@ -26,13 +26,13 @@ _class = _component("class")
 _learner = _component("learner")
 
 
-def run_view(run_id: int, identity: Identity, prediction: str = "", projector: bool = False) -> None:
-    """One run as it goes on, with what its viewer has predicted; for the projector with as much as fits."""
+def run_view(run_id: int, identity: Identity, projector: bool = False) -> None:
+    """One run as it goes on; for the projector with as much as fits."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
     addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel", "moments": MOMENTS}
     _run(
         key=f"live-run-{run_id}",
-        data={**addresses, "run": run_id, "me": me, "prediction": prediction, "projector": projector},
+        data={**addresses, "run": run_id, "me": me, "projector": projector},
     )
 
 

@@ -7,7 +7,6 @@ function runView(root, data) {
   const head = element("div", "ws-head");
   const notices = element("div", "ws-notices");
   root.append(head, notices);
-  if (data.prediction) root.append(element("p", "ws-prediction", `Your prediction: ${data.prediction}`));
 
   let facts = null;
   const clock = element("span", "ws-clock");
@@ -64,12 +63,14 @@ function runView(root, data) {
     (sections[name].fold ?? root.querySelector(".ws-error, .ws-verdict, .ws-panel > .ws-card"))?.scrollIntoView({ block: "start" });
   }
 
-  // The projector shows as many cards as fit, the first ones first.
+  // The projector shows as many cards as fit, pictures first, then in their order.
   function fit() {
     root.dataset.projector = "";
-    root.style.zoom = Math.max(innerWidth / 1440, 1);
+    root.style.zoom = Math.max(innerWidth / 768, 1);
+    const top = (card) => card.getBoundingClientRect().top;
     const cards = [...root.querySelectorAll(".ws-panel > .ws-card")];
     cards.forEach((card) => { card.style.display = ""; });
+    cards.sort((one, other) => top(one) - top(other));
     for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
     root.querySelectorAll(".ws-figure:empty").forEach((figure) => figure.redraw?.());
   }

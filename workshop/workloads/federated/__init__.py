@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from workshop.engine.fields import ADVANCED, Data, setting
-from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, RunPrediction, Scaling, Study, Workload
 from workshop.workloads.federated.params import METRICS, PRIVATE, Learning, Together
 from workshop.workloads.mnist.data import inputs
 
@@ -77,6 +77,7 @@ WORKLOAD = Workload(
     },
     order=400,
     lab="federated",
+    prediction=RunPrediction("held_out_accuracy", "Which share of the held-out images will it read right?", "%", 100),
     presets=(
         Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
         Preset(

@@ -8,7 +8,17 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED, setting
-from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Software, Tuning, Workload
+from workshop.extension import (
+    Artifacts,
+    Extension,
+    Params,
+    Preset,
+    RunPrediction,
+    Scaling,
+    Software,
+    Tuning,
+    Workload,
+)
 
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
 BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
@@ -124,6 +134,7 @@ WORKLOAD = Workload(
     compile="workshop.workloads.kmeans.shards:compile_kernels",
     order=100,  # it answers at once, with a picture
     lab="kmeans",
+    prediction=RunPrediction("iterations", "After how many iterations does it end?", "iterations"),
     panels="workshop.workloads.kmeans.panels:PANELS",
     presets=(
         Preset("Watch it converge", "The palette settles from iteration to iteration.", {"clusters": 8, "pace": 0.5}),

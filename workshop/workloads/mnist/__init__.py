@@ -22,7 +22,7 @@ from workshop.engine.fields import (
 )
 from workshop.engine.training import CHECKPOINTS, METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Extension, Params, Preset, RunPrediction, Scaling, Tuning, Workload
 
 if TYPE_CHECKING:
     from workshop.engine.training.batches import Batches
@@ -157,6 +157,7 @@ WORKLOAD = Workload(
     ),
     order=200,
     lab="mnist",
+    prediction=RunPrediction("held_out_accuracy", "Which share of the held-out images will it read right?", "%", 100),
     verdict="workshop.training.verdict:VERDICT",
     panels="workshop.training.panels:PANELS",
     presets=(

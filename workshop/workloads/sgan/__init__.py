@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number, setting
 from workshop.engine.training import METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Study, Tuning, Workload
+from workshop.extension import Command, Extension, Page, Params, Preset, RunPrediction, Scaling, Study, Tuning, Workload
 from workshop.workloads.mnist.data import inputs
 
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there, `part` the
@@ -110,6 +110,7 @@ WORKLOAD = Workload(
     ),
     order=300,
     lab="sgan",
+    prediction=RunPrediction("held_out_accuracy", "Which share of the held-out images will it read right?", "%", 100),
     presets=(
         Preset("Watch it learn", "The generator draws digits, and the classifier improves.", {"iterations": 300}),
         Preset(
