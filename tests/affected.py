@@ -30,7 +30,7 @@ PAGES = (
 @cache
 def imports() -> grimp.ImportGraph:
     """Who imports whom in the package and its tests."""
-    return grimp.build_graph("workshop", "tests", cache_dir=None)
+    return grimp.build_graph("workshop", "benchmarks", "tests", cache_dir=None)
 
 
 def changed_files() -> list[str]:

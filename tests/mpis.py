@@ -1,4 +1,4 @@
-"""MPICH, Intel MPI, daal4py and other peers of benches for tests: installed once, into a state folder beside the
+"""MPICH, Intel MPI and daal4py for tests: installed once, into a state folder beside the
 environment's packages, and linked into the state folders of the tests that use them. `.ci/run` installs them there
 beforehand."""
 
@@ -14,13 +14,11 @@ from typing import Any
 
 from tests.support import limit, need
 from workshop import mpi
-from workshop.bench import peers
 from workshop.core import topology
 from workshop.core.placement import Placement
 
 HOME = Path(sys.prefix) / "workshop-tests"
 PLACES = {"mpich": "cache/mpi/mpich", "intelmpi": "cache/mpi/intelmpi", "daal4py": "cache/bench/daal4py"}
-PLACES |= {name: f"cache/bench/{name}" for name in peers.PACKAGES}
 
 
 def use(home: Path, *names: str) -> None:
@@ -42,8 +40,7 @@ def _install(name: str) -> str | None:
     """Install it unless it is there, as people do; why that can't be, or None."""
     if (HOME / PLACES[name]).is_dir():
         return None
-    words = ["bench", "peers"] if name in peers.PACKAGES else ["mpi", "install", name]
-    command = [str(Path(sys.prefix) / "bin" / "workshop"), *words]
+    command = [str(Path(sys.prefix) / "bin" / "workshop"), "mpi", "install", name]
     variables = os.environ | {"WORKSHOP_HOME": str(HOME)}
     done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=limit(900))
     return None if done.returncode == 0 else done.stderr

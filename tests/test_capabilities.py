@@ -16,13 +16,8 @@ from workshop.registry import mpis, workloads
 OWN = "workshop/workloads/"  # folders of capabilities
 DATA = "the images of handwritten digits are called like the workload"
 EXAMPLE = "an example in a help text or in a sentence"
-BENCH = "a bench measures the same workload each time"
 # Files of the core that may name a workload, each with its reason. This list may only shrink.
 ALLOWED = {
-    "workshop/bench/chaos/__init__.py": BENCH,
-    "workshop/bench/chaos/stage.py": BENCH,
-    "workshop/bench/start.py": BENCH,
-    "workshop/bench/viewers.py": BENCH,
     "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
     "workshop/cli/study.py": EXAMPLE,
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
@@ -31,7 +26,6 @@ ALLOWED = {
     "workshop/notebook/studies.py": EXAMPLE,
     "workshop/study/grid/command.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,
-    "workshop/study/tune/bench.py": BENCH,
     "workshop/study/tune/command.py": EXAMPLE,
     "workshop/templates/workload/my_workload_workshop/labs/my-workload/mistakes.py": "an MPI call",
 }

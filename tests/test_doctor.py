@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -18,15 +20,16 @@ import pytest
 from rich.console import Console
 from sqlalchemy import create_engine
 
+from benchmarks.dashboard import served
 from tests.control_groups import control_group, inside
+from tests.report.analysis.cases import machine
 from tests.support import limit, need, until
 from workshop import doctor
-from workshop.bench.viewers import served
-from workshop.core import config
+from workshop.core import config, topology
 from workshop.core.memory import Gauge
 from workshop.core.ports import free_port
 from workshop.extension import Check
-from workshop.mpi import horovod
+from workshop.mpi import horovod, openmpi
 from workshop.store import tables
 from workshop.store.store import Store
 
@@ -70,6 +73,29 @@ def test_memory_is_what_we_may_have_and_not_what_the_host_has() -> None:
     assert not found["ok"] and "about 2 GiB" in found["fix"]
 
 
+def test_variables_are_named_that_sessions_leave_out_or_that_change_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PBS_JOBID", "12.x")
+    monkeypatch.setenv("KERAS_BACKEND", "jax")
+    monkeypatch.setenv("UCX_TLS", "tcp")
+    for name, value in openmpi.WITHOUT.items():
+        monkeypatch.setenv(name, value)  # by our JupyterLab
+    check = doctor._variables()
+    assert not check.ok and not check.needed and "--env" in check.fix
+    for name in ("PBS_JOBID", "KERAS_BACKEND", "UCX_TLS"):
+        assert name in check.detail
+    assert "OMPI_MCA_btl" not in check.detail
+
+
+def test_limits_and_allowed_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "open files" in doctor._limits().detail and doctor._limits().ok
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 256))
+    assert not doctor._limits().ok and "open files" in doctor._limits().fix
+    monkeypatch.setattr(topology, "machine", lambda: machine(8))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 5})
+    check = doctor._cores()
+    assert check.detail.startswith("2 of 8") and "it may use 2 of 8" in check.fix
+
+
 @pytest.mark.real
 def test_horovod_is_built(workshop_home: Path) -> None:
     need(horovod.library(), "Horovod, built by make test")
@@ -87,7 +113,7 @@ def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, 
         fcntl.flock(lock, fcntl.LOCK_EX)
         check = doctor._horovod()
         assert (check.ok, check.fix) == (False, "") and "is being compiled" in check.detail
-        (tmp_path / horovod.WAITS).write_text("process 7 (workshop bench kmeans) of user anna")
+        (tmp_path / horovod.WAITS).write_text("process 7 (benchmarks kmeans) of user anna")
         assert "waits for process 7" in doctor._horovod().detail
     monkeypatch.setattr(config, "_DATA", tmp_path)  # as in a wheel
     assert "workshop up" not in doctor._horovod().detail
@@ -143,7 +169,6 @@ def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     check = doctor._compiler()
     assert not check.ok and "apt-get install gcc" in check.fix
     assert check.needed == (horovod.library() is None), "what is built needs no compiler any more"
-    assert not doctor._chromium().ok and not doctor._chromium().needed
     assert shutil.which("gcc") is None
 
 

@@ -23,7 +23,7 @@ from tests import affected
 TESTS = Path(__file__).parent
 # Files and folders whose real tests measure, or make hosts, control groups and Slurm's nodes.
 MACHINE = (
-    "bench",
+    "benchmarks",
     "browser/test_federated.py",
     "browser/test_studies.py",
     "browser/test_tuning.py",

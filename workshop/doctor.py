@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import resource
 import secrets
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop import registry
-from workshop.core import config, processes, topology, words
+from workshop.core import config, environment, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
@@ -57,9 +58,9 @@ if world.rank == 0:
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
-        _python, _cores, _memory, _shared_memory, _compiler, _mpi, _horovod,
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
         _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab,
-        *map(load, registry.checks()), _chromium,
+        *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
         return list(pool.map(lambda look: look(), looks))
@@ -120,11 +121,34 @@ def _python() -> Check:
 def _cores() -> Check:
     machine = topology.machine()
     cores, units = topology.allowed_cores(machine), len(os.sched_getaffinity(0))
-    detail = (
-        f"{cores} of {len({unit['core'] for unit in machine['units']})}, {units} processing units, {machine['model']}"
-    )
+    all_cores = len({unit["core"] for unit in machine["units"]})
+    detail = f"{cores} of {all_cores}, {units} processing units, {machine['model']}"
     fix = "" if cores > 1 else "Use a machine with 2 cores or more: on a single one ranks only take turns."
+    if cores < all_cores:
+        fix = f"Allow this shell all cores (taskset, the container, the batch job): it may use {cores} of {all_cores}."
     return Check("Cores", not fix, detail, fix, needed=False)
+
+
+def _limits() -> Check:
+    limits = [
+        f"{words} {'unlimited' if limit == resource.RLIM_INFINITY else limit}"
+        for words, kind in (("open files", resource.RLIMIT_NOFILE), ("processes", resource.RLIMIT_NPROC))
+        for limit in (resource.getrlimit(kind)[1],)
+    ]
+    fix = environment.too_few_files()
+    return Check("Limits", not fix, ", ".join(limits), fix)
+
+
+def _variables() -> Check:
+    """The variables around us that sessions leave out, except those that our JupyterLab has set, and those that change
+    how ranks run."""
+    ours = openmpi.environment() | openmpi.WITHOUT
+    left_out = [name for name in environment.left_out() if os.environ[name] != ours.get(name)]
+    changing = environment.changing()
+    details = [f"ranks run with {words.listed(changing)}"] if changing else []
+    details += [f"sessions leave out {words.listed(left_out)}"] if left_out else []
+    fix = "Give ranks a variable that you want them to have by --env NAME=VALUE." if left_out else ""
+    return Check("Variables", not fix, "; ".join(details) or "none changes how sessions run", fix, needed=False)
 
 
 def _memory() -> Check:
@@ -159,7 +183,7 @@ def _mpi() -> Check:
     placement = Placement(ranks=2)
     cores = topology.allowed_cores(topology.machine())
     try:
-        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-c", SUM]
+        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
     except BadInput as missing:
         return Check(name, False, "", str(missing))
     began = time.monotonic()
@@ -239,19 +263,10 @@ def _jupyterlab() -> Check:
     return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
 
 
-def _chromium() -> Check:
-    names = ("chromium", "chromium-browser", "google-chrome")
-    path = next(filter(None, map(shutil.which, names)), None)
-    if path:
-        return Check("Chromium", True, f"{path} (draws figures as PNG)", needed=False)
-    fix = "Install it (apt-get install chromium) for figures as PNG and the browser tests; nothing else needs it."
-    return Check("Chromium", False, "not found", fix, needed=False)
-
-
 def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:
     """Run a program with a time limit: exit code (None: it took too long), output, errors. Leaves no process behind."""
     tag = secrets.token_hex(8)
-    variables = os.environ | variables | {TAG: tag}
+    variables = environment.own_environment() | variables | {TAG: tag}
     with subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -260,6 +275,7 @@ def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple
         text=True,
         errors="replace",
         env=variables,
+        cwd=environment.own_folder(),
         start_new_session=True,
     ) as process:
         try:

@@ -24,7 +24,7 @@ from workshop.registry import workloads
 from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.runtime.client import placement_in
-from workshop.server import actions
+from workshop.server import actions, presence
 from workshop.store.records import Identity, RunRecord, SessionRecord
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
@@ -67,8 +67,9 @@ def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -
     st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
     st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
     st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
-    if lab.needs:
-        st.caption(f"You need: {'; '.join(lab.needs)}")
+    here = any(session.up for session in frame.store().sessions() if not session.private)
+    if needs := [need for need in lab.needs if not (here and need.startswith("A session that is up"))]:
+        st.caption(f"You need: {'; '.join(needs)}")
     if lab_progress is not None and lab_progress.begun:
         st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -157,6 +158,7 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         section = next(section for section in sections if section.title == title)
         if section is not sections[place]:
             _turn(sections.index(section))
+        presence.shared().turn(identity, section.title)
         st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
         # The script scrolling.js goes to the top when data-place changes.
         st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')

@@ -106,7 +106,7 @@ def _help_requests(identity: Identity) -> None:
         with st.container(horizontal=True, vertical_alignment="center", key=f"help-{attendance.id}"):
             st.markdown(
                 f":material/back_hand: **{frame.plain(attendance.nickname)}** asked for help "
-                f"{time_ago(attendance.help_asked_at, now)}.",
+                f"{time_ago(attendance.help_asked_at, now)}. Last action: {frame.plain(attendance.action or 'none')}.",
                 width="content",
             )
             st.button("Answered", key=f"answered-{attendance.id}", on_click=_answer, args=(identity, attendance.id))

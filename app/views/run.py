@@ -59,6 +59,9 @@ def page() -> None:
     with form, st.container(border=True, key="go-on" if first else "new-run"):
         if frame.recorded() or session is None:
             st.markdown(frame.not_up(session))
+        elif identity.role == "instructor" and session.state in ("stopped", "failed"):
+            st.markdown(frame.plain(f"Session {session.name} is {session.state}."))
+            blocks.start_again(session, identity)
         else:
             _form(session, identity, run)
 

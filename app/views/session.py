@@ -61,6 +61,8 @@ def _controls(session: SessionRecord | None, identity: Identity) -> None:
         with st.expander("Limits for learners"), st.form("limits", border=False):
             _limits(launched, identity)
     label, free = "Launch another session", ""
+    if launched is None and session is not None:
+        blocks.start_again(session, identity)
     if launched is None:
         label, free = "Launch a session", session.name if session is not None else "workshop"
     with st.expander(label, expanded=launched is None), blocks.errors():
@@ -73,6 +75,7 @@ def _buttons(session: SessionRecord, identity: Identity) -> None:
         with blocks.errors():
             actions.reset(frame.store(), identity, session.name)
             st.toast("New ranks are being started.")
+            st.rerun()
     st.fragment(run_every=EVERY)(_reclaim)(session, identity)
     words = "This ends the session and whatever runs in it. The history stays."
     if blocks.confirmed("Stop", ":material/stop_circle:", words, "Stop it"):

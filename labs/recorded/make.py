@@ -28,8 +28,7 @@ from urllib.parse import urlencode
 
 from websockets.sync.client import ClientConnection, connect
 
-from workshop.bench.quiz import HostClient
-from workshop.bench.viewers import HOST, served
+from benchmarks.dashboard import HOST, HostClient, served
 from workshop.core import config, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement

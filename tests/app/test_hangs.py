@@ -38,6 +38,18 @@ def test_a_hang_is_predicted_then_run(open_page: Open, store: Store, session: Se
     assert prediction.explanation in words and f"The right answer is: {prediction.answer}" in words
 
 
+def test_the_command_gives_no_answer_away(open_page: Open, store: Store, session: SessionRecord) -> None:
+    page = open_page("hangs", "instructor")
+    page.selectbox[-1].set_value(FAILURE.title).run()
+    shown = " ".join([*(code.value for code in page.code), *(caption.value for caption in page.caption)])
+    assert "rows-and-columns" not in shown and "workshop run hang" not in shown
+    page.button(key=f"{FAILURE.name}-broken").click().run()
+    store.take_next(session.id)
+    store.finish(store.runs()[0].id, "completed", metrics={"kind": "other-communicator", "ranks": [0, 1, 2, 3]})
+    page.run()
+    assert any("workshop run hang" in code.value for code in page.code)
+
+
 def test_programs_are_searched_by_their_words(open_page: Open, session: SessionRecord) -> None:
     page = open_page("hangs")
     page.text_input[0].set_value("scatter").run()

@@ -59,6 +59,17 @@ def test_only_the_instructor_has_the_controls(open_page: Open, store: Store, ses
     assert not {"Reset it", "Take back", "Stop it", "Launch"} & set(labels(open_page("session", "learner")))
 
 
+@pytest.mark.parametrize("name", ["session", "run"])
+def test_the_instructor_starts_a_stopped_session_again(open_page: Open, store: Store, name: str) -> None:
+    with seed.alive(store, "class") as session:
+        pass
+    store.update_session(session.id, state="stopped")
+    page = open_page(name, "instructor")
+    button = next(button for button in page.button if button.key == "start-again")
+    assert button.label.startswith("Start class again (")
+    assert "start-again" not in {button.key for button in open_page(name, "learner").button}
+
+
 def test_the_instructor_resets_and_sets_limits(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("session", "instructor")
     assert any("cancels the run" in text.value for text in page.markdown), "it asks first, and says what it cancels"
@@ -245,7 +256,7 @@ def test_the_session_page_says_how_far_horovod_is(
     open_page: Open, session: SessionRecord, monkeypatch: pytest.MonkeyPatch, role: str
 ) -> None:
     said = []
-    waits = Build("running", percent=45, waits="process 7 (workshop bench kmeans) of user anna")
+    waits = Build("running", percent=45, waits="process 7 (benchmarks kmeans) of user anna")
     for state in (Build("running", percent=45), waits, Build("failed", "No g++; see /srv/log."), Build("built")):
         monkeypatch.setattr(horovod, "build", lambda state=state: state)
         said.append([found.value.replace("\\", "") for found in open_page("session", role).info])

@@ -88,9 +88,9 @@ def test_a_study_that_waits_says_for_whom(open_page: Open, store: Store, session
     study = seed.study(store, session, ended=4)
     trial = store.trials(study.id)[4]
     store.submit(session.id, "mnist", trial.params, trial.placement, measured=True, trial=(study.id, 5))
-    store.update_session(session.id, state="ready", message="Run 5 waits for process 7 (workshop bench kmeans)")
+    store.update_session(session.id, state="ready", message="Run 5 waits for process 7 (benchmarks kmeans)")
     store.heartbeat(session.id)
-    assert "Run 5 waits for process 7 (workshop bench kmeans)" in plain(open_page("studies"))
+    assert "Run 5 waits for process 7 (benchmarks kmeans)" in plain(open_page("studies"))
 
 
 def test_what_failed_is_shown_as_such(open_page: Open, store: Store, session: SessionRecord) -> None:

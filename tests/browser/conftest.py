@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_playwright
 
+from benchmarks.dashboard import served
 from tests.support import limit, need, starts_processes
-from workshop.bench.viewers import served
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
 from workshop.server.auth import new_secrets

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import Class, NewPage, join
 from tests.server import seed
 from tests.support import limit, until
-from workshop.bench.viewers import served
 from workshop.core.placement import Placement
 from workshop.runtime import client
 from workshop.server.auth import new_secrets

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

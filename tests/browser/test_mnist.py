@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import Class, NewPage, join
 from tests.server import seed, training
 from tests.support import limit, until
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.dashboard import served
 from tests import openfl
 from tests.browser.conftest import NewPage
 from tests.cli.test_cli import answer, workshop
 from tests.conftest import leftovers
 from tests.support import limit, until
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

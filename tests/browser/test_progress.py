@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.dashboard import served
 from tests import classroom
 from tests.browser.conftest import NewPage, press
 from tests.conftest import leftovers
 from tests.server.dashboard import Dashboard
 from tests.support import limit, starts_processes
-from workshop.bench.viewers import served
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
 from tests.support import limit
-from workshop.bench.viewers import served
 from workshop.quiz import catalogue
 from workshop.quiz.deck import Deck
 from workshop.quiz.types.choice import Single

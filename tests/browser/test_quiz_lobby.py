@@ -9,9 +9,9 @@ import pytest
 import yaml
 from playwright.sync_api import expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
 from tests.browser.quiz_players import SOON, Learner, instructor
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from benchmarks.dashboard import served
 from tests.browser.accessibility import violations
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
-from workshop.bench.viewers import served
 from workshop.registry import workloads
 from workshop.runtime import replay
 from workshop.server.auth import new_secrets

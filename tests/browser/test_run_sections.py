@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.dashboard import served
 from tests.browser.accessibility import violations
 from tests.browser.conftest import NewPage
 from tests.server import seed, training
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FloatRect, Locator, expect
 
+from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
 from tests.server import seed as class_seed
 from tests.study import seed
 from tests.study.cards import seed as grids
 from tests.support import limit, until
-from workshop.bench.viewers import served
 from workshop.server.auth import new_secrets
 from workshop.store.store import Store
 

@@ -37,7 +37,6 @@ def answer(*words: str) -> object:
     ("group", "order"),
     [
         ("study run", ["grid", "file", "path", "ways", "scaling"]),
-        ("bench", ["kmeans", "mnist", "tune", "allreduce", "federated", "peers"]),
     ],
 )
 def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
@@ -145,7 +144,6 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     large = {"tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel", "mpi4py.MPI"}
     assert not imported("import workshop.cli.main") & {"numpy", *large}
     assert not imported("from workshop.quiz import reader; reader.read(reader.find('kmeans'))") & large
-    assert not imported("import workshop.workloads.collectives.bench") & large
 
 
 def imported(code: str) -> set[str]:

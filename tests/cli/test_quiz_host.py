@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.dashboard import served
 from tests.server.dashboard import Dashboard
 from tests.server.quiz.players import DECK, join, line
-from workshop.bench.viewers import served
 from workshop.cli.main import run
 from workshop.store.store import Store
 

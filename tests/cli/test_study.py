@@ -158,7 +158,7 @@ def test_only_the_run_that_waits_says_for_whom_a_study_waits(
     session: SessionRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
-    with measurement_lock.machine_held("workshop bench mnist"):
+    with measurement_lock.machine_held("benchmarks mnist"):
         store_and_session(session.name, private=False)
         assert capsys.readouterr().err == ""
         with pytest.raises(WorkshopError, match="Somebody else measures"):

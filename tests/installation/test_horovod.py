@@ -187,12 +187,12 @@ def test_it_stands_still_while_a_run_is_measured(tmp_path: Path, monkeypatch: py
     steps = building._Steps(tmp_path / "log", gives_way=True)
     command = ["bash", "-c", f"echo $$ > {tmp_path}/pid; until [ -e {tmp_path}/end ]; do sleep 0.1; done"]
     step = threading.Thread(target=steps.take, args=(command, "the engine"))
-    with measurement_lock.machine_held("workshop bench kmeans"):
+    with measurement_lock.machine_held("benchmarks kmeans"):
         step.start()
         pid = int(until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text(), PATIENCE, "the step"))
         until(lambda: psutil.Process(pid).status() == psutil.STATUS_STOPPED, PATIENCE, "the step to stand still")
         by = until(lambda: horovod.waits(tmp_path), PATIENCE, "the words for whom it waits")
-        assert by.startswith(f"process {os.getpid()} (workshop bench kmeans) of user ")
+        assert by.startswith(f"process {os.getpid()} (benchmarks kmeans) of user ")
         (tmp_path / "end").touch()
     step.join(PATIENCE)
     assert not step.is_alive() and _ended(str(pid))

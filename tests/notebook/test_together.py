@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.dashboard import served
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, running, shown
 from tests.server.dashboard import Dashboard, sections
 from tests.support import limit
-from workshop.bench.viewers import served
 from workshop.runtime import client
 from workshop.server import actions
 from workshop.store.records import Identity, RunRecord

@@ -78,6 +78,13 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["Hardware thread 0 is shared by ranks 0 and 1", "1 of 2 cores busy"],
         "--map-by core --bind-to core",
     ),
+    "two ranks where one core of two is allowed": (
+        run(rank_map=rank_map([0], [0]), machine={**machine(2), "allowed": [0]}),
+        EVEN,
+        "Oversubscribed: 2 ranks on 1 core.",
+        ["Hardware thread 0 is shared by ranks 0 and 1", "1 other core may not be used here"],
+        "Try 1 rank (--ranks 1)",
+    ),
     "two threads bound to one core": (
         run(placement={"ranks": 1, "threads": 2}, rank_map=rank_map([0])),
         times([4.0], [0.001]),

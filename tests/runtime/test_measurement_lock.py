@@ -32,18 +32,18 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_lock_says_who_holds_it_since_when(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/somewhere/workshop", "bench", "kmeans", "--save", "/home/anna/secret"])
+    monkeypatch.setattr(sys, "argv", ["/somewhere/benchmarks", "kmeans", "--save", "/home/anna/secret"])
     before = time.time()
     assert holder() is None
     with machine_held() as held:
         by = holder()
         assert held and by is not None
-        assert (by.pid, by.command, by.user) == (os.getpid(), "workshop bench kmeans", getpass.getuser())
+        assert (by.pid, by.command, by.user) == (os.getpid(), "benchmarks kmeans", getpass.getuser())
         assert before <= by.since <= time.time()
         assert stat.S_IMODE(lock.stat().st_mode) == 0o666, "other users can read it, and wait for it"
         with machine_held("another") as again:
             assert not again and holder() == by
-        with pytest.raises(WorkshopError, match=r"\(workshop bench kmeans\) of user .*--no-wait"):
+        with pytest.raises(WorkshopError, match=r"\(benchmarks kmeans\) of user .*--no-wait"):
             refuse_wait()
     assert holder() is None
     refuse_wait()

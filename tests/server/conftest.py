@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.dashboard import served
 from tests.conftest import leftovers
 from tests.server import seed
 from tests.server.dashboard import Dashboard
 from tests.support import starts_processes
-from workshop.bench.viewers import served
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

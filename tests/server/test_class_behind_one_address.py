@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 import pytest
 import websockets
 
+from benchmarks.dashboard import served
 from tests.conftest import leftovers
 from tests.server.dashboard import Dashboard
 from tests.server.quiz.players import begin, line
 from tests.support import limit, need, starts_processes
-from workshop.bench.viewers import served
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 

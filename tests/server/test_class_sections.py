@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import time
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +18,7 @@ from tests.support import plain_cells
 from workshop.course.class_progress import Classroom
 from workshop.server import class_sections
 from workshop.server.class_sections import LONGEST, ClassLook, LearnerLook
+from workshop.server.classroom import KEY
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 
@@ -42,7 +44,7 @@ def test_everybody_is_pushed(dashboard: Dashboard) -> None:
         (eve,) = later(line, "learners", [])
         assert eve["name"] == "<i>Eve</i>" and not eve["stuck"]
         assert [mark["mark"] for mark in eve["labs"][0]["marks"]] == ["none"] * first["labs"][0]["exercises"]
-        assert eve["labs"][1:] == [None] * (len(first["labs"]) - 1)
+        assert len(eve["labs"]) == 1, "only labs that somebody has begun have a column"
 
         for _ in range(3):
             store.keep_check("<i>Eve</i>", "first", "mine", "hint", "Look <b>there</b>." + "!" * LONGEST)
@@ -53,6 +55,16 @@ def test_everybody_is_pushed(dashboard: Dashboard) -> None:
         left = [eve]
         while left:
             left = later(line, "learners", left)
+
+
+def test_the_lab_of_the_pace_comes_first(dashboard: Dashboard) -> None:
+    store = dashboard.store
+    store.keep_opened("Bo", "first")
+    store.set_setting(KEY, json.dumps({"lab": "kmeans"}))
+    with dashboard.instructor().listen("/live/class") as line:
+        assert [lab["name"] for lab in sections(line)["labs"]] == ["kmeans", "first"]
+    store.set_setting(KEY, json.dumps({}))
+    store.forget_progress("Bo")
 
 
 def test_one_learner_is_pushed(dashboard: Dashboard) -> None:

@@ -15,6 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.course.class_progress import outlines
 from workshop.server import address, auth, classroom
 from workshop.server.presence import Presence
+from workshop.store.records import Identity
 from workshop.store.store import Store
 
 
@@ -101,3 +102,14 @@ def test_who_has_a_page_open_is_here_and_on_the_roster(dashboard: Dashboard) -> 
     assert {(row["learner"], row["here now"]) for row in rows} == {(f"'{name}", "yes"), ("hub", "no")}
     store.remove_learners("Instructor")
     until(lambda: learner.get("/live/roster.csv").status == 403, 60, "an end of the cookie")
+
+
+def test_a_section_that_is_drawn_again_is_no_action(store: Store) -> None:
+    identity, presence = Identity(7, "learner", "Ada", 0.0), Presence()
+    presence.visit(identity, "Lab 0: First contact")
+    presence.turn(identity, "5. Exercise 1")
+    presence.act(identity, "submitted run 7")
+    presence.visit(identity, "Lab 0: First contact")
+    presence.turn(identity, "6. See")
+    assert presence._actions[7][0] == "submitted run 7"
+    assert presence.page(identity) == "Lab 0: First contact, 6. See"

@@ -1,25 +1,16 @@
-"""Studies as files: one page that needs nothing else, pictures by a real browser, a table."""
+"""Studies as files: one page that needs nothing else, and a table."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
-import psutil
 import pytest
-from PIL import Image
 
-from tests.conftest import leftovers
 from tests.server import seed as class_seed
 from tests.study.cards import seed
-from tests.support import need, until
-from workshop.core.errors import BadInput, WorkshopError
-from workshop.report import png_renderer
+from workshop.core.errors import BadInput
 from workshop.report.cards import Card, code, figure, fold, line, link, links, picture, pictures, table, tiles, words
 from workshop.report.figures.shares import rings
 from workshop.store.records import SessionRecord, StudyRecord
@@ -63,7 +54,7 @@ def test_every_kind_of_part_is_written_and_none_of_it_is_markup(store: Store, st
         (
             words(line(NASTY, NASTY, "note"), line(NASTY, tone="heading")),
             figure(rings({"": {NASTY: 1.0}}), width=700),
-            figure(export.pictures(cards(found))["01-grid.png"]),
+            next(part for card in cards(found) for part in card.parts if part["kind"] == "figure"),
             tiles([{"label": NASTY, "value": NASTY}]),
             code(NASTY),
             fold(NASTY, NASTY),
@@ -100,78 +91,3 @@ def test_what_is_there_is_not_overwritten(store: Store, study: StudyRecord, tmp_
         export.write(store, study, html=tmp_path, overwrite=True)
     with pytest.raises(BadInput, match="can't be written"):
         export.write(store, study, csv=there / "study.csv")
-
-
-def test_without_a_browser_one_sentence(
-    store: Store, study: StudyRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("BROWSER_PATH", raising=False)
-    with pytest.raises(BadInput, match="apt-get install chromium") as refused:
-        export.write(store, study, png=tmp_path / "pictures", html=tmp_path / "study.html")
-    assert "\n" not in str(refused.value)
-    assert not (tmp_path / "study.html").exists()
-
-
-def test_a_study_without_figures_has_no_pictures(store: Store, session: SessionRecord, tmp_path: Path) -> None:
-    odd = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0, kind="newer")
-    assert [path.name for path in export.write(store, odd, html=tmp_path / "a.html")] == ["a.html"]
-    with pytest.raises(BadInput, match="has no figures"):
-        export.write(store, odd, png=tmp_path)
-
-
-needs_browser = pytest.mark.real
-
-
-@needs_browser
-def test_pictures_are_drawn_by_a_browser_that_ends_with_us(
-    store: Store, study: StudyRecord, tmp_path: Path, workshop_home: Path
-) -> None:
-    need(png_renderer.browser(), "chromium (apt-get install chromium)")
-    (path,) = export.write(store, study, png=tmp_path / "pictures")
-    assert path.name == "01-grid.png"
-    drawn = Image.open(path).convert("RGB")
-    assert drawn.width == png_renderer.WIDTH * png_renderer.SCALE
-    assert drawn.getpixel((3, 3)) == (255, 255, 255)
-    colours = {colour for _, colour in drawn.getcolors(1 << 24) or []}
-    assert (11, 92, 122) in colours, "the line has the accent's colour"
-    assert not leftovers(workshop_home)
-
-
-@pytest.mark.exhaustive
-@needs_browser
-def test_a_browser_that_takes_too_long_is_ended(workshop_home: Path) -> None:
-    need(png_renderer.browser(), "chromium (apt-get install chromium)")
-    with pytest.raises(WorkshopError, match="has not drawn 400 figures within 5 s"):
-        png_renderer.render([rings({"": {"a": 1.0}})] * 400, limit=5.0)
-    assert not leftovers(workshop_home)
-
-
-@needs_browser
-def test_after_kill_9_of_the_exporter_no_browser_is_left(workshop_home: Path) -> None:
-    need(png_renderer.browser(), "chromium (apt-get install chromium)")
-    program = (
-        "from workshop.report.figures.shares import rings; from workshop.report.png_renderer import render\n"
-        "render([rings({'': {'a': 1.0}})] * 200)"
-    )
-    exporter = subprocess.Popen(
-        [sys.executable, "-c", program], env={**os.environ, "WORKSHOP_HOME": str(workshop_home)}
-    )
-    try:
-        until(lambda: any("renderer" in " ".join(_line(one)) for one in leftovers(workshop_home)), 60, "the browser")
-    finally:
-        exporter.send_signal(signal.SIGKILL)
-        exporter.wait()
-    until(lambda: not leftovers(workshop_home), 20, "the browser's end")
-
-
-def _line(process: psutil.Process) -> list[str]:
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
-
-
-def test_no_figures_need_no_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert png_renderer.render([]) == []

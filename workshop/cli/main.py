@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from workshop.cli import bench, demo, horovod, labs, mpi, new, params, place, quiz, runs, session, study, up
+from workshop.cli import demo, horovod, labs, mpi, new, params, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.cli.params import CommandGroup
@@ -35,7 +35,6 @@ app.add_typer(quiz.app, name="quiz", cls=CommandGroup)
 app.add_typer(labs.app, name="labs", cls=CommandGroup)
 params.add_commands(app, "")  # in the middle: what somebody needs first comes first
 app.command("place")(place.place)
-app.add_typer(bench.app, name="bench", cls=CommandGroup)
 app.add_typer(demo.app, name="demo", cls=CommandGroup)
 app.add_typer(mpi.app, name="mpi", cls=CommandGroup)
 app.add_typer(horovod.app, name="horovod", cls=CommandGroup)

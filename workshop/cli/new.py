@@ -34,7 +34,7 @@ def workload(
 
     package = templates.write_workload(name, folder.expanduser().absolute())
     written = [str(path.relative_to(package)) for path in templates.files(package)]
-    pip = [sys.executable, "-m", "pip", "install"]
+    pip = [sys.executable, "-P", "-m", "pip", "install"]
     if find_spec("pip") is None and (uv := prefix.uv()) is not None:  # uv makes environments without pip
         pip = [uv, "pip", "install", "--python", sys.executable]
     # All that the package needs is here. Its dependencies would bring those that our pyproject.toml leaves out.

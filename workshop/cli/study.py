@@ -24,7 +24,6 @@ params.add_commands(run_app, "study run")
 def export(
     study: StudyId,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="One page with figures, for any browser.")] = None,
-    png: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Its figures as pictures.")] = None,
     csv: Annotated[Path | None, typer.Option(metavar="FILE", help="A line for each trial.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
     as_json: common.JSON = False,
@@ -36,12 +35,12 @@ def export(
 
     store = common.store()
     record = store.study(study)
-    if html is None and png is None and csv is None:
+    if html is None and csv is None:
         if not as_json:
-            raise BadInput("Say what to write: --html FILE, --png FOLDER, --csv FILE, or --json for the document.")
+            raise BadInput("Say what to write: --html FILE, --csv FILE, or --json for the document.")
         common.answer(report(store, record).as_json())
         return
-    written = [str(path) for path in exporting.write(store, record, html=html, png=png, csv=csv, overwrite=overwrite)]
+    written = [str(path) for path in exporting.write(store, record, html=html, csv=csv, overwrite=overwrite)]
     if as_json:
         common.answer({"study": study, "files": written})
     else:

@@ -32,7 +32,7 @@ def guarded(command: list[str], expendable: bool = False, tree: bool = False) ->
     kernel ends it and its children first when memory runs out. With `tree`, it has a process group, which ends as a
     whole."""
     options = [EXPENDABLE] * expendable + [TREE] * tree
-    return [sys.executable, "-m", "workshop.core.parent_death", str(os.getpid()), *options, *command]
+    return [sys.executable, "-P", "-m", "workshop.core.parent_death", str(os.getpid()), *options, *command]
 
 
 def run_tree(command: list[str]) -> int:

@@ -52,11 +52,20 @@ class EmulatedHosts:
         self.names = names(count)
         self.folder = config.home() / "demo" / f"{os.getpid()}-{time.monotonic_ns()}"
         self.folder.mkdir(parents=True, mode=0o700)
-        program = shlex.join([sys.executable, "-m", "workshop.demo.remote"])
+        program = shlex.join([sys.executable, "-P", "-m", "workshop.demo.remote"])
         self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         self.ssh.chmod(0o700)
         what = json.dumps({"names": self.names, "link": vars(limit or Link())})
-        command = [sys.executable, "-m", "workshop.demo.switch", "switch", str(os.getpid()), str(self.folder), what]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "workshop.demo.switch",
+            "switch",
+            str(os.getpid()),
+            str(self.folder),
+            what,
+        ]
         self._log = os.memfd_create("switch.log")  # its messages; the folder goes with the switch
         self._switch = subprocess.Popen(
             command,
@@ -110,7 +119,7 @@ class EmulatedHosts:
 
     def command(self, host: str, command: Sequence[str]) -> list[str]:
         """The words of a command that runs another command on a host, with this process's environment."""
-        remote = [sys.executable, "-m", "workshop.demo.remote", str(self.folder / host)]
+        remote = [sys.executable, "-P", "-m", "workshop.demo.remote", str(self.folder / host)]
         return [*remote, shlex.join(command)]
 
     def run(self, host: str, *command: str, seconds: float = COMMAND, **more: Any) -> subprocess.CompletedProcess[str]:

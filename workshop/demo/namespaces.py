@@ -74,7 +74,7 @@ def refusal() -> str | None:
     lacking = [name for name in ("ip", "tc", "nsenter") if not program(name)]
     if lacking:
         return f"{' and '.join(lacking)} can't be found; install the packages iproute2 and util-linux."
-    command = [sys.executable, "-m", "workshop.demo.namespaces", str(os.getpid())]
+    command = [sys.executable, "-P", "-m", "workshop.demo.namespaces", str(os.getpid())]
     tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRIED)
     return tried.stderr.strip() or None
 

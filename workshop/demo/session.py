@@ -54,7 +54,7 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
         )
     request = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
-    command = [sys.executable, "-m", "workshop.demo.session", request]
+    command = [sys.executable, "-P", "-m", "workshop.demo.session", request]
     log = hosts.folder / "session.log"
     with open(log, "wb") as errors:
         inside = subprocess.Popen(

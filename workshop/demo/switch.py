@@ -69,7 +69,7 @@ async def _serve(listening: socket.socket, word: str) -> None:
 
 def _start_host(folder: Path, name: str, number: int, limit: Link) -> subprocess.Popen[bytes]:
     what = json.dumps({"name": name, "number": number, "link": vars(limit)})
-    command = [sys.executable, "-m", "workshop.demo.switch", "host", str(os.getpid()), str(folder), what]
+    command = [sys.executable, "-P", "-m", "workshop.demo.switch", "host", str(os.getpid()), str(folder), what]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 

@@ -70,7 +70,8 @@ def compile_all(
             filter(
                 None,
                 pool.map(
-                    lambda group: _compile([*begin, sys.executable, "-c", PROGRAM, *group], variables, on_part), groups
+                    lambda group: _compile([*begin, sys.executable, "-P", "-c", PROGRAM, *group], variables, on_part),
+                    groups,
                 ),
             )
         )

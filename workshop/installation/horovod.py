@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core import config, file_locks
+from workshop.core.environment import own_environment
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
 from workshop.installation.compilation import GENTLY, compile_all, training
@@ -107,7 +108,7 @@ def _put(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: 
     steps.take([*prefix.installer(), *wheel], "Horovod's wheel")
     importlib.invalidate_caches()
     try:
-        ranks = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", sys.executable, "-c", CHECK]
+        ranks = [openmpi.launcher(), "-n", "2", "--map-by", ":OVERSUBSCRIBE", sys.executable, "-P", "-c", CHECK]
         steps.take(ranks, "two ranks", openmpi.environment() | {"TF_CPP_MIN_LOG_LEVEL": "3"})
     except WorkshopError:
         shutil.rmtree(wheel_folder, ignore_errors=True)
@@ -144,7 +145,7 @@ def _compile(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_fold
         (tools / "whole").touch()
     path = os.pathsep.join([str(tools / "bin"), str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
     variables = {**settings.variables, "PYTHONPATH": str(tools), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    pip, options = [sys.executable, "-m", "pip"], ["--no-deps", "--no-build-isolation", "--no-cache-dir"]
+    pip, options = [sys.executable, "-P", "-m", "pip"], ["--no-deps", "--no-build-isolation", "--no-cache-dir"]
     if not source.is_dir():
         fetched = folder / "fetched"
         shutil.rmtree(fetched, ignore_errors=True)
@@ -190,7 +191,7 @@ class _Steps:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env=os.environ | dict(variables or {}),
+                env=own_environment() | dict(variables or {}),
                 process_group=0,
                 cwd="/",  # in a checkout, uv would hold the build's tools to the project's own pins
             )
@@ -238,7 +239,7 @@ class HorovodBuild(ChildProcess):
     """The build as a child of `workshop up`: at low priority, and all else goes on without it."""
 
     say: Callable[[str], None]
-    command: Sequence[str] = (sys.executable, "-m", "workshop.installation.horovod")
+    command: Sequence[str] = (sys.executable, "-P", "-m", "workshop.installation.horovod")
     name = "compilation of Horovod"
     answers = "Horovod is built"
     needed = False

@@ -87,11 +87,11 @@ class JupyterLab(ChildProcess):
             prepare(self.say)
         else:
             keeper.end_started(self._tag)
-        command = [sys.executable, "-m", "workshop.jupyter.keeper", "--port", str(self.port)]
-        variables = os.environ | settings.environment(self.dashboard) | {keeper.TAG: self._tag}
+        command = [sys.executable, "-P", "-m", "workshop.jupyter.keeper", "--port", str(self.port)]
+        variables = settings.environment(self.dashboard) | {keeper.TAG: self._tag}
         log = config.home() / "jupyterlab.log"
-        more = {"stdin": subprocess.PIPE, "env": variables, "cwd": config.learners_folder()}
-        self._process = serve([*command, "--parent", str(os.getpid())], log, **more)
+        more = {"stdin": subprocess.PIPE, "cwd": config.learners_folder()}
+        self._process = serve([*command, "--parent", str(os.getpid())], log, variables, **more)
         assert self._process.stdin is not None, "piped"
         with contextlib.suppress(BrokenPipeError), self._process.stdin as line:
             line.write(f"{self.token}\n".encode())

@@ -24,7 +24,7 @@ CORES = 2.0  # that they may use
 IDLE = 60.0  # minutes after which what nobody uses is ended
 SERVERS, STARTING = 60, 8  # at most: at once, and in the middle of their start
 READY = 120  # seconds within which a server must answer
-COMMAND = [sys.executable, "-m", "workshop.jupyter.singleuser"]
+COMMAND = [sys.executable, "-P", "-m", "workshop.jupyter.singleuser"]
 
 
 def configure(

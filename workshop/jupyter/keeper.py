@@ -42,7 +42,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--parent", type=int, required=True)
     options = parser.parse_args()
-    command = [sys.executable, "-m", "workshop.jupyter.server", "--port", str(options.port)]
+    command = [sys.executable, "-P", "-m", "workshop.jupyter.server", "--port", str(options.port)]
 
     server: subprocess.Popen[bytes] | None = None
     end_requested = False

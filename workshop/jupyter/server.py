@@ -7,6 +7,7 @@ import argparse
 import os
 import sys
 
+from workshop.core.environment import raise_limits
 from workshop.core.parent_death import end_with_parent
 
 
@@ -16,6 +17,7 @@ def main() -> None:
     parser.add_argument("--parent", type=int, required=True)
     options = parser.parse_args()
     end_with_parent(options.parent)
+    raise_limits()
     token = sys.stdin.readline().strip()
 
     from jupyterlab.labapp import LabApp

@@ -18,7 +18,7 @@ def main() -> None:
         os.environ.update(settings.environment(os.environ.get(settings.DASHBOARD)))
     except WorkshopError as error:
         sys.exit(str(error))
-    os.execv(sys.executable, [sys.executable, "-m", "jupyterhub.singleuser", *sys.argv[1:]])
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "jupyterhub.singleuser", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from workshop.core import config
+from workshop.core.environment import own_environment
 from workshop.core.errors import WorkshopError
 
 LOADED = 30.0  # seconds within which the library must have been loaded; it takes one or two
@@ -97,9 +98,16 @@ def fault(seconds: float = LOADED) -> str | None:
         return None
     if spec is None or not spec.submodule_search_locations:
         return "TensorFlow is not installed"
-    command = [sys.executable, "-c", LOAD, spec.submodule_search_locations[0], str(built)]
+    command = [sys.executable, "-P", "-c", LOAD, spec.submodule_search_locations[0], str(built)]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=seconds)
+        done = subprocess.run(
+            command,
+            env=own_environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"Horovod's library did not load within {seconds:.0f} s; try once more.") from None
     if done.returncode != 0:

@@ -21,6 +21,7 @@ from typing import Any
 
 from workshop import registry
 from workshop.core import words
+from workshop.core.environment import own_environment
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
@@ -32,8 +33,6 @@ SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it 
 INVENTED = "host"  # what the only host of an invented machine is called
 MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell where they would run
 
-# Of the surroundings these would tell mpirun of other hosts and other machines than those that are asked about.
-_FOREIGN = ("HWLOC_", "SLURM_", "PBS_", "LSB_", "PRTE_", "PMIX_", "OMPI_", "HYDRA_", "I_MPI_HYDRA_")
 # Settings that decide where ranks run, and that a placement can't keep.
 _DECIDES = re.compile(
     r"-{1,2}(bind-to|map-by|rank-by|rankfile|rf|cpu-set|cpu-bind|distribution|m|hint)\b|SLURM_CPU_BIND|"
@@ -167,7 +166,7 @@ def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: 
         *arguments,
         "true",
     ]
-    completed = _run(command, described, openmpi.environment(), "Open MPI's", limit, local=not placement.hosts)
+    completed = _run(command, described, openmpi.environment(), "Open MPI's", limit)
     output = completed.stdout
     printed = f"{completed.stdout}\n{completed.stderr}"
     for alias in reversed(names):  # 240.0.0.10 before 240.0.0.1
@@ -234,7 +233,7 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
     for count in sorted({len(host_ranks) for host_ranks in ranks} - {0}):
         command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
         variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        completed = _run(command, described, variables, "MPICH's", limit, local=False)
+        completed = _run(command, described, variables, "MPICH's", limit)
         if completed.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
         maps[count] = _of_one_host(completed.stdout, count, described)
@@ -279,21 +278,15 @@ def _run(
     variables: Mapping[str, str],
     whose: str,
     limit: Deadline,
-    local: bool,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a launcher that takes the described machine for its own; with `local` it uses this machine."""
+    """Run a launcher that takes the described machine for its own."""
     with _believing(described) as belief:
-        base_environment = os.environ if described.real and local else _plain()
         try:
-            return openmpi.asked_twice(command, {**base_environment, **belief, **variables}, limit.remaining)
+            return openmpi.asked_twice(command, {**own_environment(), **belief, **variables}, limit.remaining)
         except subprocess.TimeoutExpired:
             raise WorkshopError(
                 f"{whose} mapper has not answered within {limit.seconds:g} s; ask about fewer ranks or cores."
             ) from None
-
-
-def _plain() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 
+from workshop.core.environment import own_environment, own_folder
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import POLLING, Placement
 from workshop.mpi import REFUSES
@@ -182,9 +183,8 @@ def environment(placement: Placement | None = None) -> dict[str, str]:
 
 
 def alone() -> dict[str, str]:
-    """Variables for ranks that are all on this machine: they use shared memory alone. The user's own settings of
-    transports stay."""
-    return {name: value for name, value in ALONE.items() if os.environ.get(name, WITHOUT[name]) == WITHOUT[name]}
+    """Variables for ranks that are all on this machine: they use shared memory alone."""
+    return dict(ALONE)
 
 
 def tolerance(variables: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
@@ -216,7 +216,7 @@ def check(placement: Placement, cores: int) -> None:
     command = [launcher(), *asking, *arguments(placement, cores), "true"]
     deadline = time.monotonic() + MAPPED
     try:
-        completed = asked_twice(command, os.environ | environment(), lambda: deadline - time.monotonic())
+        completed = asked_twice(command, own_environment() | environment(), lambda: deadline - time.monotonic())
     except subprocess.TimeoutExpired:
         raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
     words = miscounted(completed.stdout, placement)
@@ -241,6 +241,7 @@ def asked_twice(
         return subprocess.run(
             command,
             env=variables,
+            cwd=own_folder(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

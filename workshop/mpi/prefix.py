@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from workshop.core import config
+from workshop.core.environment import own_environment, own_folder
 from workshop.core.errors import WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
@@ -117,7 +118,7 @@ def installer(action: str = "install") -> list[str]:
     """
     if importlib.util.find_spec("pip"):
         options = [] if action == "install" else ["--yes"]
-        return [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", action, *options]
+        return [sys.executable, "-P", "-m", "pip", "--quiet", "--disable-pip-version-check", action, *options]
     uv_path = uv()
     if uv_path is None:
         raise WorkshopError(
@@ -147,12 +148,13 @@ def starts(command: Sequence[str], variables: Mapping[str, str]) -> str | None:
     """
     try:
         done = subprocess.run(
-            [*command, "-n", "2", sys.executable, "-c", CHECK],
+            [*command, "-n", "2", sys.executable, "-P", "-c", CHECK],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             timeout=60,
-            env=os.environ | dict(variables),
+            env=own_environment() | dict(variables),
+            cwd=own_folder(),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

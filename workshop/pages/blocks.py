@@ -10,8 +10,11 @@ from typing import Any, Protocol, TypeVar
 import streamlit as st
 
 from workshop.core.errors import WorkshopError
+from workshop.core.placement import Placement
 from workshop.pages import frame
+from workshop.server import actions
 from workshop.server.request_body import number
+from workshop.store.records import Identity, SessionRecord
 
 ALL = "all"
 ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders
@@ -98,12 +101,27 @@ def abreast(items: Sequence[T], count: int) -> Iterator[tuple[Any, T]]:
 
 
 def confirmed(label: str, icon: str, words: str, yes: str, key: str | None = None) -> bool:
-    """A button that says in Markdown what would happen, and asks; returns whether somebody has just said yes."""
-    with st.popover(label, icon=icon):
+    """A button that says in Markdown what would happen, and asks; returns whether somebody has just said yes. The
+    question is closed when the page is drawn the next time, since it has another key then."""
+    count = f"confirmed-{key or label}"
+    with st.popover(label, icon=icon, key=f"{count}-{st.session_state.setdefault(count, 0)}"):
         st.markdown(words)
-        return st.button(yes, type="primary", key=key)
+        said_yes = st.button(yes, type="primary", key=key)
+    st.session_state[count] += said_yes
+    return said_yes
 
 
 def download(label: str, data: str | Callable[[], bytes], name: str, media_type: str) -> None:
     """A button that downloads a file. A function makes the file when somebody asks for it."""
     st.download_button(label, data, name, media_type, icon=":material/download:", on_click="ignore", key=name)
+
+
+def start_again(session: SessionRecord, identity: Identity) -> None:
+    """The instructor's button that launches a session that has ended once more, with its own placement."""
+    placement = Placement.parse(session.placement)
+    label = f"Start {session.name} again ({placement.describe()})"
+    if st.button(label, type="primary", icon=":material/rocket_launch:", key="start-again"):
+        with errors():
+            actions.launch(frame.store(), identity, session.name, placement.as_json())
+            st.query_params["session"] = session.name
+            st.rerun()

@@ -100,13 +100,18 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
         return
     if prediction:
         st.markdown(f"**The right answer is:** {frame.plain(prediction.answer)}. {frame.plain(prediction.explanation)}")
+        if identity.role == "instructor":
+            st.code(command(failure, "broken"), language="bash", wrap_lines=True)
     st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
     if len(runs) > 1:
         links.compare_link(run.id for run in runs)
 
 
 def _difference(failure: Failure, side: Side, identity: Identity) -> None:
-    """The settings in which this run differs from the other run, and its command line for instructors."""
+    """The settings in which this run differs from the other run, and its command line for instructors. Nothing of a
+    failure with a prediction, because its settings say what is wrong."""
+    if failure.prediction:
+        return
     placement = failure.placements()[side]
     if placement is not None and failure.in_placement:
         variables = [f"{name}={value}" for name, value in placement.environment.items()]

@@ -90,7 +90,7 @@ def _form(guided: GuidedPage, session: SessionRecord | None, identity: Identity)
         try:
             setting = plan.plan_here(guided.guide, session, _common_params(guided), thorough=bool(thorough))
         except WorkshopError as error:
-            st.error(frame.plain(str(error)))
+            st.info(f"This study can't begin yet. {frame.plain(str(error))}", icon=":material/info:")
             return
         estimate = expected(frame.store(), setting)
         promised = setting.quick and setting.cores <= 2 and estimate.seconds <= PROMISED

@@ -4,6 +4,6 @@
 `verdict` puts findings into *Verdict, Why, Next*. `figures` has pure functions from records to Plotly figures, with one
 theme. `cards` are what pages show; `panels` make cards from a snapshot; `run_sections` puts them together for live
 pages, and `machine_picture` draws a machine with its ranks. `html` and `terminal` are the two renderers of cards;
-`png_renderer` writes figures as PNG. `sentences` and `actions` have what all of them say alike. `failures` are
+`sentences` and `actions` have what all of them say alike. `failures` are
 placements that go wrong on purpose, which workloads bring.
 """

@@ -55,7 +55,7 @@ class AgentClient:
         self._asked: deque[float] = deque()
         self._lock = threading.Lock()
         paths = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
-        agent = ["exec", "env", *paths, sys.executable, "-m", "workshop.runtime.host_agent", tag]
+        agent = ["exec", "env", *paths, sys.executable, "-P", "-m", "workshop.runtime.host_agent", tag]
         self._process = subprocess.Popen(
             guarded([ssh, *ssh_options(), "-T", host, shlex.join(agent)]),
             stdin=subprocess.PIPE,

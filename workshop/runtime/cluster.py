@@ -96,7 +96,7 @@ class Cluster:
         profile = self._folder / "profile"
         shutil.rmtree(profile, ignore_errors=True)  # a dead controller's connection files would lead engines astray
         config = Config()
-        config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-m", "ipyparallel.controller"])
+        config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-P", "-m", "ipyparallel.controller"])
         # How long one that comes late is waited for.
         config.MPIEngineSetLauncher.engine_args = [f"--IPEngine.timeout={READY * MOST}"]
         reach = self._site.reach
@@ -212,6 +212,8 @@ class Cluster:
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
         shared_memory.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
+        if self._site.here:
+            engines.machine["allowed"] = sorted(os.sched_getaffinity(0))  # ours, since ranks are bound to less
         return engines
 
     def _connect(self, engines: EngineSet) -> None:

@@ -27,7 +27,7 @@ from typing import Any
 import psutil
 
 from workshop import registry
-from workshop.core import config, disk, memory, processes, topology
+from workshop.core import config, disk, environment, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import capital, count
@@ -430,7 +430,10 @@ def main() -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(f"Session {options.session} has a conductor already.")
+    environment.raise_limits()
     os.environ["NUMBA_CACHE_DIR"] = str(config.cache_folder("numba"))
+    os.environ.setdefault(environment.KERAS_DATA, os.environ.get("KERAS_HOME") or "~/.keras")
+    os.environ["KERAS_HOME"] = str(config.cache_folder("keras"))  # without the user's settings of Keras
     os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
     try:
         Conductor(options.session, options.owner, options.until_idle).live()

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from workshop.core import config, disk, processes, topology, words
+from workshop.core import config, disk, environment, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.patience import patient
 from workshop.core.placement import Placement
@@ -32,15 +32,20 @@ END = signal.SIGUSR1  # what conductors take for their owner's word that the ses
 def _conductor(session_id: int, *, attached: bool, until_idle: bool = False) -> subprocess.Popen[bytes]:
     """Start a conductor that ends with this process (`attached`), with the `workshop up` that this process is under,
     when no run waits any longer (`until_idle`), or when it is stopped. A terminal's Ctrl-C doesn't reach it."""
-    command = [sys.executable, "-m", "workshop.runtime.conductor", str(session_id)]
+    command = [sys.executable, "-P", "-m", "workshop.runtime.conductor", str(session_id)]
     if owner := str(os.getpid()) if attached else os.environ.get(processes.UP_TAG):
         command += ["--owner", owner]
     if until_idle:
         command += ["--until-idle"]
-    environment = os.environ | {processes.TAG: processes.session_tag(session_id)}
     with open(config.session_folder(session_id) / "conductor.log", "ab") as log:
         return subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=environment
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=environment.own_environment() | {processes.TAG: processes.session_tag(session_id)},
+            cwd=environment.own_folder(),
         )
 
 

@@ -39,7 +39,9 @@ def open_ports(listeners: Iterable[psutil.Process]) -> list[int]:
 
 def allowed() -> bool:
     """Whether the kernel lets this process close the ports of a process that it starts."""
-    with subprocess.Popen([sys.executable, "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as listens:
+    with subprocess.Popen(
+        [sys.executable, "-P", "-c", LISTENS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as listens:
         assert listens.stdout is not None, "it is a pipe"
         try:
             return _closed(listens.pid, int(listens.stdout.readline()), close=True)

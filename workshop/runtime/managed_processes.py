@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.core import processes
+from workshop.core.environment import own_environment, own_folder
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
@@ -106,10 +107,13 @@ def url_of(host: str, port: int) -> str:
     return f"http://{'[' + host + ']' if ':' in host else host}:{port}"
 
 
-def serve(command: list[str], log: Path, **more: Any) -> subprocess.Popen[bytes]:
-    """A server as a process of this `workshop up`, out of reach of the terminal's Ctrl-C. `more` is Popen's."""
-    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": os.environ} | more
-    options["env"] = options["env"] | {processes.UP_TAG: str(os.getpid())}
+def serve(
+    command: list[str], log: Path, variables: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[bytes]:
+    """A server as a process of this `workshop up` with further variables, out of reach of the terminal's Ctrl-C. `more`
+    is Popen's."""
+    variables = own_environment() | dict(variables or {}) | {processes.UP_TAG: str(os.getpid())}
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": variables, "cwd": own_folder()} | more
     with open(log, "ab") as written:
         return subprocess.Popen(command, stdout=written, stderr=written, start_new_session=True, **options)
 

@@ -41,7 +41,7 @@ class Dashboard(ChildProcess):
     def start(self) -> None:
         if self._process is None:
             self.say("Starting the dashboard")
-        command = [sys.executable, "-m", "workshop.server", "--host", self.host, "--port", str(self.port)]
+        command = [sys.executable, "-P", "-m", "workshop.server", "--host", self.host, "--port", str(self.port)]
         if self.framed_by:
             command += ["--framed-by", self.framed_by]
         if self.proxy:

@@ -22,6 +22,7 @@ from workshop.report.cards import Card, Part, line, table, words
 from workshop.report.figures import theme
 from workshop.report.html import live
 from workshop.report.sentences import dumps
+from workshop.server import classroom
 from workshop.server.presence import is_present
 from workshop.store.read_only import now as as_of
 from workshop.store.read_only import recorded
@@ -109,13 +110,14 @@ class ClassLook:
     def __call__(self) -> Mapping[str, str]:
         class_, now = self._room.look(), as_of(self._room.store.database)
         learners = [learner for learner in class_.learners if not learner.quizzes_only]
+        places = _shown_labs(class_, classroom.pace(self._room.store).lab)
         stuck = [{"name": learner.name, "words": learner.stuck.words, "hint": cut(learner.stuck.hint)}
                  for learner in learners if learner.stuck]  # fmt: skip
         return {
-            "labs": dumps([_lab(lab, number, learners) for number, lab in enumerate(class_.labs)]),
+            "labs": dumps([_lab(class_.labs[place], place, learners) for place in places]),
             "stuck": dumps(stuck),
-            "learners": dumps([_row(learner, now) for learner in learners]),
-            "others": dumps([_row(learner, now) for learner in class_.learners if learner.quizzes_only]),
+            "learners": dumps([_row(learner, now, places) for learner in learners]),
+            "others": dumps([_row(learner, now, places) for learner in class_.learners if learner.quizzes_only]),
             "roster": dumps(roster_rows(read_roster(self._room.store, class_, now), now)),
             "notes": dumps(self._room.problems),
         }
@@ -147,13 +149,23 @@ def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str
     }
 
 
-def _row(learner: LearnerProgress, now: float) -> dict[str, Any]:
+def _shown_labs(class_: Class, pace: str) -> list[int]:
+    """The places of the labs that have a column: the one at which the class is comes first, then those that somebody
+    has begun; all labs where that is none."""
+    begun = [
+        place for place in range(len(class_.labs)) if any(learner.labs[place].begun for learner in class_.learners)
+    ]
+    current = [place for place, lab in enumerate(class_.labs) if lab.name == pace]
+    return list(dict.fromkeys([*current, *begun])) or list(range(len(class_.labs)))
+
+
+def _row(learner: LearnerProgress, now: float, places: list[int]) -> dict[str, Any]:
     last = learner.last
     return {
         "name": learner.name,
         "stuck": learner.stuck is not None,
         "last": f"{last.last} ({last.lab.label}), {time_ago(last.last_at, now)}" if last else "",
-        "labs": [_cell(lab) if lab.begun else None for lab in learner.labs],
+        "labs": [_cell(learner.labs[place]) if learner.labs[place].begun else None for place in places],
     }
 
 

@@ -127,7 +127,9 @@ def need_help(store: Store, identity: Identity, needed: bool) -> None:
     """Ask the instructor for help, or say that it isn't needed any more."""
     refuse_in(store.database)
     store.keep_help(identity.id, needed)
-    presence.shared().act(identity, "asked for help" if needed else "needs no help any more")
+    page = presence.shared().page(identity)
+    where = f" on the page {page}" if page else ""
+    presence.shared().act(identity, f"asked for help{where}" if needed else "needs no help any more")
 
 
 def answer_help(store: Store, identity: Identity, learner_id: int) -> None:

@@ -19,6 +19,7 @@ class Presence:
 
     def __init__(self) -> None:
         self._pages: dict[int, str] = {}  # of identities
+        self._parts: dict[int, str] = {}  # of these pages, where one has several
         self._actions: dict[int, tuple[str, float]] = {}  # that are not written yet
         self._written: dict[int, float] = {}
 
@@ -30,7 +31,16 @@ class Presence:
         """Note that a visitor draws a page; a page that is only drawn again is no action."""
         if self._pages.get(identity.id) != title:
             self._pages[identity.id] = title
+            self._parts.pop(identity.id, None)
             self.act(identity, f"opened the page {title}")
+
+    def turn(self, identity: Identity, part: str) -> None:
+        """Note which part of the page a visitor reads, such as a section of a lab; this is no action."""
+        self._parts[identity.id] = part
+
+    def page(self, identity: Identity) -> str:
+        """The title and the part of the page that a visitor drew last; "" where it isn't known."""
+        return ", ".join(filter(None, (self._pages.get(identity.id), self._parts.get(identity.id))))
 
     def write(self, store: Store, visitors: Iterable[int], now: float) -> None:
         """Write the presence and the actions of those visitors for whom nothing was written lately."""

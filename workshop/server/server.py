@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import logging
-import resource
 import sys
 from importlib import import_module
 from typing import Any
 
 import uvicorn
 from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
 
 from workshop.core import config
+from workshop.core.environment import raise_limits
 from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
 from workshop.server import actions, address, artifacts, limits, live, logout, logs, request_body
@@ -55,15 +56,16 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
 }
 
 
-MOST_LINES = 1 << 16  # connections of learners, each of which is an open file
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
 def build(store: Store, port: int, framed_by: str = "") -> Any:
     """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
+    from streamlit import config as streamlit_config
     from streamlit.starlette import App
     from streamlit.web.bootstrap import load_config_options
 
+    streamlit_config.get_config_files = lambda file_name: []  # the user's settings are for other apps
     load_config_options(STREAMLIT_SETTINGS)
     request_body.read_in_routes()
     folder = config.app_folder()
@@ -83,6 +85,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *quiz.routes(store, cookie_name(port)),
         ],
         middleware=[
+            Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=5),  # Streamlit leaves scripts out
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
@@ -97,7 +100,7 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
     the port can't be had or the store can't be opened."""
     check_port(host, port)
-    _allow_lines()
+    raise_limits()  # each connection of a learner is an open file
     limits.shared()  # raises BadInput
     with Store.open() as store:
         logs.spare()
@@ -128,11 +131,3 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         forwarded_allow_ips=proxy or None,
         lifespan="on",
     )
-
-
-def _allow_lines() -> None:
-    """Many systems allow a program a thousand open files unless it asks for more."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    files = MOST_LINES if hard == resource.RLIM_INFINITY else min(MOST_LINES, hard)
-    if soft != resource.RLIM_INFINITY and soft < files:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, hard))

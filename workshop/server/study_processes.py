@@ -130,7 +130,7 @@ class Runners:
 
 
 def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:
-    command = guarded([sys.executable, "-m", "workshop.cli.study_process", str(study_id), session])
+    command = guarded([sys.executable, "-P", "-m", "workshop.cli.study_process", str(study_id), session])
     with open(log, "wb") as out:
         # A session of its own: a terminal's Ctrl-C is for whoever runs the dashboard.
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)

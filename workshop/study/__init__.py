@@ -38,6 +38,5 @@ EXTENSION = Extension(
         Command("study run", "grid", "workshop.study.grid.command:grid", order=100),
         Command("study run", "file", "workshop.study.grid.command:file", order=200),
         Command("", "tune", "workshop.study.tune.command:tune"),
-        Command("bench", "tune", "workshop.study.tune.command:bench_tune", order=300),
     ),
 )

@@ -1,9 +1,8 @@
-"""A study as files: a self-contained HTML page, figures as PNG, trials as CSV."""
+"""A study as files: a self-contained HTML page, trials as CSV."""
 
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,14 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import plotly.graph_objects as go
 
 from workshop.core import output_files
 from workshop.core import words as say
-from workshop.core.errors import BadInput
 from workshop.registry import studies
 from workshop.report import html as render
-from workshop.report import png_renderer
 from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
@@ -37,46 +33,25 @@ def write(
     study: StudyRecord,
     *,
     html: Path | None = None,
-    png: Path | None = None,
     csv: Path | None = None,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Write a page, a folder of pictures or a table. Returns the files.
+    """Write a page or a table. Returns the files.
 
-    Raises BadInput and writes nothing if a file exists and must not be overwritten, or if a folder is not writable. PNG
-    needs a browser, see `report.png_renderer`.
+    Raises BadInput and writes nothing if a file exists and must not be overwritten, or if a folder is not writable.
     """
     report = any_report(store, study)
-    report_cards = cards_of(report)
-    images_by_name = pictures(report_cards) if png is not None else {}
-    pages = [path for path in (html, csv) if path is not None]
-    targets = [*pages, *((png / name) for name in images_by_name if png is not None)]
-    if png is not None and not images_by_name:
-        raise BadInput(f"Study {study.id} has no figures, so there is nothing to write into {png}.")
-    output_files.check(targets, overwrite)
+    output_files.check([path for path in (html, csv) if path is not None], overwrite)
     contents: dict[Path, bytes] = {}
     if html is not None:
-        contents[html] = page(report, report_cards).encode()
+        contents[html] = page(report, cards_of(report)).encode()
     if csv is not None:
         contents[csv] = table(report).encode()
-    if png is not None:
-        images = png_renderer.render(list(images_by_name.values()))
-        contents |= {png / name: image for name, image in zip(images_by_name, images, strict=True)}
     for path, data in contents.items():
         with suppress(OSError):  # the sentence comes with the file
             path.parent.mkdir(parents=True, exist_ok=True)
         output_files.write(path, data)
     return list(contents)
-
-
-def pictures(cards: Sequence[Card]) -> dict[str, go.Figure]:
-    """The figures of some cards by the names of their files: `02-speed-up.png`."""
-    figures = [(card.name, part["figure"]) for card in cards for part in card.parts if part["kind"] == "figure"]
-    plain = [re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "figure" for name, _ in figures]
-    return {
-        f"{number:02d}-{name}.png": figure
-        for number, (name, (_, figure)) in enumerate(zip(plain, figures, strict=True), 1)
-    }
 
 
 def table(report: Report) -> str:

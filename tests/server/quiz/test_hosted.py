@@ -13,10 +13,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
+from benchmarks.dashboard import served
 from tests.server.dashboard import Dashboard, Visitor
 from tests.server.quiz.players import PATIENCE, Line, begin, join, line
 from tests.support import starts_processes, until
-from workshop.bench.viewers import served
 from workshop.core.errors import BadInput
 from workshop.server import auth
 from workshop.server.auth_middleware import cookie_name

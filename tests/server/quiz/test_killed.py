@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.dashboard import served
 from tests.server.dashboard import Dashboard, Visitor
 from tests.server.quiz.players import DECK, Line, begin, join, line
 from tests.support import starts_processes, until
-from workshop.bench.viewers import served
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 

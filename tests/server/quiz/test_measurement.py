@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.dashboard import served
 from tests.server.dashboard import Dashboard
 from tests.server.quiz.players import Line, begin, join, line
 from tests.support import starts_processes, until
-from workshop.bench.viewers import served
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
 from workshop.store.records import SessionRecord

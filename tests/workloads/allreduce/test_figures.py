@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.workloads.allreduce.panels import bandwidth, latency, page
+from workshop.workloads.allreduce.panels import bandwidth, latency
 from workshop.workloads.allreduce.verdict import AllReduceCurve
 
 SIZES = (4, 1024, 1 << 20)
@@ -44,9 +44,3 @@ def test_nothing_measured_says_so():
     assert latency([]).layout.annotations[0].text == "No all-reduce has been measured yet"
     alone = AllReduceCurve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
     assert bandwidth([alone]).layout.annotations[0].text == "One rank has nothing to exchange"
-
-
-def test_a_page_needs_nothing_else():
-    text = page(CURVES, 8e9)
-    assert text.count("Plotly.newPlot") >= 2
-    assert '<script src="http' not in text

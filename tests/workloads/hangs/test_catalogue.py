@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import hangs
 from tests.support import limit
 from workshop.cli.main import run
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.workloads.hangs import bench
 from workshop.workloads.hangs.diagnosis import FIXES
 from workshop.workloads.hangs.examples import WatchExample, environment, example, examples
 from workshop.workloads.hangs.outcome import Outcome
@@ -32,7 +32,7 @@ SHORT = ["communicators", "many-messages", "parallel-file", "persistent-requests
 def wrong(names: list[str], folder: str = "hangs") -> list[str]:
     """Run programs of a folder at once; returns what was named wrongly, and the good programs that were ended."""
     chosen = [examples(folder)[name] for name in names]
-    seen = list(bench.outcomes(chosen, after=1, workers=6))
+    seen = list(hangs.outcomes(chosen, after=1, workers=6))
     assert len(seen) == len(names)
     return [
         f"{outcome.example.name}: {outcome.describe()}"
@@ -130,7 +130,7 @@ def test_the_figures_of_the_bench() -> None:
         outcome("", (), "sleeping", [1], 2.2),
         outcome("", (), "lock", [0], 2.2),
     ]
-    document = bench.document([*seen, Outcome(seen[-1].example, [])])
+    document = hangs.told([*seen, Outcome(seen[-1].example, [])])
     assert document["ratios"] == {"named_right": 2 / 3, "median_seconds": 3.0, "false_alarms": 1}
     rows = {row["name"]: row for row in document["rows"]}
     assert rows["named_right"]["unit"] == "of 3 hangs" and "3 runs" in rows["false_alarms"]["unit"]

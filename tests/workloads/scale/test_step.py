@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.scale import BASE_RANKS, combinations
 from tests.report.analysis.cases import run
 from workshop.core.errors import BadInput
 from workshop.report.verdict import verdict
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.bench import BASE_RANKS, combinations
 from workshop.workloads.scale.calibration import StepMeasurement, fit_link
 from workshop.workloads.scale.exchange import Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds

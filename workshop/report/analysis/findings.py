@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,10 +38,11 @@ class Facts:
     ranks: int
     threads: int  # per rank, that compute
     reports: Sequence[Mapping[str, Any]]  # of the rank map
-    units: Sequence[Mapping[str, Any]]  # of all machines that are known, with their `host`
+    units: Sequence[Mapping[str, Any]]  # that ranks may use, of all machines that are known, with their `host`
     crowds: Sequence[Oversubscription]
     times: Balance | None
     core_waits: Mapping[int, float]  # by rank, the share of its time that it waited for a core although it could run
+    withheld: int = 0  # cores of the machines that no rank may use (taskset, a container, a batch job)
 
     @property
     def metrics(self) -> Mapping[str, Any]:
@@ -50,7 +51,7 @@ class Facts:
     @property
     def cores(self) -> int:
         """Of all hosts; 0 where none is known."""
-        return len({(unit["host"], unit["core"]) for unit in self.units})
+        return len(_cores(self.units))
 
     @property
     def hosts(self) -> int:
@@ -101,9 +102,12 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
     ranks = len(reports) or run.placement.get("ranks") or 1
     threads = threads_of(run)
     crowds = oversubscription(run.rank_map, machine, threads)
-    units = [
-        {**row, "host": host}
-        for host, host_machine in topology.machines(machine).items()
-        for row in host_machine["units"]
-    ]
-    return Facts(run, ranks, threads, reports, units, crowds, balance(totals, ranks, run.metrics), core_waits(run))
+    hosts = topology.machines(machine)
+    everything = [{**row, "host": host} for host, described in hosts.items() for row in described["units"]]
+    units = [row for row in everything if row["unit"] in hosts[row["host"]].get("allowed", [row["unit"]])]
+    times, withheld = balance(totals, ranks, run.metrics), len(_cores(everything) - _cores(units))
+    return Facts(run, ranks, threads, reports, units, crowds, times, core_waits(run), withheld)
+
+
+def _cores(units: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
+    return {(unit["host"], unit["core"]) for unit in units}

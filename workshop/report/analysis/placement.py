@@ -19,6 +19,8 @@ def oversubscribed(facts: Facts) -> Finding | None:
     shares = words.listed(_crowd(crowd) for crowd in facts.crowds[:4])
     more = f", and {len(facts.crowds) - 4} more groups likewise" if len(facts.crowds) > 4 else ""
     why = f"{words.capital(shares)}{more}."
+    if facts.withheld:
+        why += f" {words.count(facts.withheld, 'other core')} may not be used here (taskset, a container, a batch job)."
     polls = _polls(facts)
     yielding = f"without {POLLING}=0"
     if _waiting(facts) == "poll":

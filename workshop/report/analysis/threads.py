@@ -76,7 +76,7 @@ def crews(run: RunRecord) -> list[Crew]:
     """The threads of each host; empty where the run tells nothing of them."""
     censuses, seconds = run.metrics.get("threads"), run.metrics.get("threads_seconds")
     reports = (run.rank_map or {}).get("ranks") or []
-    if not isinstance(censuses, list) or not _positive(seconds) or len(censuses) != len(reports):
+    if not isinstance(censuses, list) or not _positive(seconds) or len(censuses) != len(reports) or None in censuses:
         return []
     hosts = topology.machines(run.machine)
     host_crews = []

@@ -20,7 +20,7 @@ from workshop.core.placement import THREAD_VARIABLES, Placement
 from workshop.runtime.fork import child, stub
 from workshop.runtime.fork.server import LEAVE, WORD
 
-PLAIN = [sys.executable, "-m", "workshop.engine.host"]  # a rank that imports for itself
+PLAIN = [sys.executable, "-P", "-m", "workshop.engine.host"]  # a rank that imports for itself
 FORKED = [sys.executable, "-I", "-S", stub.__file__]
 IMPORTED = 60.0  # seconds that the libraries of training get; they take three
 RANKS, TRAINING = "ranks.socket", "training.socket"
@@ -64,7 +64,7 @@ class RankServer:
             numbers = [ranks.fileno(), training.fileno()]
             words = [str(os.getpid()), *map(str, numbers), str(token)]
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "workshop.runtime.fork.server", *words],
+                [sys.executable, "-P", "-m", "workshop.runtime.fork.server", *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | ALONE | {child.ROOM: "x" * child.ROOM_BYTES},

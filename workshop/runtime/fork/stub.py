@@ -101,7 +101,7 @@ def main() -> None:
         line = begun(os.environ[SERVER])
     except (KeyError, OSError):
         os.environ.pop(SERVER, None)
-        os.execv(sys.executable, [sys.executable, "-m", "workshop.engine.host", *sys.argv[1:]])
+        os.execv(sys.executable, [sys.executable, "-P", "-m", "workshop.engine.host", *sys.argv[1:]])
     follow(line)
 
 

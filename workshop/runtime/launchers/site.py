@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop import mpi
-from workshop.core import machines, processes, topology, words
+from workshop.core import environment, machines, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import mapper
@@ -30,7 +30,8 @@ LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 # What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
 INHERITED = (
-    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE", processes.TAG,
+    "PYTHONPATH", "IPYTHONDIR", "KERAS_HOME", "NUMBA_CACHE_DIR", "WORKSHOP_DATA", "WORKSHOP_OFFLINE",
+    environment.KERAS_DATA, processes.TAG,
 )  # fmt: skip
 NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does that by itself, use the network
 # By which engines find their controller's file; its content, which ipyparallel has in a variable, too, stays here.
@@ -137,6 +138,7 @@ def open_site(options: Mapping[str, Any], folder: Path, placement: Placement) ->
 
 def check(options: Mapping[str, Any], placement: Placement) -> None:
     """Refuse a placement that can't run there, as far as that is known without starting anything. Raises BadInput."""
+    environment.check()
     module(options["kind"]).check_placement(options, placement)
 
 

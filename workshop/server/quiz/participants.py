@@ -10,7 +10,7 @@ from workshop.server.quiz.client import Client
 from workshop.store.records import QuizAnswer, QuizPlayer
 
 # Players of one round, so that nobody fills it with thousands of names. A round of 2,000 was measured to be at ease on
-# two cores (`workshop bench quiz`).
+# two cores (`python -m benchmarks quiz`).
 MOST_PLAYERS = 2500
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import bench_output, common
+from workshop.cli import common
 from workshop.study import command as commands
 
 
@@ -43,27 +43,3 @@ def tune(
     planned = plan_here(store, shared, chosen, given_params, budget=seconds, trials=trials, seed=seed)
     study = commands.begin(store, planned)
     return commands.go_on(store, study, shared, 30, as_json)
-
-
-def bench_tune(
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved rounds of which medians are taken.")] = 6,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="k-means on a few cells, one seed: to see that it works.")
-    ] = False,
-    no_wait: common.NoWait = False,
-    as_json: common.JSON = False,
-) -> None:
-    """The tuner against trying every cell of a grid: what its pick is worth, and what finding it cost.
-
-    Trains the S-GAN on 32 cells and tunes it with three seeds; it says beforehand how long that takes here.
-    95 % intervals of medians need 6 rounds or more.
-    """
-    from workshop.runtime.measurement_lock import refuse_wait
-    from workshop.study.tune import bench
-
-    if no_wait:
-        refuse_wait()
-    options = bench.QUICK if quick else {"repeats": repeats}
-    bench_output.show(
-        bench_output.with_bar(lambda progress, say: bench.run(**options, progress=progress, say=say)), as_json
-    )

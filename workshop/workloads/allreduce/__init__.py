@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from workshop.engine.fields import setting
-from workshop.extension import Command, Extension, Params, Preset, Workload
+from workshop.extension import Extension, Params, Preset, Workload
 
 METHODS = ("ring", "own", "horovod", "parameter-server")
 NUMBER = 4  # bytes of a float32
@@ -97,5 +97,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "allreduce", "workshop.workloads.allreduce.bench_command:allreduce", order=400),),
 )

@@ -1,5 +1,5 @@
-"""Panels of a run that measures all-reduces, also while it goes on, and the figures of the bench: how long each takes
-by message size, and how much each rank moves in a second meanwhile."""
+"""Panels of a run that measures all-reduces, also while it goes on: how long each takes by message size, and how much
+each rank moves in a second meanwhile."""
 
 from __future__ import annotations
 
@@ -48,17 +48,6 @@ def bandwidth(curves: Sequence[AllReduceCurve], copied: float | None = None, sen
         hover, look = f"{name}: {rate(beside)}<extra></extra>", {"width": 2, "dash": "longdash"}
         traces.append(marks.line(ends, [beside, beside], theme.MUTED, hover, line=look, name=name))
     return _by_size(traces, RATES)
-
-
-def page(curves: Sequence[AllReduceCurve], copied: float | None = None) -> str:
-    """Both figures as one web page that needs nothing else."""
-    return web_page("All-reduce by message size", latency(curves), bandwidth(curves, copied))
-
-
-def web_page(title: str, *plots: go.Figure) -> str:
-    """Figures as one web page that needs nothing else."""
-    parts = [plot.to_html(full_html=False, include_plotlyjs=not number) for number, plot in enumerate(plots)]
-    return f'<!doctype html><meta charset="utf-8"><title>{title}</title>{"".join(parts)}'
 
 
 def _line(

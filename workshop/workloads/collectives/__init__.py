@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 
 from workshop.core.errors import BadInput
 from workshop.engine.fields import setting
-from workshop.extension import Command, Extension, Params, Preset, Workload
+from workshop.extension import Extension, Params, Preset, Workload
 from workshop.mpi.tool_interface import MONITORING
 
 Operation = Literal[
@@ -100,5 +100,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "collectives", "workshop.workloads.collectives.bench_command:collectives", order=410),),
 )

@@ -1,4 +1,4 @@
-"""Panels of a run that measures collectives and messages, also while it goes on, and the figures of the bench."""
+"""Panels of a run that measures collectives and messages, also while it goes on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workshop.core.words import capital
 from workshop.extension import Panel
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.allreduce.panels import LEVEL, bandwidth, latency, measured_curves, web_page
+from workshop.workloads.allreduce.panels import LEVEL, bandwidth, latency, measured_curves
 from workshop.workloads.allreduce.verdict import AllReduceCurve
 from workshop.workloads.collectives.verdict import HEADINGS, STREAMS, summary
 
@@ -26,11 +26,6 @@ def both_figures(curves: Sequence[AllReduceCurve]) -> tuple[go.Figure, go.Figure
     times = [curve for curve in sized if curve.method not in STREAMS] or sized
     # Between two ranks, the bus bandwidth is the size by the time.
     return latency(times), bandwidth([replace(curve, ranks=2) for curve in streams])
-
-
-def page(curves: Sequence[AllReduceCurve]) -> str:
-    """Both figures as one web page that needs nothing else."""
-    return web_page("Collectives by message size", *both_figures(curves))
 
 
 def collectives(snapshot: Snapshot) -> list[Card]:

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 from workshop.core.errors import BadInput
 from workshop.engine.fields import ADVANCED, Data, setting
 from workshop.engine.training import METRICS
-from workshop.extension import Command, Extension, Params, Preset, Scaling, Workload
+from workshop.extension import Extension, Params, Preset, Scaling, Workload
 from workshop.workloads.elastic.kills import check_kills, parse_kills, random_mean
 from workshop.workloads.mnist.data import inputs
 
@@ -132,5 +132,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "faults", "workshop.workloads.elastic.bench_command:faults", order=220),),
 )

@@ -124,7 +124,9 @@ class Membership:
         self.agree()
         self.preparing = tuple(numbers)
         if self.comm.rank == 0:
-            self.joiners = merge(MPI.COMM_SELF.Spawn(sys.executable, ["-m", JOINER], maxprocs=len(numbers)), high=False)
+            self.joiners = merge(
+                MPI.COMM_SELF.Spawn(sys.executable, ["-P", "-m", JOINER], maxprocs=len(numbers)), high=False
+            )
             self._ready.clear()
             self._orders += [
                 self.joiners.isend({**order, "number": number}, dest=rank, tag=ORDER)

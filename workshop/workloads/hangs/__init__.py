@@ -76,6 +76,5 @@ EXTENSION = Extension(
             "", "watch", "workshop.workloads.hangs.command:watch", order=620,
             options={"context_settings": {"allow_interspersed_args": False}},  # options behind the command are its own
         ),
-        Command("bench", "doctor", "workshop.workloads.hangs.bench_command:doctor", order=570),
     ),
 )  # fmt: skip

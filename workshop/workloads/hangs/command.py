@@ -109,7 +109,7 @@ def _tree() -> Iterator[str]:
     """The mark for the processes of a program, which all end with this process."""
     tag = uuid.uuid4().hex
     reaper = subprocess.Popen(
-        [sys.executable, "-c", REAPER, TAG, tag],
+        [sys.executable, "-P", "-c", REAPER, TAG, tag],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         start_new_session=True,

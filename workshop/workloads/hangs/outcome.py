@@ -1,4 +1,4 @@
-"""A program of the catalogue below a real `workshop watch`, and its outcome: for bench, workload and tests."""
+"""A program of the catalogue below a real `workshop watch`, and its outcome: for workload, bench and tests."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from pydantic import Field, model_validator
 from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import (
     Artifacts,
-    Command,
     Extension,
     Params,
     Preset,
@@ -160,8 +159,5 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     software=(Software("daal4py", "workshop.mpi.daal:install"),),
-    commands=(
-        Command("bench", "kmeans", "workshop.workloads.kmeans.bench_command:kmeans", order=100),
-        Command("bench", "peers", "workshop.workloads.kmeans.bench_command:install_peers", order=600),
-    ),
+    commands=(),
 )

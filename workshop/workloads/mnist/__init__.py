@@ -22,7 +22,7 @@ from workshop.engine.fields import (
 )
 from workshop.engine.training import CHECKPOINTS, METRICS
 from workshop.engine.training.knobs import KNOBS
-from workshop.extension import Artifacts, Command, Extension, Params, Preset, RunPrediction, Scaling, Tuning, Workload
+from workshop.extension import Artifacts, Extension, Params, Preset, RunPrediction, Scaling, Tuning, Workload
 
 if TYPE_CHECKING:
     from workshop.engine.training.batches import Batches
@@ -187,5 +187,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "mnist", "workshop.workloads.mnist.bench_command:mnist", order=200),),
 )

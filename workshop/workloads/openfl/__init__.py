@@ -164,9 +164,6 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(
-        Command("", "federation", "workshop.workloads.openfl.command:app"),
-        Command("bench", "federated", "workshop.workloads.openfl.bench_command:federated", order=500),
-    ),
+    commands=(Command("", "federation", "workshop.workloads.openfl.command:app"),),
     checks=("workshop.workloads.openfl.environment:check",),
 )

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from workshop.engine.fields import ADVANCED, setting
-from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
+from workshop.extension import Extension, Page, Params, Preset, Scaling, Workload
 
 TEXT: dict[str, Any] = {"when": {"network": "transformer"}}
 FAULTS = ("none", "no-halo", "untied", "no-gather")
@@ -200,5 +200,4 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     pages=(Page("parallelism", "Parallelism", "view_timeline", "workshop.workloads.parallel.page:page", order=460),),
-    commands=(Command("bench", "parallel", "workshop.workloads.parallel.bench_command:parallel", order=450),),
 )

@@ -94,7 +94,7 @@ def _output(ctx: RankContext, params: ProcessorParams) -> str:
         "TF_CPP_MIN_LOG_LEVEL": 2,
     }
     environment = os.environ | {name: str(value) for name, value in variables.items() if value is not None}
-    command = [sys.executable, "-m", "workshop.workloads.processor.program", params.model_dump_json()]
+    command = [sys.executable, "-P", "-m", "workshop.workloads.processor.program", params.model_dump_json()]
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out, err = Path(folder, "out"), Path(folder, "err")

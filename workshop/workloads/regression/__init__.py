@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED, setting
-from workshop.extension import Artifacts, Command, Extension, Params, Preset, Scaling, Workload
+from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Workload
 
 INSTEAD = "own"  # the backend that every machine can run
 TOLERANCE = 1e-6  # as scikit-learn's `LinearRegression` has it
@@ -128,5 +128,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    commands=(Command("bench", "regression", "workshop.workloads.regression.bench_command:regression", order=110),),
 )

@@ -130,8 +130,5 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     pages=(Page("scale", "Scale", "stacked_line_chart", "workshop.workloads.scale.page:page", order=470),),
-    commands=(
-        Command("", "scale", "workshop.workloads.scale.command:app", order=600),
-        Command("bench", "scale", "workshop.workloads.scale.bench_command:scale", order=460),
-    ),
+    commands=(Command("", "scale", "workshop.workloads.scale.command:app", order=600),),
 )

@@ -13,7 +13,6 @@ from workshop.report.cards import words as text
 from workshop.report.figures import marks, theme
 from workshop.workloads.scale.published import ComparedPoint, PublishedMachine
 from workshop.workloads.scale.step import PARTS, StepPrediction
-from workshop.workloads.scale.training_time import WATTS, TrainingPreset, TrainingTime
 
 COLOURS = {part: theme.rank_colour(number) for number, part in enumerate(PARTS)}
 PREDICTED, MEASURED = theme.rank_colour(0), theme.rank_colour(1)
@@ -86,38 +85,6 @@ def compared(machine: PublishedMachine, points: Sequence[ComparedPoint]) -> Card
         else "",
     ]
     return Card("published", machine.title, (table(headings, rows), text(*map(line, filter(None, notes)))))
-
-
-def trainings(preset: TrainingPreset, times: Sequence[TrainingTime]) -> Card:
-    """The time, device hours and energy of a training by devices, with the assumptions."""
-    rows = [
-        (
-            words.thousands(time.devices),
-            words.thousands(time.copies),
-            _days(time.seconds),
-            f"{_days(time.low)} to {_days(time.high)}",
-            words.thousands(round(time.device_hours)),
-            words.thousands(round(time.energy)),
-        )
-        for time in times
-    ]
-    headings = ("devices", "copies", "time", "90 % interval", "device hours", "kWh")
-    tensor, stages = preset.cut
-    cut = f"A copy has {words.count(stages, 'stage')} of {words.count(tensor, 'tensor rank')}."
-    notes = [
-        f"{words.thousands(round(preset.examples))} examples, {words.thousands(preset.global_batch)} in a step. "
-        f"{preset.source}.",
-        f"Assumed: {preset.device}; links of 25 GB/s between hosts of eight devices; {WATTS} W for a device; no "
-        "failures.",
-        cut if tensor * stages > 1 else "",
-    ]
-    return Card("training-time", preset.title, (table(headings, rows), text(*map(line, filter(None, notes)))))
-
-
-def _days(seconds: float) -> str:
-    """A time with three digits in minutes, hours or days."""
-    factor, unit = next((each for each in ((86400, "days"), (3600, "h")) if seconds >= 2 * each[0]), (60, "min"))
-    return f"{seconds / factor:,.0f} {unit}" if seconds >= 100 * factor else f"{seconds / factor:.3g} {unit}"
 
 
 def rates(predictions: Sequence[StepPrediction], measured: Mapping[int, float]) -> go.Figure:

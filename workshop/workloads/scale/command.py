@@ -4,7 +4,6 @@
   workshop scale calibrate --per-host 2 --ranks 4 --output four.json
   workshop scale calibrate --run 12 --output mnist.json    a training run
   workshop scale predict four.json --ranks 8,64,2048 --set bandwidth=500
-  workshop scale training four.json 66b            days and energy
   workshop scale fit curve.csv --predict 64,256    rates that were not measured
   workshop scale published k80-ec2                 measured and predicted
 
@@ -208,35 +207,6 @@ def predict(
     here = topology.machine() | {"cores": topology.allowed_cores(topology.machine())}
     if difference := calibrated.difference(here):
         print(f"The calibration is of another machine than this one ({difference}): calibrate again to check it here.")
-
-
-@app.command()
-def training(
-    file: CalibrationFile,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="A training; without it, all are listed.")] = "",
-    devices: Annotated[str, typer.Option(metavar="N,N,…", help="Numbers of devices; default: several.")] = "",
-    slower: Annotated[
-        float, typer.Option(min=0.01, max=1000, help="Links between hosts are so many times slower.")
-    ] = 1,
-    as_json: common.JSON = False,
-) -> None:
-    """Predict the time of a whole training on many devices, with the scatter of a calibration."""
-    from workshop.workloads.scale import cards
-    from workshop.workloads.scale.training_time import training as training_of
-    from workshop.workloads.scale.training_time import training_time, training_times, trainings
-
-    measured = _calibrated(file).calibration
-    if not name:
-        common.show_table(("name", "training"), [(key, preset.title) for key, preset in trainings().items()])
-        return
-    preset = training_of(name)
-    counts = _counts(devices, "--devices")
-    times = [training_time(preset, measured, count, slower) for count in counts]
-    times = times or training_times(preset, measured, slower)
-    if as_json:
-        common.answer([asdict(time) | {"device_hours": time.device_hours, "kwh": time.energy} for time in times])
-        return
-    _print(cards.trainings(preset, times))
 
 
 @app.command()

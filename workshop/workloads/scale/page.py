@@ -22,7 +22,6 @@ from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
 from workshop.workloads.scale.step import StepPrediction, predict
-from workshop.workloads.scale.training_time import training_times, trainings
 
 WORDS = (
     "Two cores can't show two thousand nodes, but they can measure what a step is made of. A model predicts the rest, "
@@ -38,8 +37,6 @@ NO_STUDY = 0  # guesses are stored by study, and this one belongs to none
 EVERY = 2.0  # seconds between looks at a run that goes on
 RECENT = 100
 FACTORS = (0.1, 0.5, 1, 2, 10, 100)
-WATTS = 400  # of a node with one rank: an assumption for the energy
-IMAGES = 90 * 1_281_167  # 90 epochs of ImageNet
 
 
 def page() -> None:
@@ -81,7 +78,6 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
         first, far = _predictions(calibrated.id, measurement.params.model_dump(), (COUNTS[0], FAR))
         efficiency = 100 * far.rate / FAR / first.rate
         predictions.score(GUESSES, guesses, {"efficiency": Answer(efficiency)}, {})
-        _trainings(measurement)
 
 
 def _measures(run: RunRecord) -> bool:
@@ -170,7 +166,6 @@ def _predict(
         sentences = [
             line(scale_cards.step_sentence(here, rate)),
             line(scale_cards.limits(curve)),
-            line(_cost(here), tone="about"),
         ]
         parts = (text(*sentences), figure(scale_cards.steps(bars)), figure(scale_cards.rates(curve, rates)))
         cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
@@ -180,27 +175,6 @@ def _same(run: RunRecord, values: Mapping[str, Any]) -> bool:
     """Whether a run has these params, apart from its length and its own calibration."""
     usual = {**StepParams().model_dump(), **run.params}
     return all(usual.get(name) == value for name, value in values.items() if name not in ("calibrate", "steps", "seed"))
-
-
-def _cost(prediction: StepPrediction) -> str:
-    """Node hours and energy of a training, with the assumptions."""
-    hours = IMAGES / prediction.rate / 3600
-    nodes = hours * prediction.ranks
-    return (
-        f"90 epochs of ImageNet ({IMAGES / 1e6:.0f} million examples) would take {words.long(hours * 3600)}, "
-        f"{words.thousands(round(nodes))} node hours and {words.thousands(round(nodes * WATTS / 1000))} kWh, with a "
-        f"rank on each node and {WATTS} W for a node."
-    )
-
-
-def _trainings(measurement: StepMeasurement) -> None:
-    st.markdown("#### Whole trainings on large machines")
-    presets = trainings()
-    choice, link = st.columns([2, 1])
-    name = choice.selectbox("Training", list(presets), format_func=lambda name: presets[name].title)
-    slower = link.select_slider("Links between hosts, times slower", (1, 2, 5, 10, 100))
-    times = training_times(presets[name], measurement.calibration, slower)
-    cards.show(scale_cards.trainings(presets[name], times), "training-time", full_width=True)
 
 
 def _published() -> None:

@@ -96,6 +96,4 @@ def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord
     cards = list(shown(store, found.study).values())
     page = export.page(found, cards)
     assert "Three ways side by side" in page and "10:12598" in page and "<b>out</b>" not in page
-    assert list(export.pictures(cards)) == [
-        *("01-rounds-held-out.png", "02-rounds-own.png", "03-seeds-held-out.png", "04-seeds-own.png"),
-    ]
+    assert page.count("Plotly.newPlot(") == 4, "rounds and seeds, held out and own"

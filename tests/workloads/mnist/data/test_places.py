@@ -99,6 +99,12 @@ def test_keras_home_is_the_users_unless_it_is_named(look, keras, tmp_path, monke
     assert count(look()) == KERAS
 
 
+def test_ranks_with_a_keras_home_of_their_own_find_the_users(look, keras, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORKSHOP_KERAS_HOME", os.environ["KERAS_HOME"])
+    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "ours"))
+    assert count(look()) == KERAS
+
+
 def test_what_was_downloaded_is_kept_whole(look, server):
     look()
     assert own().read_bytes() == server.data

@@ -56,7 +56,7 @@ def check(
     try:
         with socket.create_server((address, 0)) as listener:
             question_text = json.dumps(question | {"port": listener.getsockname()[1]})
-            command = [*step, "--input=none", sys.executable, "-c", LOOK, question_text]
+            command = [*step, "--input=none", sys.executable, "-P", "-c", LOOK, question_text]
             began = time.time()
             done = _run(command, commands.environment() | dict(allocation), give_up)
     except TimeoutError:

@@ -45,7 +45,7 @@ export function axisOf(values, truth) {
 }
 
 function numbers({ values }, { shown, solution, truth, own }) {
-  const right = truth?.value ?? solution?.value ?? null;
+  const right = truth?.value === undefined ? solution?.value ?? null : threeDigits(truth.value);
   if (shown.whole) return ranks(values, right);
   const unit = shown.unit ? ` ${shown.unit}` : "";
   if (!values.length && right === null) return element("p", "chart none", "Nobody has answered.");
@@ -80,6 +80,11 @@ function numbers({ values }, { shown, solution, truth, own }) {
   const tick = (at) => { const made = element("span", "tick", `${value(at)}${unit}`); made.style.left = `${100 * place(at)}%`; return made; };
   return element("div", "chart numbers", plot, element("div", "ticks", tick(low), tick(high)),
     notes.length ? element("p", "chart-notes", notes.join(" · ")) : null);
+}
+
+// A measured value as the solution's text has it: an integer unchanged, another number with three digits.
+function threeDigits(given) {
+  return Number.isInteger(given) && Math.abs(given) < 1e6 ? given : Number(given.toPrecision(3));
 }
 
 // Ranks are names rather than sizes: how often each was guessed.

@@ -20,6 +20,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from workshop.core import config
+from workshop.core.environment import KERAS_DATA
 from workshop.core.errors import BadInput
 from workshop.engine.data.damage import DamagedFile
 from workshop.workloads.mnist.data import files
@@ -156,7 +157,7 @@ def keras_cache(remote: Remote) -> File:
 
     Keras's versions may differ in their file: it is checked by reading it, not by `remote`'s checksum.
     """
-    home = Path(os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
+    home = Path(os.environ.get(KERAS_DATA) or os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
     return _file(home / "datasets" / files.NPZ, "Keras's cache")
 
 

@@ -1,0 +1,93 @@
+"""Seconds until each page of the dashboard has its content, in a browser, for the instructor and for a learner.
+
+The dashboard shows the recorded class, so that every page has content. Each page is opened once before it is measured.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import Document, document, interleaved, machine, row
+from benchmarks.dashboard import HOST, served
+from workshop import registry
+from workshop.core.errors import BadInput
+from workshop.runtime import replay
+from workshop.server.auth import new_secrets
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+LONGEST = 60_000.0  # milliseconds for a page
+READY = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
+  && document.querySelector('.st-key-heading')"""
+PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
+
+
+def run(repeats: int = 5) -> Document:
+    """Open all pages in turns, `repeats` times; returns the document. Raises BadInput without a browser."""
+    where = machine(("streamlit", "uvicorn"))
+    with replay.replayed(replay.shipped()) as store, served() as (_, port), _chromium() as browser:
+        url, (token, code) = f"http://{HOST}:{port}", new_secrets(store)
+        visitors = {"instructor": _instructor(browser, url, token), "learner": _learner(browser, url, code)}
+        turns: dict[str, Callable[[], tuple[float, float]]] = {
+            f"{page.name} {role}": partial(_open, visitor, f"{url}/{page.name}")
+            for role, visitor in visitors.items()
+            for page in registry.pages()
+            if role in page.roles
+        }
+        results = interleaved(turns, repeats)
+    rows = []
+    for name, seconds in results.items():
+        paint = statistics.median(first for first, _ in seconds)
+        rows.append(row(name, [content for _, content in seconds], "s", first_paint=paint))
+    return document(where, rows, {"slowest_seconds": max(line["value"] for line in rows)})
+
+
+@contextmanager
+def _chromium() -> Iterator[Browser]:
+    """Debian's Chromium. Raises BadInput where it or Playwright is missing."""
+    try:
+        from playwright.sync_api import sync_playwright
+    except ModuleNotFoundError:
+        raise BadInput("This bench needs Playwright; `make test-environment` installs it.") from None
+    if not CHROMIUM.exists():
+        raise BadInput(f"This bench needs {CHROMIUM}; apt-get install chromium installs it.")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def _instructor(browser: Browser, url: str, token: str) -> Page:
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(f"{url}/?token={token}")
+    return page
+
+
+def _learner(browser: Browser, url: str, code: str) -> Page:
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{url}/join?code={code}")
+    page.get_by_label("Nickname").fill("Learner")
+    page.get_by_role("button", name="Come in").click()
+    page.wait_for_function(READY, timeout=LONGEST)
+    return page
+
+
+def _open(page: Page, address: str) -> tuple[float, float]:
+    """Open a page; returns the seconds to its first paint and to its whole content."""
+    began = time.perf_counter()
+    page.goto(address, wait_until="commit", timeout=LONGEST)
+    page.wait_for_function(READY, timeout=LONGEST)
+    content = time.perf_counter() - began
+    paint = page.evaluate(PAINT)
+    return (content if paint is None else paint / 1000), content
