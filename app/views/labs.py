@@ -232,8 +232,8 @@ def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identit
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    asked = next((prediction for prediction in lab.predictions if prediction.id == name), None)
-    label = f"{asked.question} [{asked.unit}]" if asked else f"Your guess for {name.replace('-', ' ')}"
+    question = next((prediction for prediction in lab.predictions if prediction.id == name), None)
+    label = f"{question.question} [{question.unit}]" if question else f"Your guess for {name.replace('-', ' ')}"
     value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=640)
     if value is not None and value != start and not frame.recorded():
         frame.store().keep_prediction(learner_name, lab_name, name, guess=value)

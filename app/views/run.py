@@ -172,13 +172,13 @@ def _prediction_field(chosen: Workload, run: RunRecord | None) -> str | float | 
     """A field for what the workload asks people to predict, or for a text."""
     key = f"prediction-{chosen.name}-{run.id if run is not None else ''}"  # each run gets a prediction of its own
     about = "It is kept with the run, and you see it above the run. Nobody has to predict."
-    if (asked := chosen.prediction) is None:
+    if (question := chosen.prediction) is None:
         placeholder = "What will come out? A number or a sentence"
         text = st.text_input(
             "Your prediction", max_chars=LONGEST_PREDICTION, key=key, placeholder=placeholder, help=about
         )
         return (text or "").strip() or None
-    label = f"{asked.question} [{asked.unit}]"
+    label = f"{question.question} [{question.unit}]"
     return st.number_input(label, value=None, step=1.0, format="%g", key=key, placeholder="your guess", help=about)
 
 
@@ -317,15 +317,13 @@ def _prediction(run_id: int, ended: bool, identity: Identity) -> None:
 
 
 def _prediction_words(run: RunRecord, guess: str | float) -> str:
-    asked = workloads()[run.workload].prediction if run.workload in workloads() else None
-    if asked is None or isinstance(guess, str):
+    question = workloads()[run.workload].prediction if run.workload in workloads() else None
+    if question is None or isinstance(guess, str):
         return f"Your prediction: {guess}"
-    measured = run.metrics.get(asked.metric)
+    measured = run.metrics.get(question.metric)
     if not scores.number(measured):
-        return f"Your prediction: {words.short(guess)} {asked.unit}"
-    return (
-        f"You guessed {words.short(guess)} {asked.unit}, measured: {words.short(asked.scale * measured)} {asked.unit}."
-    )
+        return f"Your prediction: {words.short(guess)} {question.unit}"
+    return f"You guessed {words.short(guess)} {question.unit}, measured: {words.short(question.scale * measured)} {question.unit}."
 
 
 def _params(

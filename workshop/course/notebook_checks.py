@@ -38,11 +38,11 @@ def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[Sourc
             if text.count("$$") % 2:  # the dashboard shows the text of such a formula
                 yield SourceProblem(line, "a formula between $$ should begin and end on one line")
     quizzes = {name: cell.line for cell in cells if cell.kind == "code" for name in _QUIZ.findall(cell.text)}
-    asked = {prediction.id for prediction in lab.predictions}
+    described = {prediction.id for prediction in lab.predictions}
     guessed = {id: cell.line for cell in cells if cell.kind == "code" for id in _PREDICTED.findall(cell.text)}
-    for id in guessed.keys() - asked:
+    for id in guessed.keys() - described:
         yield SourceProblem(guessed[id], f"the prediction {id!r} should have its question in lab.yaml")
-    for id in asked - guessed.keys():
+    for id in described - guessed.keys():
         yield SourceProblem(None, f'no cell asks for the prediction {id!r} of lab.yaml: lab.predict("{id}", ...)')
     if lab.deck not in quizzes:
         yield SourceProblem(None, f'no cell shows the quiz: session.quiz("{lab.deck}")')
