@@ -323,7 +323,8 @@ def _prediction_words(run: RunRecord, guess: str | float) -> str:
     measured = run.metrics.get(question.metric)
     if not scores.number(measured):
         return f"Your prediction: {words.short(guess)} {question.unit}"
-    return f"You guessed {words.short(guess)} {question.unit}, measured: {words.short(question.scale * measured)} {question.unit}."
+    outcome = words.short(question.scale * measured)
+    return f"You guessed {words.short(guess)} {question.unit}, measured: {outcome} {question.unit}."
 
 
 def _params(
