@@ -97,8 +97,6 @@ def _from_streamlit(headers: Headers) -> bool:
     return "content-security-policy" not in headers and "content-disposition" not in headers
 
 
-# Streamlit's script asks for these below the address of the page before it asks at the root.
-_CORE = re.compile(r"^/[^/]+(/_stcore/(?:health|host-config))$")
 OTHERS_FOLDERS = ("/component/", "/_stcore/")  # what Streamlit serves there isn't the dashboard's page
 LOST = '<p>There is no page at this address.</p><p><a href="/">Go to the first page</a></p>'
 
@@ -110,8 +108,6 @@ class UnknownPages:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and (core := _CORE.match(scope["path"])):
-            scope = {**scope, "path": core[1], "raw_path": core[1].encode()}
         if scope["type"] != "http" or scope["path"].startswith(OTHERS_FOLDERS) or _is_page(scope["path"]):
             await self.app(scope, receive, send)
             return
