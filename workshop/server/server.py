@@ -11,6 +11,7 @@ import uvicorn
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from workshop.core import config
 from workshop.core.environment import raise_limits
@@ -59,6 +60,15 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
+class CompressedScripts(GZipMiddleware):
+    """Compresses Streamlit's static files, which Streamlit sends as they are. Pages stay as they are: they hold tokens
+    beside words of visitors."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_static = scope["type"] == "http" and scope["path"].startswith("/static/")
+        await (super().__call__ if is_static else self.app)(scope, receive, send)
+
+
 def build(store: Store, port: int, framed_by: str = "") -> Any:
     """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
     from streamlit import config as streamlit_config
@@ -85,7 +95,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *quiz.routes(store, cookie_name(port)),
         ],
         middleware=[
-            Middleware(GZipMiddleware, minimum_size=10_000, compresslevel=5),  # Streamlit leaves scripts out
+            Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware, limits=limits.shared()),
             *marks,
