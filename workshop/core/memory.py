@@ -115,7 +115,10 @@ def private_peak() -> int:
     """The most bytes that this process had for itself, as `private_bytes` counts them: the highest resident memory
     without what is shared at present."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
-    kib = {name: int(status[name].split()[0]) for name in ("VmHWM", "RssFile", "RssShmem")}
+    names = ("VmHWM", "RssFile", "RssShmem")
+    if not status.keys() >= set(names):  # as in some containers
+        return private_bytes(os.getpid()) or 0
+    kib = {name: int(status[name].split()[0]) for name in names}
     return (kib["VmHWM"] - kib["RssFile"] - kib["RssShmem"]) << 10
 
 

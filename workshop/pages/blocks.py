@@ -117,11 +117,14 @@ def download(label: str, data: str | Callable[[], bytes], name: str, media_type:
 
 
 def start_again(session: SessionRecord, identity: Identity) -> None:
-    """The instructor's button that launches a session that has ended once more, with its own placement."""
+    """The instructor's button that launches a session of this machine that has ended once more, with its own placement
+    and limits. One over several hosts or Slurm is started on the command line."""
+    if session.site.get("kind", "local") != "local":
+        return
     placement = Placement.parse(session.placement)
     label = f"Start {session.name} again ({placement.describe()})"
     if st.button(label, type="primary", icon=":material/rocket_launch:", key="start-again"):
         with errors():
-            actions.launch(frame.store(), identity, session.name, placement.as_json())
+            actions.launch(frame.store(), identity, session.name, placement.as_json(), session.limits)
             st.query_params["session"] = session.name
             st.rerun()

@@ -42,11 +42,14 @@ def diverging(facts: Facts, totals: Totals) -> Finding | None:
     )
 
 
+BROKEN = 0.9  # held-out accuracy above which a training has learned, whatever its loss did on the way
+
+
 def _broken(facts: Facts) -> Finding | None:
     """The finding for a run far from its target whose loss climbed on the way, or that learned nothing."""
     metrics = facts.metrics
     accuracy, first, highest = (metrics.get(name) for name in ("held_out_accuracy", "first_loss", "highest_loss"))
-    if not number(accuracy) or not missed(facts):
+    if not number(accuracy) or not missed(facts) or accuracy > BROKEN:
         return None
     end = f"{100 * accuracy:.1f} % after {words.count(metrics['updates'], 'update')}"
     if number(first) and number(highest) and highest > max((1 + CLIMB) * first, first + CLIMB):

@@ -47,7 +47,7 @@ def measured(facts: Facts) -> Finding | None:
     if not isinstance(pictures, list) or not pictures or "nearest" not in pictures[0]:
         return None
     came = [outcome(picture) for picture in pictures]
-    why = [_likeness(facts, pictures), _labels(facts, pictures), _how(came)]
+    why = [_likeness(facts, pictures), _labels(facts, pictures), _how(facts, came)]
     return Finding(_verdict(came), " ".join(filter(None, why)), _following(facts, came))
 
 
@@ -93,20 +93,23 @@ def _labels(facts: Facts, pictures: Sequence[Picture]) -> str:
     return f"{right} of {len(pictures)} labels were read off the last layers' gradients."
 
 
-def _how(came: Sequence[str]) -> str:
+def _how(facts: Facts, came: Sequence[str]) -> str:
     """The way in which the attack succeeded, or why it failed."""
     if RECOVERED in came:
         return (
             "A dense first layer gives its input away: the gradient of a neuron's weights, divided by that of its "
             "bias, is the image, if no other image excites this neuron."
         )
-    return f"The update is the mean over {len(came)} images, which the attacker has to take apart."
+    images = facts.run.params.get("images", 1)
+    return f"The update is the mean over {images} images, which the attacker has to take apart." if images > 1 else ""
 
 
 def _following(facts: Facts, came: Sequence[str]) -> str:
     images = facts.run.params.get("images", 1)
     if LOST in came and images > 1:
         return f"Put fewer images behind the update (--images {images // 2}): how many can be taken apart?"
+    if images == MOST:
+        return "Compare with an update of one image (--images 1)."
     return f"Put more images behind the update (--images {min(8 * images, MOST)}): how many are still recovered?"
 
 

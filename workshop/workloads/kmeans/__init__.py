@@ -159,5 +159,4 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     software=(Software("daal4py", "workshop.mpi.daal:install"),),
-    commands=(),
 )
