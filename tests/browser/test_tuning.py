@@ -37,7 +37,7 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
             guess.press("Tab")
             page.get_by_role("button", name="Keep my guess").click()
             expect(page.get_by_text("You guessed 1.50x", exact=False)).to_be_visible()
-            expect(page.get_by_text("no effect here")).to_be_visible()
+            expect(page.get_by_text("Nothing in a rank reads OMP_NUM_THREADS")).to_be_visible()
             page.evaluate("window.stillTheSamePage = true")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out of a phone"
 

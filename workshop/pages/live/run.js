@@ -66,12 +66,15 @@ function runView(root, data) {
   // The projector shows as many cards as fit, pictures first, then in their order.
   function fit() {
     root.dataset.projector = "";
-    root.style.zoom = Math.max(innerWidth / 768, 1);
     const top = (card) => card.getBoundingClientRect().top;
     const cards = [...root.querySelectorAll(".ws-panel > .ws-card")];
-    cards.forEach((card) => { card.style.display = ""; });
-    cards.sort((one, other) => top(one) - top(other));
-    for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
+    for (const width of [768, 1440]) {  // smaller type where no card fits in the large one
+      root.style.zoom = Math.max(innerWidth / width, 1);
+      cards.forEach((card) => { card.style.display = ""; });
+      cards.sort((one, other) => top(one) - top(other));
+      for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
+      if (cards.some((card) => card.style.display === "")) break;
+    }
     root.querySelectorAll(".ws-figure:empty").forEach((figure) => figure.redraw?.());
   }
 
