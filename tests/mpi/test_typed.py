@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests import mpis
 from tests.core.test_machines import renumbered
+from tests.support import limit
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
@@ -162,14 +163,14 @@ def test_span_is_named_where_it_deals_out_otherwise() -> None:
 
 def placed(placement: Placement, machine: MachineDescription) -> Map | None:
     """What the placement's MPI says of it; None where it says nothing."""
-    rank_map = mapper.predict(placement, machine).rank_map
+    rank_map = mapper.predict(placement, machine, limit(60)).rank_map
     return [(one["host"], one["units"]) for one in rank_map["ranks"]] if rank_map else None
 
 
 def read_back(placement: Placement, machine: MachineDescription) -> dict[str, Map | None]:
     """The maps of the commands that are written for a placement, by tool, without those that say that the tool can't
     express it. Intel MPI and MVAPICH2, whose mappers nobody can ask, follow MPICH's rules here."""
-    rank_map = mapper.predict(placement, machine).rank_map
+    rank_map = mapper.predict(placement, machine, limit(60)).rank_map
     maps: dict[str, Map | None] = {}
     for tool, text in command_lines.commands(placement, machine, rank_map).items():
         if re.search("^#.*(no words|would be)", text, re.M):
