@@ -1,7 +1,7 @@
 """Recordings: sessions of a store as one document without names or secrets, and a store made from such a document.
 
 A recording has ended sessions with their runs, events and files, studies, guesses, rounds of quizzes, and progress. It
-has no settings, tokens, codes, queues and leases. It has no files that only serve to continue a run, and none in which
+has no settings, tokens, codes, queues. It has no files that only serve to continue a run, and none in which
 names can't be searched, which is everything but text and PNG pictures. People become learner-1, learner-2, …, hosts
 node-1, …, paths the names of their files (`workshop.store.anonymous`).
 """
