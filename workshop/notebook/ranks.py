@@ -65,13 +65,13 @@ class Cells:
         self.session_id = session.id
         self._own = OwnRanks(store, placement(Placement.parse(session.placement)))
 
-    def run(self, code: str, seconds: float = SECONDS, show: bool = True) -> list[RankResult]:
+    def run(self, code: str, seconds: float = SECONDS) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
 
         `seconds` is the longest that it may take. Raises RanksFailed where ranks had to be stopped or replaced,
         WorkshopError where there are none.
         """
-        watched, lines = self._do(rank_side.run, (code, os.getcwd()), seconds, show)
+        watched, lines = self._do(rank_side.run, (code, os.getcwd()), seconds)
         if lines and watched.why:
             raise RanksFailed("\n".join(lines))
         return watched.results
@@ -125,11 +125,11 @@ class Cells:
         self._own.close()
 
     def _do(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float, show: bool = True
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float
     ) -> tuple[CallResult, list[str]]:
         """Call a function of `engine.cells` on all ranks. Returns its results and a sentence on them."""
         checked(seconds)
-        own, output = self._own, Output(show=show)
+        own, output = self._own, Output()
         with Stop() as stop:
             try:
                 ranks = own.ready(output, stop)
