@@ -284,6 +284,7 @@ def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
 
 
 def test_ranks_that_eat_the_memory_are_replaced_with_a_sentence(notebook: Kernel, store: Store) -> None:
+    notebook.cell("%%ranks\nrank", SLOW)
     notebook.cell("import os\nos.environ['WORKSHOP_MEMORY'] = '600M'")
     kill_conductor(store)  # the next one reads it
     cell = notebook.cell("%%ranks\neaten = []\nwhile True:\n    eaten.append(bytearray(b'x') * (8 << 20))", SLOW)

@@ -63,7 +63,7 @@ class Cells:
 
     def __init__(self, store: Store, session: SessionRecord) -> None:
         self.session_id = session.id
-        self._own = OwnRanks(store, placement(Placement.parse(session.placement)))
+        self._ranks = OwnRanks(store, placement(Placement.parse(session.placement)))
 
     def run(self, code: str, seconds: float = SECONDS) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
@@ -90,23 +90,23 @@ class Cells:
 
     def view(self, output: Output, stop: Callable[[], bool]) -> DirectView:
         """ipyparallel's view on this notebook's own ranks, in rank order; `rank`, `size` and `comm` are bound there."""
-        own, ranks = self._own, self._own.ready(output, stop)
-        if own.bound is not ranks or own.anew:  # otherwise not: they may still be busy with what nobody waits for
+        ranks = self._ranks.ready(output, stop)
+        if self._ranks.bound is not ranks or self._ranks.anew:  # else they may be busy with what nobody waits for
             try:
-                ranks.view.apply_async(rank_side.bind, os.getcwd(), own.anew).get(BOUND)
+                ranks.view.apply_async(rank_side.bind, os.getcwd(), self._ranks.anew).get(BOUND)
             except (TimeoutError, ipp.error.IPythonError) as error:
                 raise WorkshopError(
                     f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."
                 ) from None
-            own.bound, own.anew = ranks, False
+            self._ranks.bound, self._ranks.anew = ranks, False
         return ranks.view
 
     def interrupt(self) -> list[str]:
         """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
-        own, ranks = self._own, self._own.line
+        ranks = self._ranks.line
         if ranks is None:
             return []
-        own.anew = True
+        self._ranks.anew = True
         output, client = Output(), ranks.client
         with Stop():
             try:
@@ -115,34 +115,35 @@ class Cells:
                 while client.outstanding and ranks.alive and time.monotonic() < deadline:
                     time.sleep(0.05)
                 if client.outstanding or not ranks.alive:
-                    return own.replace(not ranks.alive, output)
+                    return self._ranks.replace(not ranks.alive, output)
                 return ["The ranks keep their names."]
             finally:
                 output.finish()
 
     def close(self) -> None:
         """End this notebook's own ranks."""
-        self._own.close()
+        self._ranks.close()
 
     def _do(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float
     ) -> tuple[CallResult, list[str]]:
         """Call a function of `engine.cells` on all ranks. Returns its results and a sentence on them."""
         checked(seconds)
-        own, output = self._own, Output()
+        output = Output()
         with Stop() as stop:
             try:
-                ranks = own.ready(output, stop)
+                ranks = self._ranks.ready(output, stop)
                 output.begin(ranks.size)
-                calls = [ranks.client.direct_view(id).apply_async(function, *arguments, own.anew) for id in ranks.ids]
-                own.bound, own.anew = ranks, False
-                watched = CallMonitor(ranks, calls, output, seconds, own.check).until_ended(stop)
+                views = map(ranks.client.direct_view, ranks.ids)
+                calls = [view.apply_async(function, *arguments, self._ranks.anew) for view in views]
+                self._ranks.bound, self._ranks.anew = ranks, False
+                watched = CallMonitor(ranks, calls, output, seconds, self._ranks.check).until_ended(stop)
                 output.status = ""
                 lines = describe_end(watched, ranks.size, seconds)
                 if watched.deaf or watched.why == "died":
-                    lines += own.replace(watched.why == "died", output)
+                    lines += self._ranks.replace(watched.why == "died", output)
                 elif lines:
-                    own.anew = True
+                    self._ranks.anew = True
                     if watched.why:
                         lines.append("The ranks keep their names.")
                 return watched, lines

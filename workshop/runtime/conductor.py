@@ -247,9 +247,10 @@ class Conductor:
                 engines.died.wait(CELLS)
                 self.session = self.store.session(self.id)
             if not self.cluster.alive and not self.ending.is_set():
-                error = death(self, memory_monitor, killed).error or {}
-                self.say("restarting", error["message"])
-                self.bring_up(engines.placement, error["message"])
+                shortage, error = memory_monitor.found, death(self, memory_monitor, killed).error or {}
+                why = shortage.words if shortage else str(error["message"])
+                self.say("restarting", why)
+                self.bring_up(engines.placement, why)
 
     def bring_up(self, placement: Placement, message: str = "", trains: bool = False, tolerant: bool = False) -> None:
         """Start engines for a placement, and tell everybody what runs where."""
