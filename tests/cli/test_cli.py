@@ -156,6 +156,8 @@ def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: 
     started = answer("session", "start", "class", "--ranks", "2")
     assert (started["state"], len(started["rank_map"]["ranks"])) == ("ready", 2)
     assert [session["name"] for session in answer("session", "list")] == ["class"]
+    assert answer("session", "show", "class")["queue"] == []
+    assert "  rank 1  on " in workshop("session", "show", "class").stdout
 
     run = answer("run", "kmeans", "--clusters", "8", "--save", str(tmp_path / "saved"))
     assert (run["status"], run["session"], run["params"]["clusters"]) == ("completed", "class", 8)
