@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from workshop.quiz.rendering import html
 
 if TYPE_CHECKING:
     from workshop.quiz.randomisation import DrawnQuestion
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
     from workshop.quiz.types.rows import AnswerChoice
 
@@ -147,14 +145,6 @@ class Question(DeckPart):
         """Turn a stored answer back into the form that a browser sends."""
         return answer
 
-    def accepts(self, variant: DrawnQuestion, answer: Any) -> bool:
-        """Whether this could be a stored answer to the question: `read` must return it, with the same types."""
-        try:
-            same = self.read(variant, self.sent(variant, answer))
-        except (BadInput, ValueError, TypeError, LookupError):
-            return False
-        return json.dumps(same, sort_keys=True) == json.dumps(answer, sort_keys=True)
-
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         """Grade a stored answer; `truth` is a prediction's measured value.
 
@@ -195,25 +185,13 @@ class Question(DeckPart):
         """The right number of this variant; None for other types, and before it is measured."""
         return None
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         """The possible answers and how many people gave them; answers of the deck come first."""
         raise NotImplementedError
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        """Sentences about a class's answers."""
-        yield from ()
-
-    def spread(self, results: Results) -> list[float]:
-        """The numbers of the answers, for one chart; empty if they can't be compared."""
-        return []
 
     def words(self, results: Results, answer: Any) -> str | float:
         """One answer in words; a number stays a number."""
         return str(answer)
-
-    def guessed(self) -> float | None:
-        """The expected share of right answers by guessing; None if it is unknown."""
-        return None
 
     # Formats of other programs.
 

@@ -29,7 +29,6 @@ from workshop.quiz.types.rows import AnswerChoice, with_near
 from workshop.report.analysis.difference import difference, sentences
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 # The labels of the form's fields, and the choices of some fields.
@@ -192,9 +191,9 @@ class Place(Question):
         """Whether the placements are equal. Others might map equally, but that would need the mapper."""
         return compose(self, near.placement) == compose(self, answer)
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         nears = [placed(near.placement) for near in self.near]
-        return with_near(results, self, groups, placed, f"{placed(self.right)}, or what places ranks alike", nears)
+        return with_near(results, self, placed, f"{placed(self.right)}, or what places ranks alike", nears)
 
     def words(self, results: Results, answer: Any) -> str | float:
         return placed(answer)
