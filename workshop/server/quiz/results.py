@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from html import escape
-from typing import get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -38,9 +37,7 @@ FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
         "Workbook (XLSX)",
     ),
     "html": (report.write, "text/html; charset=utf-8", "Class report"),
-    **{
-        f"grades-{kind}.csv": (partial(_grades, kind), CSV, gradebook.TITLES[kind]) for kind in get_args(gradebook.Kind)
-    },
+    **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in gradebook.TITLES.items()},
 }
 
 
