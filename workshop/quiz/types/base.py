@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlencode
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions
-from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.form_errors import DeckMistake, Where, fault
 from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
 from workshop.quiz.rendering import html
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from workshop.quiz.types.rows import AnswerChoice
 
 Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it
-WITH_FAULTS = {"faults": True}  # the validation context that allows faults, so that each part is checked alone
 MOST_ANSWERS = 12  # different answers in a chart of answers in words
 
 
@@ -79,9 +78,9 @@ class Question(DeckPart):
                 yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
 
     @model_validator(mode="after")
-    def _has_no_faults(self, info: ValidationInfo) -> Self:
-        if info.context is not WITH_FAULTS and (faults := [text for _, text in self.faults()]):
-            raise ValueError("; ".join(faults))
+    def _has_no_faults(self) -> Self:
+        for path, text in self.faults():
+            raise fault(path, text)
         return self
 
     def problems(self) -> Iterator[DeckMistake]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -85,38 +85,29 @@ class Number(Quantity):
             yield from uncomputable(f"near.{place}", near.answer, self.numbers, ("near", place, "answer"))
 
     def problems(self) -> Iterator[DeckMistake]:
-        """Report answers without a value for some numbers, and wrong answers that count as right for some numbers."""
-        right = yield from self._values(self.answer, ("answer",))
-        for place, near in enumerate(self.near):
-            path = ("near", place, "answer")
-            wrong = yield from self._values(near.answer, path)
-            for numbers, value, other in zip(combinations(self.numbers), right, wrong, strict=False):
-                if value is not None and other is not None and within(other, value, self.tolerance):
-                    name = near.answer if isinstance(near.answer, str) else "it"
-                    allowed = written(self.tolerance.around(value))
-                    yield DeckMistake(
-                        path,
-                        f"{name} is {written(other)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
-                        f"{written(value)}, and the tolerance {allowed}",
-                    )
-                    break
-
-    def _values(self, answer: float | str, path: Where) -> Generator[DeckMistake, None, list[float | None]]:
-        """Return an answer's value for each combination of numbers, None if it has none. Report the first one that has
-        no value."""
-        values: list[float | None] = []
+        """Report an answer without a value for some numbers, and a wrong one that counts as right for some numbers."""
+        answers: list[tuple[Where, float | str]] = [(("answer",), self.answer)]
+        answers += [(("near", place, "answer"), near.answer) for place, near in enumerate(self.near)]
         for numbers in combinations(self.numbers):
-            try:
-                value = _value(answer, numbers)
-                if not math.isfinite(value):
-                    raise ValueError(f"{answer} is no finite number")
-                values.append(value)
-            except ValueError as error:
-                if None not in values:
+            right = None
+            for path, answer in answers:
+                try:
+                    value = _value(answer, numbers)
+                except ValueError as error:
                     lacks = f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
                     yield DeckMistake(path, lacks)
-                values.append(None)
-        return values
+                    return
+                if right is None:
+                    right = value
+                elif within(value, right, self.tolerance):
+                    name = answer if isinstance(answer, str) else "it"
+                    allowed = written(self.tolerance.around(right))
+                    yield DeckMistake(
+                        path,
+                        f"{name} is {written(value)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
+                        f"{written(right)}, and the tolerance {allowed}",
+                    )
+                    return
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         value = value_of(variant, self.answer)

@@ -85,25 +85,20 @@ class Place(Question):
         try:
             largest = most(machine(self))
         except BadInput as error:
-            yield DeckMistake(("machine",), str(error).rstrip("."))
-            largest = MOST
+            yield DeckMistake(("machine",), str(error))
+            return
         if len(set(self.ask)) < len(self.ask):
             yield DeckMistake(("ask",), "ask has a field twice")
         family = registry.mpis().get(str(self.given.get("mpi")))
         if family is not None and not family.mapper:
             right = words.listed((name for name, other in registry.mpis().items() if other.mapper), "or")
             yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
-        mistakes = [
-            *model_problems(Placement.model_validate, Placement, self.given, ("given",)),
-            *mpi_problems(self.given, ("given",)),
-        ]
-        mistakes = [mistake for mistake in mistakes if len(mistake.path) > 1]
-        yield from mistakes
-        wrong = {str(mistake.path[1]) for mistake in mistakes}
-        usable = {name: value for name, value in self.given.items() if name not in wrong}
+        given = model_problems(Placement.model_validate, Placement, self.given, ("given",))
+        yield from (mistake for mistake in given if len(mistake.path) > 1)
+        yield from mpi_problems(self.given, ("given",))
         for path, chosen in self._composed():
             yield from model_problems(
-                lambda values: Placement.model_validate({**usable, **values}), Placement, chosen, path
+                lambda values: Placement.model_validate({**self.given, **values}), Placement, chosen, path
             )
             for name, value in chosen.items():
                 if isinstance(value, int) and not isinstance(value, bool) and value > largest:
