@@ -58,11 +58,6 @@ def test_pictures_that_are_taken(tmp_path: Path, name: str, data: bytes, kind: s
         ("a.svg", b"plain", "is no SVG that can be read"),
         ("a.svg", b"<svg/>", "its outermost element should be svg"),
         ("a.svg", b"<html xmlns='http://www.w3.org/1999/xhtml'/>", "its outermost element should be svg"),
-        ("a.svg", SVG.format("<script>x</script>").encode(), "has a script in it"),
-        ("a.svg", SVG.format("<g><foreignObject/></g>").encode(), "has a foreignobject in it"),
-        ("a.svg", SVG.format('<g onload="x"/>').encode(), "has onload in it, which runs a script"),
-        ("a.svg", SVG.format('<image href="https://a.example/x.png"/>').encode(), "asks for 'https://a.example/x.png'"),
-        ("a.svg", SVG.format('<use xlink:href="x" xmlns:xlink="http://www.w3.org/1999/xlink"/>').encode(), "asks for"),
         (
             "a.svg",
             b'<!DOCTYPE svg [<!ENTITY x SYSTEM "file:///etc/passwd">]>' + SVG.format("&x;").encode(),

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
-from workshop.core import config, words
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import types
 from workshop.quiz.form_errors import fault, hint
@@ -20,7 +18,6 @@ from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds
 from workshop.quiz.types.base import Question
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMA_FILE = "quiz.schema.json"
 
 
 def _typed(raw: Any) -> Question:
@@ -109,13 +106,3 @@ def schema() -> dict[str, Any]:
         "Deck", __base__=Deck, __doc__=Deck.__doc__, questions=(tuple[question, ...], Deck.model_fields["questions"])
     )
     return {"$schema": DIALECT, **model.model_json_schema(), "title": "A quiz's deck"}
-
-
-def schema_text() -> str:
-    """The schema as it is written to a file."""
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
-
-
-def schema_file() -> Path:
-    """The file that decks of the labs name."""
-    return config.labs_folder() / SCHEMA_FILE

@@ -11,7 +11,6 @@ class Claim(Question):
     """True or false, in a word."""
 
     what: ClassVar[str] = "a claim"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"holds"}
 
     type: Literal["claim"]
     holds: bool

@@ -46,7 +46,6 @@ class Question(DeckPart):
 
     what: ClassVar[str] = "a question"  # the type in words
     form: ClassVar[str] = "text"
-    secret: ClassVar[frozenset[str]] = frozenset({"explanation", "check"})  # fields that reveal the right answer
     marked: ClassVar[bool] = True  # whether an answer can be right
     measured: ClassVar[bool] = False  # whether the right answer is measured by runs
     slow: ClassVar[bool] = False  # whether grading starts a process
@@ -121,10 +120,6 @@ class Question(DeckPart):
         taught = {"section": self.section, "address": address}
         return {"html": "", "explanation": html(self.explanation, variant.numbers), **taught}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        """The question as a document that doesn't reveal the right answer."""
-        return self.model_dump(mode="json", exclude=set(self.secret))
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         """The type's own parts for a terminal: texts, each with the indents of its first line and of its other lines.
         With `answers`, they show the right answer."""
@@ -198,10 +193,6 @@ class Question(DeckPart):
         """The fields of the question's `document` whose values depend on its numbers. Raises ValueError if a value
         can't be computed."""
         return {}
-
-    def feedbacks(self) -> bool:
-        """Whether any answer has feedback."""
-        return any(near.feedback for near in getattr(self, "near", ()))
 
 
 def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:

@@ -73,9 +73,6 @@ class WithOptions(Question):
             ],
         }
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        return super().hidden(variant) | {"options": [{"text": option.text} for option in self.options]}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         for letter, option in zip(LETTERS, self.options, strict=False):
             mark = "*" if answers and _is_right(option) else " "
@@ -110,9 +107,6 @@ class WithOptions(Question):
     def words(self, results: Results, answer: Any) -> str | float:
         texts = ((LETTERS[place].upper(), self.options[place].text) for place in chosen(answer))
         return "; ".join(f"{letter}: {plain(results, self, text)}" for letter, text in texts)
-
-    def feedbacks(self) -> bool:
-        return any(getattr(option, "feedback", "") for option in self.options)
 
 
 class Choice(WithOptions):

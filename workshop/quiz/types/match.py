@@ -57,12 +57,6 @@ class Match(Question):
         keys = self.sent(variant, range(len(self.pairs)))
         return super().solution(variant) | {"html": f"<table><tbody>{rows}</tbody></table>", "match": keys}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        document = super().hidden(variant)
-        del document["pairs"], document["extra"]
-        rights = [self.rights[number] for number in variant.order]
-        return document | {"lefts": [pair.left for pair in self.pairs], "rights": rights}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         if answers:
             for pair in self.pairs:

@@ -71,7 +71,6 @@ class Number(Quantity):
     """A number, within a tolerance."""
 
     what: ClassVar[str] = "a number"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"answer", "tolerance", "near"}
 
     type: Literal["number"] = Field(description="a number, within a tolerance")
     answer: NumberOrExpression = Field(description="a number, or an expression of the question's numbers")

@@ -51,9 +51,6 @@ class Order(Question):
         keys = self.sent(variant, range(len(self.items)))
         return super().solution(variant) | {"html": f"<ol>{lines}</ol>", "order": keys}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        return super().hidden(variant) | {"items": [self.items[number] for number in variant.order]}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         for place, number in enumerate(range(len(self.items)) if answers else variant.order, 1):
             mark = f"   {place}. " if answers else "   - "

@@ -63,7 +63,6 @@ class Place(Question):
     what: ClassVar[str] = "a placement to be composed"
     form: ClassVar[str] = "fields"
     slow: ClassVar[bool] = True
-    secret: ClassVar[frozenset[str]] = Question.secret | {"right", "near"}
 
     type: Literal["place"] = Field(description="compose a placement")
     machine: Line = Field("2x4x2", description="a shape like 2x4x2, or this")

@@ -13,7 +13,7 @@ from workshop.quiz.content_errors import run_problems
 from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Line, Name, Picture, RunWanted, Tolerance
 from workshop.quiz.randomisation import DrawnQuestion, measured
-from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
+from workshop.quiz.types.base import Fault, Mark, uncomputable
 from workshop.quiz.types.number import Quantity, within
 from workshop.quiz.types.rows import AnswerChoice, others, row
 from workshop.registry import workload
@@ -30,7 +30,6 @@ class Predict(Quantity):
 
     what: ClassVar[str] = "a prediction, whose answer is measured"
     measured: ClassVar[bool] = True
-    secret: ClassVar[frozenset[str]] = Question.secret | {"tolerance", "truth", "runs"}
 
     type: Literal["predict"] = Field(description="what will come out of runs")
     runs: dict[Name, RunWanted] = Field(min_length=1, max_length=4, description="by the names that truth calls them")

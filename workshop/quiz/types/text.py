@@ -26,7 +26,6 @@ class Text(Question):
 
     what: ClassVar[str] = "an answer in words"
     form: ClassVar[str] = "text"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"accept", "near"}
 
     type: Literal["text"] = Field(description="a few words")
     accept: tuple[Line, ...] = Field(min_length=1, max_length=50, description="right forms; the first one is shown")
