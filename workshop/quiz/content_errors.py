@@ -50,7 +50,7 @@ def _texts(question: Question) -> Iterator[DeckMistake]:
             )
         for problem in rendering.problems(text, numbers):
             yield DeckMistake(path, problem)
-    for name in question.numbers.keys() - used:
+    for name in sorted(question.numbers.keys() - used):
         yield DeckMistake(("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it")
 
 

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import ParseError
 
 from PIL import Image
 
-from workshop.core import xml_files
+from workshop.core import xml_files, yaml_files
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Picture
 
@@ -54,32 +54,14 @@ def load(folder: Path | None, picture: Picture) -> LoadedPicture:
     kind, decoder = KINDS.get(Path(name).suffix.lower(), ("", ""))
     if not kind:
         raise BadInput(f"The picture {name!r} should be a file of one of these kinds: {', '.join(KINDS)}.")
-    data = _bytes(folder, name)
+    file = (folder / name).resolve()
+    if not file.is_relative_to(folder.resolve()):
+        raise BadInput(f"The picture {name!r} lies outside of the deck's folder; it should be beside the deck.")
+    data = yaml_files.read_bytes(file, LARGEST, f"The picture {name!r} has more than {LARGEST // 1024**2} MB.")
     problem = _raster(data, decoder) if decoder else _drawing(data)
     if problem:
         raise BadInput(f"The picture {name!r} {problem}.")
     return LoadedPicture(data, kind)
-
-
-def _bytes(folder: Path, name: str) -> bytes:
-    """The bytes of a file, which must be inside of the folder after links are resolved. Raises BadInput."""
-    try:
-        file = (folder / name).resolve()
-        inside = file.is_relative_to(folder.resolve())
-        if inside and file.is_file():
-            with file.open("rb") as opened:
-                data = opened.read(LARGEST + 1)
-        else:
-            data = None
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"The picture {name!r} can't be read ({getattr(error, 'strerror', None) or error}).") from None
-    if not inside:
-        raise BadInput(f"The picture {name!r} lies outside of the deck's folder; it should be beside the deck.")
-    if data is None:
-        raise BadInput(f"The picture {name!r} is not in the deck's folder.")
-    if len(data) > LARGEST:
-        raise BadInput(f"The picture {name!r} has more than {LARGEST // 1024**2} MB.")
-    return data
 
 
 def _raster(data: bytes, decoder: str) -> str | None:

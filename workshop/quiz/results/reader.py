@@ -47,7 +47,7 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
         title=quiz_round.title,
         deck=deck,
         question_ids=question_ids,
-        players=tuple(Player(player.id, player.nickname, player.identity_id) for player in counted.values()),
+        players=tuple(Player(player.id, player.nickname) for player in counted.values()),
         answers=tuple(
             _answer(
                 answer,

@@ -17,7 +17,6 @@ class Player:
 
     id: int
     nickname: str
-    identity_id: int | None = None  # identifies the same person in two rounds
 
 
 @dataclass(frozen=True)
