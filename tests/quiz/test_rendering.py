@@ -127,8 +127,8 @@ def test_dollars_are_also_money() -> None:
 
 def test_formulas() -> None:
     inline = html("so $\\frac{t_1}{t_n}$ is it")
-    assert inline.startswith('<p>so <math display="inline"') and "<mfrac>" in inline
-    assert html("$$\na < b\n$$").startswith('<math display="block"')
+    assert inline.startswith("<p>so <math ") and 'display="inline"><mrow><mfrac>' in inline
+    assert 'display="block">' in html("$$\na < b\n$$")
     for broken in (r"$\frac{1}$", r"$\foo$", "$x^$", "${$"):
         assert "<math" not in html(broken) and markup.text(html(broken)) == broken, "shown as it is written"
         assert len(problems(broken)) == 1
