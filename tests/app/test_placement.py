@@ -83,6 +83,9 @@ def test_words_that_nobody_understands_are_named(open_page: Open, session: Sessi
     assert "--frobnicate" in command(page).value, "what was typed stays until it is mended"
     command(page).set_value("mpirun -n 2 --map-by sockte true").run()
     assert "--map-by sockte; did you mean socket?" in plain(page)
+    assert "No map: --map-by sockte decides where ranks run" in plain(page)
+    assert "[B" not in code(page)
+    assert "sbatch" not in code(page).lower(), "no command would say the same"
     field(page, "Ranks").set_value(1).run()
     assert "Not understood" not in plain(page), "it was about another placement"
     command(page).set_value("mpirun -n many true").run()
