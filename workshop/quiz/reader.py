@@ -121,11 +121,11 @@ def _mistakes(
     yield from _heading(document)
     questions = document.get("questions")
     for place, raw in enumerate(questions if isinstance(questions, list) else []):
-        found = [
+        of_question = [
             DeckMistake(("questions", place, *mistake.path), mistake.text)
             for mistake in _question_mistakes(raw, folder, thorough)
         ]
-        yield from sorted(found, key=lambda mistake: yaml_files.line_of(node, mistake.path))[:1]
+        yield from sorted(of_question, key=lambda mistake: yaml_files.line_of(node, mistake.path))[:1]
 
 
 def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[DeckMistake]:
@@ -142,13 +142,13 @@ def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[De
         question = kind.model_validate(raw)
     except ValidationError as error:
         return mistakes(error, kind, raw)
-    found = list(islice(content_errors.problems(question, folder), 1))
-    if thorough and not found:
+    of_content = list(islice(content_errors.problems(question, folder), 1))
+    if thorough and not of_content:
         try:
-            found = [DeckMistake(path, text) for path, text in islice(question.slow_problems(), 1)]
+            of_content = [DeckMistake(path, text) for path, text in islice(question.slow_problems(), 1)]
         except WorkshopError as error:
-            found = [DeckMistake(("right",), str(error))]
-    return found
+            of_content = [DeckMistake(("right",), str(error))]
+    return of_content
 
 
 def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
@@ -172,10 +172,10 @@ def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
             )
 
 
-def _problems(node: yaml.Node, document: Mapping[str, Any], found: Iterable[DeckMistake]) -> list[DeckProblem]:
+def _problems(node: yaml.Node, document: Mapping[str, Any], deck_mistakes: Iterable[DeckMistake]) -> list[DeckProblem]:
     """Mistakes with their lines and questions."""
     problems = []
-    for mistake in found:
+    for mistake in deck_mistakes:
         where = ""
         if len(mistake.path) > 1 and mistake.path[0] == "questions":
             raw = document["questions"][mistake.path[1]]

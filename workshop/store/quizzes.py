@@ -170,12 +170,12 @@ class Quizzes:
         identity of somebody who came only for quizzes loses its name when no other round has them."""
         with self.database.writing(durable=True) as connection:
             player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
-            theirs = quiz_players.c.identity_id.in_([player.identity_id])  # not true of None
-            attempts = (quiz_players.c.id == player_id) | (theirs & (quiz_players.c.round_id == player.round_id))
+            same_person = quiz_players.c.identity_id.in_([player.identity_id])  # not true of None
+            attempts = (quiz_players.c.id == player_id) | (same_person & (quiz_players.c.round_id == player.round_id))
             player_ids = list(connection.scalars(select(quiz_players.c.id).where(attempts)))
             gone = connection.execute(delete(quiz_answers).where(quiz_answers.c.player_id.in_(player_ids))).rowcount
             connection.execute(delete(quiz_players).where(quiz_players.c.id.in_(player_ids)))
-            nobody = (identities.c.role == "player") & ~select(quiz_players.c.id).where(theirs).exists()
+            nobody = (identities.c.role == "player") & ~select(quiz_players.c.id).where(same_person).exists()
             here = identities.c.id == player.identity_id
             connection.execute(identities.update().where(here & nobody).values(nickname=""))
         return gone
