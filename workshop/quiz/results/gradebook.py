@@ -18,6 +18,7 @@ from workshop.quiz.results.spreadsheets import Row, table_csv
 
 Kind = Literal["moodle", "canvas", "csv"]
 TITLES: dict[Kind, str] = {"moodle": "Grades for Moodle", "canvas": "Grades for Canvas", "csv": "Grades as CSV"}
+DIGITS = 5  # of a score behind the point, as many as Moodle keeps
 CANVAS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")  # the columns before the grades
 
 
@@ -32,7 +33,10 @@ class Gradebook:
     @property
     def rows(self) -> list[Row]:
         """The table of all three files: learner, score, maximum."""
-        return [{"learner": learner, "score": score, "maximum": self.maximum} for learner, score in self.scores]
+        return [
+            {"learner": learner, "score": round(score, DIGITS), "maximum": self.maximum}
+            for learner, score in self.scores
+        ]
 
     def write(self, kind: str) -> bytes:
         """The table as a file of this kind. Raises BadInput for an unknown kind."""
