@@ -139,16 +139,9 @@ class Quizzes:
                 player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
         return QuizPlayer(**player._mapping)
 
-    def player(self, player_id: int) -> QuizPlayer | None:
-        with self.database.reading() as connection:
-            row = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).first()
-        return QuizPlayer(**row._mapping) if row is not None else None
-
-    def players(self, round_id: int | None = None, identity_id: int | None = None) -> list[QuizPlayer]:
-        """The players of a round, of an identity, or of both, in the order of their arrival."""
-        query = select(quiz_players).order_by(quiz_players.c.id)
-        if round_id is not None:
-            query = query.where(quiz_players.c.round_id == round_id)
+    def players(self, round_id: int, identity_id: int | None = None) -> list[QuizPlayer]:
+        """The players of a round, or an identity's attempts in it, in the order of their arrival."""
+        query = select(quiz_players).where(quiz_players.c.round_id == round_id).order_by(quiz_players.c.id)
         if identity_id is not None:
             query = query.where(quiz_players.c.identity_id == identity_id)
         with self.database.reading() as connection:
