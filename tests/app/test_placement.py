@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.conftest import Open, switch
+from tests.app.conftest import Open, figures, switch
 from tests.app.test_pages import labels, words
 from workshop.core import topology
 from workshop.core.errors import BadInput
@@ -162,7 +162,7 @@ def test_threads_of_another_placement_are_none_of_a_report_s(open_page: Open, se
     page = open_page("placement")  # 6 ranks of 2 threads
     report = "\n".join(f"[a:1] Rank {rank} bound to package[0][core:L{rank}]" for rank in range(2))
     field(page, "Report").set_value(report).run()
-    assert "shared" not in page.get("plotly_chart")[-1].proto.spec
+    assert "shared" not in figures(page)[-1]
 
 
 def test_a_placement_that_fits_is_run(open_page: Open, store: Store, session: SessionRecord) -> None:

@@ -17,9 +17,8 @@ from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
 from workshop.mpi.reports.masks import mask
 from workshop.pages import blocks, frame
-from workshop.pages.cards import FIGURE
 from workshop.pages.guided_failures import guided_failures
-from workshop.pages.live import run_view
+from workshop.pages.live import draw_figure, run_view
 from workshop.placement_page import composition
 from workshop.placement_page.composition import Composition
 from workshop.registry import first_workload
@@ -263,7 +262,7 @@ def _picture(
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
     figure = machine_picture(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
-        st.plotly_chart(figure, key=f"picture-{key}", **FIGURE)
+        draw_figure(figure, f"picture-{key}")
     if len(drawable) < len(hosts):
         st.caption(f"These are {len(drawable)} of {len(hosts)} hosts.")
 
