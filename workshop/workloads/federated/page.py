@@ -32,11 +32,8 @@ WORDS = (
 )
 RECENT = 20  # studies to choose from
 PROTECTED = (
-    ("One institution with wrong labels", "workshop run federated --attack flip"),
-    ("One that multiplies its update, against the median", "workshop run federated --attack scale --rule median"),
-    ("Masks that cancel in the sum", "workshop run federated --secure masks"),
+    ("One that turns its update round, against the median", "workshop run federated --attack scale --rule median"),
     ("Noise, and its epsilon", "workshop run federated --privacy institutions"),
-    ("A tenth of the values, and the bytes saved", "workshop run federated --compression topk --keep 0.1"),
 )
 INVERSION = (
     "Institutions send updates, not images. Does an update hide its image? A curious aggregator tries to reconstruct "
@@ -49,7 +46,7 @@ SEGMENTATION = (
 OPENFL = (
     "The same images, model and rounds as a federation of separate processes: an authority signs certificates, "
     "institutions and aggregator show them to each other, and speak over TLS. It needs an environment of its own, "
-    "installed once; rounds then arrive on its run's page, and beside the three ways above."
+    "installed once; rounds then arrive on its run's page."
 )
 
 
@@ -77,7 +74,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
         st.markdown("#### :material/security: Attack and protect")
         guided_failures(session, identity, failures_of("federated", "openfl"))
         if identity.role == "instructor":  # learners on phones have no terminal
-            with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
+            with st.expander("More to try: an attack, noise", icon=":material/terminal:"):
                 for title, command in PROTECTED:
                     st.markdown(title)
                     st.code(command, language="bash", wrap_lines=True)

@@ -9,14 +9,14 @@ claiming many images.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.federated.params import ROBUST, Learning
+from workshop.workloads.federated.params import Learning
 
 Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order, or an update of them
 BLOCK = 1 << 16  # values that are computed together, so that memory never holds a second copy of all updates
@@ -54,9 +54,6 @@ def _by_blocks(
     updates: Sequence[Vector], rule: Callable[[NDArray[np.float64]], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
     return np.concatenate([rule(block) for block in _blocks(updates)])
-
-
-MEMORY_LIMIT = 256 << 20  # bytes of a round's updates up to which all are kept, to compute their distances
 
 
 class ServerOptimizer(Protocol):
@@ -101,7 +98,7 @@ def usable(update: Vector) -> bool:
 
 
 class Mean:
-    """The weighted mean of updates. It adds them up as they arrive, so that none has to be kept."""
+    """The weighted mean of updates, and how far they are from it."""
 
     def __init__(self, size: int) -> None:
         self.weight = 0.0
@@ -139,7 +136,7 @@ def _square(vector: NDArray[np.float64]) -> float:
 @dataclass(frozen=True)
 class Drift:
     """How far a round's updates are from their mean (`Mean.relative`). `distances` has each one's `median_distances`
-    from the others; it is empty for fewer than three updates, and for more than fit into memory."""
+    from the others; it is empty for fewer than three updates."""
 
     relative: float
     distances: Mapping[int, float] = field(default_factory=dict)
@@ -148,34 +145,26 @@ class Drift:
 @dataclass(frozen=True)
 class GatheredUpdates:
     """A round's updates at the aggregator. `update` is the combined one, float64 [parameters]; None where there is
-    none. `drift` is None where single updates are hidden. Institutions in `dropped` sent values that are not numbers,
-    those in `silent` sent nothing."""
+    none. Institutions in `dropped` sent values that are not numbers; `used` updates are left."""
 
     update: NDArray[np.float64] | None = None
     drift: Drift | None = None
     dropped: list[int] = field(default_factory=list)
-    silent: list[int] = field(default_factory=list)
+    used: int = 0
 
 
-def combined(
-    arrivals: Mapping[int, Vector] | Iterable[tuple[int, Vector]], counts: Mapping[int, int], params: Learning
-) -> GatheredUpdates:
-    """Combine the updates that are numbers by the run's rule. `arrivals` has updates by institution, or yields them as
-    they arrive. Beyond `MEMORY_LIMIT` bytes in all, the mean keeps no single update."""
-    mean, by_institution, dropped = None, {}, []
-    for institution, update in arrivals.items() if isinstance(arrivals, Mapping) else arrivals:
-        if not usable(update):
-            dropped.append(institution)
-            continue
-        mean = mean or Mean(len(update))
-        mean.add(update, counts[institution])
-        if params.rule in ROBUST or update.nbytes * len(counts) <= MEMORY_LIMIT:
-            by_institution[institution] = update
-    if mean is None:
+def combined(updates: Mapping[int, Vector], counts: Mapping[int, int], params: Learning) -> GatheredUpdates:
+    """Combine the updates that are numbers by the run's rule. `updates` and `counts` are by institution."""
+    usable_ones = {institution: update for institution, update in updates.items() if usable(update)}
+    dropped = [institution for institution in updates if institution not in usable_ones]
+    if not usable_ones:
         return GatheredUpdates(dropped=dropped)
-    updates = list(by_institution.values())
-    distances = dict(zip(by_institution, median_distances(updates), strict=True)) if len(updates) > 2 else {}
-    return GatheredUpdates(_ruled(mean, updates, params), Drift(mean.relative, distances), dropped)
+    vectors = list(usable_ones.values())
+    mean = Mean(len(vectors[0]))
+    for institution, update in usable_ones.items():
+        mean.add(update, counts[institution])
+    distances = dict(zip(usable_ones, median_distances(vectors), strict=True)) if len(vectors) > 2 else {}
+    return GatheredUpdates(_ruled(mean, vectors, params), Drift(mean.relative, distances), dropped, len(vectors))
 
 
 def _ruled(mean: Mean, updates: Sequence[Vector], params: Learning) -> NDArray[np.float64] | None:

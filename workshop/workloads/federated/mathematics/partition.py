@@ -1,4 +1,4 @@
-"""The partition of images among institutions, and their scanners: pure functions of labels and a seed.
+"""The partition of images among institutions: pure functions of labels and a seed.
 
 Every image belongs to one institution. Random numbers come from NumPy's RandomState and from `order`, which give the
 same ones in every version of NumPy (NEP 19): ranks on several hosts may have different versions.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,38 +20,6 @@ from workshop.engine.data.shards import order, shard
 
 if TYPE_CHECKING:
     from workshop.workloads.federated import FederatedParams
-
-
-SCANNER, NOISE = 34, 35  # streams of a seed
-
-
-@dataclass(frozen=True)
-class DigitScanner:
-    """Turns an image x from 0 (paper) to 1 (ink) into `offset + contrast * x` plus normal noise, clipped to 0 to 1."""
-
-    contrast: float
-    offset: float
-    noise: float
-
-    def as_json(self) -> dict[str, float]:
-        return {name: round(value, 3) for name, value in asdict(self).items()}
-
-    def scan(self, images: NDArray[np.float32], seed: tuple[int, ...]) -> NDArray[np.float32]:
-        """Return the images as this scanner takes them; `seed` is that of the noise."""
-        stream = np.random.RandomState([NOISE, *seed])
-        pixels = self.offset + self.contrast * images + self.noise * stream.standard_normal(images.shape)
-        return np.clip(pixels, 0, 1).astype(np.float32)
-
-
-def scanner(institution: int, seed: int) -> DigitScanner:
-    """Return an institution's scanner."""
-    stream = np.random.RandomState([SCANNER, seed, institution])
-    contrast = stream.uniform(0.35, 1.0)
-    return DigitScanner(
-        contrast=contrast,
-        offset=stream.uniform(0.0, 1.0 - contrast),
-        noise=stream.uniform(0.0, 0.25),
-    )
 
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with
@@ -95,8 +63,6 @@ def _deal(params: FederatedParams, labels: NDArray[np.int64]) -> list[Positions]
         return dirichlet(labels, institutions, params.alpha, params.seed)
     if params.partition == "label":
         return by_label(labels, institutions, params.classes, params.seed)
-    if params.partition == "unequal":
-        return unequal(count, institutions)
     return [np.arange(*shard(count, institutions, number), dtype=np.int64) for number in range(institutions)]
 
 
@@ -145,15 +111,6 @@ def by_label(labels: NDArray[np.int64], institutions: int, classes: int, seed: i
             turn = (place + label) % len(holders)
             parts[owner].append(positions[slice(*shard(len(positions), len(holders), turn))])
     return [np.concatenate(part).astype(np.int64) for part in parts]
-
-
-def unequal(count: int, institutions: int) -> list[Positions]:
-    """Give the first institution twice as many images as the second, three times as many as the third (Zipf), and each
-    at least two."""
-    shares = 1 / np.arange(1, institutions + 1)
-    sizes = LEAST + np.floor((count - LEAST * institutions) * shares / shares.sum()).astype(np.int64)
-    sizes[0] += count - sizes.sum()
-    return np.split(np.arange(count, dtype=np.int64), np.cumsum(sizes)[:-1])
 
 
 def _check(params: FederatedParams, institution: int, count: int) -> None:

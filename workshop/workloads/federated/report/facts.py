@@ -14,15 +14,12 @@ from workshop.report.analysis.scores import number
 
 class FederationFacts:
     """A run's params and metrics, and each way's score on held-out images, None where it has none: `reached` is the
-    federation's, `pooled` and `alone` are the other ways', `plain` is without attack and defence, `undefended` with the
-    attack alone."""
+    federation's, `plain` is without attack and defence, `undefended` with the attack alone."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.params, self.metrics = facts, facts.run.params, facts.metrics
-        ways = ("federated", "centralised", "alone", "plain", "undefended", "whole")
-        self.reached, self.pooled, self.alone, self.plain, self.undefended, self.uncompressed = (
-            held_out(facts, way) for way in ways
-        )
+        ways = ("federated", "plain", "undefended")
+        self.reached, self.plain, self.undefended = (held_out(facts, way) for way in ways)
 
     def margin(self, score: float, other: float) -> float:
         """Return how much two scores may differ by chance."""

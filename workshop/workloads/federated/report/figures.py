@@ -1,5 +1,5 @@
-"""Figures of a federation: digits by institution, accuracies by round, distances of updates, masked updates, and each
-rank's time by phase."""
+"""Figures of a federation: digits by institution, accuracies by round, distances of updates, and each rank's time
+by phase."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ DARK = 0.55  # share of the scale above which numbers are white
 ROW, LEAST, MOST = 34, 170, 760  # pixels
 HONEST, POISONED = theme.ACCENT, theme.RANKS[4]  # far apart for any colour vision
 LABEL_GAP = 0.08  # the least gap between two labels, in powers of ten
-MESSAGE, SUM = theme.HATCH, theme.ACCENT
 PHASES = {
     "train": {"color": theme.PHASES["compute"]},
     "evaluate": {"color": theme.PHASES["input"]},
     "wait": theme.phase_marker("wait"),
-    "encode": {"color": theme.ENCODE},
     "gather": {"color": theme.PHASES["communicate"]},
     "aggregate": {"color": theme.PHASES["update"]},
     "broadcast": {"color": theme.BROADCAST},
@@ -171,36 +169,6 @@ def _numbers(ends: Sequence[tuple[int, int, float]]) -> list[dict[str, Any]]:
             position = {"x": at, "y": place, "xanchor": "left", "xshift": 6}
             notes.append({**position, "text": str(institution), "showarrow": False, "font": font})
     return notes
-
-
-def word_shares(message: Sequence[float], total: Sequence[float], cancelled: bool = True) -> go.Figure:
-    """Draw two histograms of 64-bit words: of one masked update, and of the sum of all. They have equal bins from -2^63
-    to 2^63. `cancelled` says whether the masks are out of the sum."""
-    if not message or len(message) != len(total):
-        return theme.nothing_yet("No masked update has come yet")
-    names = ("one masked update", "the sum of all" if cancelled else "the weighted sum of all")
-    traces = [
-        marks.bars(
-            [float(share) for share in shares],
-            [(place + 0.5) * 2 / len(shares) - 1 for place in range(len(shares))],
-            colour,
-            f"{name}<br>%{{y:.1%}} of its words<extra></extra>",
-            upright=True,
-            name=name,
-        )
-        for name, shares, colour in zip(names, (message, total), (MESSAGE, SUM), strict=True)
-    ]
-    ends = {"tickvals": [-1, 0, 1], "ticktext": ["−2<sup>63</sup>", "0", "2<sup>63</sup>"], "range": [-1.02, 1.02]}
-    return theme.figure(
-        traces,
-        barmode="group",
-        bargap=0.15,
-        height=300,
-        showlegend=True,
-        xaxis={"title": {"text": "value of a word"}, "showgrid": False, **ends},
-        yaxis={"title": {"text": "share of the words"}, "tickformat": ".0%", "rangemode": "tozero", "nticks": 5},
-        margin={"t": 48},
-    )
 
 
 def phase_times(seconds: Mapping[str, Sequence[float]], rounds: int) -> go.Figure:

@@ -26,10 +26,9 @@ NAMES = {
     "alone": "each alone",
     "plain": "undisturbed",
     "undefended": "undefended",
-    "whole": "not compressed",
 }
 SHORT = {**NAMES, "centralised": "pooled", "alone": "alone"}
-NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five"}
 # Metrics that the cards here show.
 SHOWN_METRICS = frozenset(("bytes_down", "bytes_up", "bytes_model", "bytes_of_images", "participants"))
 # Cards that compare the ways by round: name -> title, explanation, event.

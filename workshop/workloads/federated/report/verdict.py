@@ -49,9 +49,9 @@ def measured(facts: Facts) -> Finding | None:
     if not ways:
         return None
     attack = federation_findings.attacked(run)
-    if spoiled := federation_findings.broken(run) or (None if attack else _lost(run)):
+    if spoiled := None if attack else _lost(run):
         return spoiled
-    findings = [attack, federation_findings.protected(run), federation_findings.transmitted(run), _reached(run, ways)]
+    findings = [attack, federation_findings.protected(run), _reached(run, ways)]
     main, *others = [finding for finding in findings if finding is not None]
     why = [main.why, federation_findings.remark(run), *(finding.verdict for finding in others)]
     return Finding(main.verdict, _joined(why), main.following)

@@ -25,13 +25,11 @@ from workshop.workloads.federated.study.results import (
     WAYS_ON,
     Band,
     Paired,
-    Peer,
     Seeded,
     Seeds,
     Spread,
     ended,
     names,
-    peers,
     running,
     seed_of,
     way_results,
@@ -78,25 +76,6 @@ def _signed(value: float, error: float | None, unit: str) -> str:
 def better(share: float) -> str:
     """Return a relative difference as a comparison: 17 % better."""
     return f"{abs(100 * share):.1f} % {'better' if share >= 0 else 'worse'}"
-
-
-def agreement(pair: Paired) -> str:
-    """Say how many seeds agree, and how often chance alone would do that."""
-    number = len(pair.differences)
-    if number < 2:
-        return "one seed, which can't tell chance from more"
-    if pair.agreed:
-        times = 2 ** (number - 1)
-        return f"with every one of {number} seeds, as chance alone would once in {times} times"
-    most = max(pair.better, pair.worse)
-    return f"with {most} of {number} seeds, as chance alone would {often(pair.chance)}"
-
-
-def often(chance: float) -> str:
-    """Say how often something happens by chance, from its probability."""
-    if chance >= 0.75:
-        return "nearly always"
-    return f"once in {words.short(round(1 / chance, 1))} times"
 
 
 CLOSE = 0.02  # of a score: two points, within which federated learning counts as close to pooled images
@@ -171,15 +150,13 @@ def _reached(seeds: Seeds, on: str) -> str:
 
 
 def _seeds(pooled: Paired, alone: Paired) -> str:
-    """Return both mean differences with their standard errors, and how often chance does as much."""
+    """Return both mean differences with their standard errors, and how many seeds agree."""
     first, second = (
-        f"{100 * abs(pair.mean):.1f} ± {100 * (pair.error or 0.0):.1f} points {_side(pair)} {AGAINST[pair.other]}"
+        f"{100 * abs(pair.mean):.1f} ± {100 * (pair.error or 0.0):.1f} points {_side(pair)} {AGAINST[pair.other]} with "
+        f"{max(pair.better, pair.worse)} of {len(pair.differences)} seeds"
         for pair in (pooled, alone)
     )
-    start = "Seed by seed (± the mean's standard error) it is"
-    if pooled.agreed and alone.agreed:
-        return f"{start} {first} and {second}, both {agreement(alone)}."
-    return f"{start} {first} {agreement(pooled)}, and {second} {agreement(alone)}."
+    return f"Seed by seed (± the mean's standard error) it is {first}, and {second}."
 
 
 def _own_images(seeds: Seeds, params: Mapping[str, Any]) -> str:
@@ -207,25 +184,10 @@ def _next(seeds: Seeds, params: Mapping[str, Any], workload: str, pooled: Paired
         return f"Make institutions less alike (--partition {unlike}): when does it pay to learn together?"
     if digits:
         return (
-            "Attack it (one institution with wrong labels), protect it (masks, noise), or run the same with OpenFL: "
-            "see the page Federated."
+            "Attack it (one institution turns its update round), protect it (median, noise), or run the same with "
+            "OpenFL: see the page Federated."
         )
     return "Look at the outlines in one of its runs: which lesions does each way miss?"
-
-
-def summary(seeds: Seeds, on: str) -> str:
-    """Return the relative gains of federated learning and pooled images over alone, as publications report them."""
-    parts = []
-    for way in (FEDERATED, POOLED):
-        gain = seeds.compare(way, ALONE, on)
-        if gain is not None and gain.share is not None:
-            error = "" if gain.share_error is None else f" (± {100 * gain.share_error:.1f})"
-            parts.append(f"{NAMES[way]} {better(gain.share)}{error}")
-    if not parts:
-        return ""
-    base = seeds.spread(ALONE, on)
-    against = f", in proportion to the {percent(base.mean)} of each alone" if base is not None else ""
-    return f"On {DATA[on]}{against}: {words.listed(parts)}."
 
 
 # The ways that are compared, first the one that is expected to be better.
@@ -234,11 +196,10 @@ PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "
 
 @dataclass(frozen=True)
 class WaysReport(Report):
-    """A study of three ways: the results of its seeds, the run that goes on, and real federations."""
+    """A study of three ways: the results of its seeds, and the run that goes on."""
 
     seeds: Seeds
     now: Seeded | None  # the run that goes on
-    peers: Sequence[Peer]  # real federations with the same settings
 
     @property
     def measure(self) -> str:
@@ -270,7 +231,6 @@ class WaysReport(Report):
             "closed": self.seeds.closed,
             "by_seed": [run.as_json() for run in self.seeds],
             "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": rounds},
-            "openfl": [peer.as_json() for peer in self.peers],
             "published": {**PUBLISHED_GAINS, "source": PUBLISHED},
         }
 
@@ -290,7 +250,7 @@ def ways_report(store: Store, study: StudyRecord) -> WaysReport:
     conclusion = verdict(
         seeds, description["params"], study.workload, study.finished_at is not None, _failed(trials, runs)
     )
-    return WaysReport(study, trials, runs, conclusion, seeds, now, peers(store, study.workload, description["params"]))
+    return WaysReport(study, trials, runs, conclusion, seeds, now)
 
 
 def title(study: StudyRecord) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel
+from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.protection import attackers
 from workshop.workloads.federated.training.rank import Round
@@ -32,9 +32,9 @@ class RoundResults:
     """Emits events on the aggregator's rank, and nothing elsewhere. `measure` is the word for what is measured, such as
     accuracy. The first way has the events `loss`, `accuracy`, `held-out loss`, `held-out accuracy`, `own accuracy` (the
     mean over institutions, each on its own validation images), `drift`, `bytes down`, `bytes up`, `dropped`, `clipped`,
-    `epsilon` (the largest). Each institution has the "own" model's score before averaging, the "global" model's, its
-    own model's on "held-out" images, "distance" and "epsilon". Events of other ways begin with the way's name. Metrics
-    have the same names with underscores."""
+    `epsilon`. Each institution has the "own" model's score before averaging, the "global" model's, its own model's on
+    "held-out" images, and "distance". Events of other ways begin with the way's name. Metrics have the same names with
+    underscores."""
 
     def __init__(self, ctx: RankContext, params: Learning, ways: Sequence[str], measure: str) -> None:
         self.ctx, self.params, self.ways, self.measure = ctx, params, ways, measure
@@ -45,7 +45,6 @@ class RoundResults:
         self._apart: dict[int, list[float]] = defaultdict(list)  # over the median of the round's
         self._clipped: list[float] = []
         self._epsilon: float | None = None
-        self._epsilons: dict[int, float] = {}
         self._up = self._down = 0
 
     def round(self, number: int, way: str, outcome: Round, channel: InstitutionChannel, chosen: Sequence[int]) -> None:
@@ -93,14 +92,12 @@ class RoundResults:
             self._emit(institution_event(institution, "distance"), distance, number)
             if middle > 0:
                 self._apart[institution].append(distance / middle)
-        if outcome.guarded.clipped is not None:
-            self._clipped.append(outcome.guarded.clipped)
-            self._emit("clipped", outcome.guarded.clipped, number)
-        if outcome.guarded.epsilon is not None:
-            self._epsilon, self._epsilons = outcome.guarded.epsilon, dict(outcome.guarded.epsilons)
-            self._emit("epsilon", outcome.guarded.epsilon, number)
-            for institution, epsilon in self._epsilons.items():
-                self._emit(institution_event(institution, "epsilon"), epsilon, number)
+        if outcome.clipped is not None:
+            self._clipped.append(outcome.clipped)
+            self._emit("clipped", outcome.clipped, number)
+        if outcome.epsilon is not None:
+            self._epsilon = outcome.epsilon
+            self._emit("epsilon", outcome.epsilon, number)
 
     def speed(self, number: int, images: float) -> None:
         """Emit the images per second of all ranks in a round."""
@@ -139,8 +136,6 @@ class RoundResults:
         results: dict[str, Any] = {"took_part": self.took_part[institution], "own_score": scores}
         if institution in self._apart:
             results["distance"] = float(np.median(self._apart[institution]))
-        if institution in self._epsilons:
-            results["epsilon"] = self._epsilons[institution]
         if "alone" in self.rounds:
             results["held_out_alone"] = self.rounds["alone"][-1].held_out_each[institution]
         return results
