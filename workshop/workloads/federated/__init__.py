@@ -13,7 +13,6 @@ from workshop.extension import Command, Extension, Page, Params, Preset, RunPred
 from workshop.workloads.federated.params import METRICS, PRIVATE, Learning, Together
 from workshop.workloads.mnist.data import inputs
 
-
 if TYPE_CHECKING:
     Dealing = str  # OpenFL deals patients, too
 else:

@@ -44,8 +44,8 @@ class OpenFLParams(PartitionParams, DataParams):
     )
     partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
         "dirichlet",
-        "how images are dealt: alike; digits in different shares, or few of them each; patients with a scanner of their "
-        "own at each institution, or many to some and few to others",
+        "how images are dealt: alike; digits in different shares, or few of them each; patients with a scanner of each "
+        "institution's own, or many to some and few to others",
         PRIVATE,
     )
     patients: int = setting(

@@ -216,8 +216,8 @@ def _lost(run: FederationFacts) -> Finding | None:
         )
     return Finding(
         f"{names} sent updates that are no numbers.",
-        f"{when} {'were' if several else 'was'} dropped, and the others averaged: a single such update would make the "
-        "shared model useless for everybody.",
+        f"{when} {'were' if several else 'was'} dropped: a single such update would make the shared model useless for "
+        "everybody.",
         run.smaller_rate,
     )
 
