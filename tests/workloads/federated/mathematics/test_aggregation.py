@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics import aggregation
 from workshop.workloads.federated.mathematics.aggregation import FedAdam, FedAvg, Mean, combined, server, usable
 
 VALUES = st.floats(-10, 10, width=32)
@@ -126,16 +125,6 @@ def test_the_rule_that_was_asked_for_is_taken(values, expected):
     np.testing.assert_allclose(found.update, expected)
     assert max(found.drift.distances, key=found.drift.distances.get) == 100
     assert found.drift.distances[2] == pytest.approx(np.median([2, 1, 1, 98]) * math.sqrt(2))
-
-
-def test_updates_are_forgotten_as_they_arrive_where_they_would_be_too_large_to_keep(monkeypatch):
-    kept = combined(FIVE, COUNTS, asked())
-    monkeypatch.setattr(aggregation, "MEMORY_LIMIT", 4 * 3 * 4)
-    found = combined(((one, update) for one, update in FIVE.items()), COUNTS, asked())
-    assert np.array_equal(found.update, kept.update)
-    assert found.drift.relative == kept.drift.relative
-    assert found.drift.distances == {}
-    assert combined(iter(FIVE.items()), COUNTS, asked(rule="median")).drift.distances, "it has to compare them"
 
 
 def test_what_is_no_number_is_dropped_and_trimming_may_then_leave_nothing():

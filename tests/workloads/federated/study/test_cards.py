@@ -29,8 +29,7 @@ def figure(card: Card) -> Any:
 def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
     found = shown(store, seed.study(store, session))
     assert list(found) == [
-        *("verdict", "rounds-held_out", "rounds-own", "seeds-held_out", "seeds-own"),
-        *("came-to", "differences", "published", "openfl", "runs"),
+        *("verdict", "rounds-held_out", "rounds-own", "came-to", "differences", "published", "runs"),
     ]
     names = [trace.name for trace in figure(found["rounds-held_out"]).data if trace.name]
     assert names == ["federated <b>92.0 %</b>", "pooled images <b>94.2 %</b>", "each alone <b>42.0 %</b>"]
@@ -70,22 +69,6 @@ def test_one_that_goes_on_shows_its_run_by_round(store: Store, session: SessionR
     assert "bands" not in text(found["rounds-own"]), "one seed has none"
 
 
-def test_real_federations_stand_beside(store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session)
-    found = shown(store, study)
-    command = part(found["openfl"], "code")["text"]
-    assert command.startswith("workshop federation start --backend openfl")
-    seed.openfl(store, session, 0.925, seed=3)
-    run = seed.openfl(store, session, 0.5, seed=9)
-    found = shown(store, study)
-    rows = part(found["openfl"], "table")["rows"]
-    assert rows[0][1:] == ["3", "92.5 %", "90.0 %", "94.0 %", "yes, 90.0 % to 94.0 %"]
-    assert rows[1][1:] == ["9", "50.0 %", "90.0 %", "–", "no, 90.0 % to 94.0 %"]
-    assert links(rows[1]) == [f"/run?run={run.id}"]
-    real = [trace for trace in figure(found["rounds-held_out"]).data if trace.legendgroup == "openfl"]
-    assert [list(trace.y)[-1] for trace in real] == [0.925, 0.5]
-
-
 def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord) -> None:
     found = kinds.any_report(store, seed.study(store, session, failing=(2,)))
     rows = list(csv.DictReader(io.StringIO(export.table(found))))
@@ -96,4 +79,4 @@ def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord
     cards = list(shown(store, found.study).values())
     page = export.page(found, cards)
     assert "Three ways side by side" in page and "10:12598" in page and "<b>out</b>" not in page
-    assert page.count("Plotly.newPlot(") == 4, "rounds and seeds, held out and own"
+    assert page.count("Plotly.newPlot(") == 2, "rounds, held out and own"

@@ -53,7 +53,6 @@ def test_bad_input_is_one_sentence(
 @pytest.mark.real
 def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
-    seed.openfl(store, session, 0.925, seed=3)
     seed.study(store, session, ended=0)
     seed.study(store, session, failing=(1, 2, 3))
     for study in ("1", "2", "3"):

@@ -64,10 +64,7 @@ def test_the_verdict_says_how_close_and_how_far_above(store: Store, session: Ses
         "over 5 seeds."
     )
     assert "federated 92.0 ± 1.6 %; pooled 94.2 ± 0.8 %; alone 42.0 ± 3.2 %" in said["why"]
-    assert (
-        "50.0 ± 1.9 points above each alone, both with every one of 5 seeds, as chance alone would once in 16"
-        in said["why"]
-    )
+    assert "50.0 ± 1.9 points above each alone with 5 of 5 seeds." in said["why"]
     assert "96 % of the way" in said["why"]
     assert "on their own images institutions are better off alone" in said["why"].lower()
     assert "--algorithm fedprox" in said["next"]
@@ -92,7 +89,7 @@ def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) 
     assert said["verdict"].startswith(
         "Federated learning can't be told from pooled images or from each alone on held-out images"
     )
-    assert "with 3 of 5 seeds, as chance alone would nearly always" in said["why"]
+    assert "with 3 of 5 seeds" in said["why"]
     assert "--partition label" in said["next"]
 
 
@@ -147,18 +144,6 @@ def test_runs_that_told_something_else_don_t_count(
     store.finish(run.id, "completed", metrics=broken)
     assert found(store, study.id).seeds == []
     assert "alone_held_out" not in columns(store.run(run.id))
-
-
-def test_real_federations_with_the_same_settings_stand_beside(store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session)
-    seed.openfl(store, session, 0.925, seed=3)
-    for other in ({"rounds": 5}, {"collaborators": 3}, {"fault": "dies"}, {"partition": "iid"}, {"rate": 0.2}):
-        seed.openfl(store, session, 0.5, **other)
-    (peer,) = found(store, study.id).peers
-    assert (peer.seed, peer.ended, peer.scores) == (3, True, {"held_out": 0.925, "own": 0.9})
-    assert peer.curves["held_out"][4] == 0.925
-    other = seed.study(store, session, algorithm="fedadam")
-    assert found(store, other.id).peers == [], "what only ours can set has to be as it is by default"
 
 
 def test_how_long_it_will_take(store: Store, session: SessionRecord) -> None:

@@ -53,7 +53,7 @@ class FederationFacts:
         """Advice against training that diverges."""
         rate, mu = self.params.get("rate"), self.params.get("mu")
         if self.params.get("algorithm") == "fedprox" and number(rate) and number(mu) and mu * rate > 1:
-            return f"Take a smaller mu than {mu:g} (--mu {0.1 / rate:.2g}): a step goes past the shared model from 1 / rate on."
+            return f"Take a smaller mu than {mu:g} (--mu {0.1 / rate:.2g}): its steps go past the shared model."
         than = f" than {rate:.3g} (--rate {rate / 10:.2g})" if number(rate) else " (--rate)"
         return f"Take a smaller learning rate{than}."
 

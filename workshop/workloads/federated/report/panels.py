@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workshop.core.words import count, percent, size, thousands
+from workshop.core.words import count, size, thousands
 from workshop.extension import Panel
 from workshop.report.analysis import scores
 from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
@@ -206,7 +206,6 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
         ("Learns from", "", lambda institution: thousands(institution["images"])),
         ("Validates with", "", lambda institution: thousands(institution["validation"])),
         ("Took part in", "took_part", lambda institution: count(institution["took_part"], "round")),
-        ("Its scanner", "scanner", lambda institution: _scanner(institution["scanner"])),
     ]
     visible = [column for column in columns if not column[1] or column[1] in institutions[0]]
     rows = [
@@ -215,11 +214,6 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
     ]
     heads = ["Institution", *(heading for heading, _, _ in visible)]
     return Card("institutions", "Who has which images", (*parts, table(heads, rows)))
-
-
-def _scanner(settings: Mapping[str, Any]) -> str:
-    contrast, paper, noise = (percent(settings[name]) for name in ("contrast", "offset", "noise"))
-    return f"contrast {contrast}, paper at {paper}, noise {noise}"
 
 
 def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
