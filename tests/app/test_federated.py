@@ -41,13 +41,11 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     page = open_page("federated", "instructor")
     assert [block for block in page.code if block.value.startswith("workshop run")]
     assert "5 runs" in plain(page) and "a guess" in plain(page)
-    next(one for one in page.number_input if one.label == "Seeds").set_value(3)
-    page.selectbox[0].set_value("label")
     click(page, "Prepare it")
     (study,) = store.studies()
-    assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 3, 0, "Instructor")
-    assert study.description["params"]["partition"] == "label"
-    assert "0 of 3 seeds" in plain(page) and "Run all seeds" in labels(page)
+    assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 5, 0, "Instructor")
+    assert study.description["params"]["partition"] == "dirichlet"
+    assert "0 of 5 seeds" in plain(page) and "Run all seeds" in labels(page)
     assert "has not prepared" in plain(open_page("federated", new="1")), "the form is the instructor's"
 
 
@@ -61,7 +59,7 @@ def test_what_comes_out_is_hidden_until_one_has_guessed(
     assert not page.get("plotly_chart") and "points above each alone" not in plain(page), "nothing is given away"
     click(page, "Show me without guessing")
     assert "50.0 points above each alone" in plain(page) and "You saw the result without a guess" in plain(page)
-    assert len(page.get("plotly_chart")) == (6 if role == "instructor" else 4)
+    assert len(page.get("plotly_chart")) == (4 if role == "instructor" else 2)
     assert "10:12598" in plain(page) and "+120.2 ± 8.5 %" in tables(page)
     assert "Why federated learning comes close" in plain(page)
     assert not set(GUESSED) & set(labels(page))

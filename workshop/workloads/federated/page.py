@@ -4,12 +4,10 @@ study."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
 
 import streamlit as st
 
 from workshop.core import words
-from workshop.extension import Workload
 from workshop.pages import blocks, cards, frame, links, predictions, studies
 from workshop.pages.guided_failures import guided_failures
 from workshop.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
@@ -21,7 +19,7 @@ from workshop.study import runner
 from workshop.study.estimate import remaining_work, seconds_each
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
-from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS, SETTINGS
+from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS
 
 WORDS = (
     "Hospitals may not pool their patients' images, and none of them has enough alone. Here several institutions learn "
@@ -138,7 +136,6 @@ PARTITIONS = {
     "shift": "each with a scanner of its own",
 }
 AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
-MOST_SEEDS = 20  # that the page offers
 WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
 EXPLAIN = (
     "**Why federated learning comes close.** An update says in which direction the weights should go for an "
@@ -164,36 +161,13 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
             "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: TASKS[task]
         )
         chosen = tasks[name]
-        params, seeds = _form_values(chosen)
-        planned = plan.checked(frame.store(), chosen, params, seeds, session)
+        planned = plan.checked(frame.store(), chosen, {}, SEEDS, session)
         each, why = seconds_each(frame.store(), chosen.name, planned.params)
         runs, in_all = len(planned.cells), words.long(len(planned.cells) * each)
         st.markdown(f"**{runs} runs**, about **{in_all}** in all ({frame.plain(why)}).")
         if st.button("Prepare it", type="primary", icon=":material/diversity_3:"):
             studies.begin(lambda: runner.begin(frame.store(), planned, identity.nickname), identity)
-
-
-def _form_values(chosen: Workload) -> tuple[dict[str, Any], int]:
-    """Draw the fields; return the params of all runs and the number of seeds."""
-    preset, fields = SETTINGS[chosen.name], chosen.params.model_fields
-    values: dict[str, Any] = {}
-    if "partition" in fields:
-        options = [option for option in get_args(fields["partition"].annotation) if option in PARTITIONS]
-        begin = preset.get("partition", fields["partition"].default)
-        values["partition"] = st.selectbox(
-            "How images are dealt", options, index=options.index(begin), format_func=lambda option: PARTITIONS[option]
-        )
-    columns = st.columns(3)
-    for column, (name, most) in zip(columns, (("institutions", 16), ("rounds", 200)), strict=False):
-        if name in fields:
-            with column:
-                start = preset.get(name, fields[name].default)
-                values[name] = st.number_input(
-                    name.capitalize(), 1, max(most, start), start, help=fields[name].description
-                )
-    with columns[2]:
-        seeds = st.number_input("Seeds", 1, MOST_SEEDS, SEEDS, help="runs of all three ways, each with luck of its own")
-    return values, int(seeds)
+        links.link("studies", "Prepare it with other settings", ":material/tune:", {"new": "1"})
 
 
 def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:

@@ -72,12 +72,7 @@ def test_an_attack_that_costs_nothing_or_does_not_show():
     apart = "made no difference that so many images can tell: 92.5 %, without it 93.0 %"
     assert told["verdict"].startswith(f"The attack {apart}")
     assert "Institutions 2 and 5 sent -5 times their update." in told["why"]
-    assert "It doesn't show: a poisoned update lies 1 times as far" in told["why"]
-
-
-def test_of_several_poisoned_those_that_show_are_named():
-    told = said({"federated": 0.5, "plain": 0.9}, SCALE, **KNOWN | {"attackers": [3, 5]})
-    assert "It shows of institution 3 only: the others' updates lie less than 3 times as far" in told["why"]
+    assert "It doesn't show: a poisoned update lies only 1 times as far" in told["why"]
 
 
 def test_a_rule_that_privacy_forbids_is_not_what_comes_next():

@@ -68,21 +68,15 @@ def _visibility(run: FederationFacts, attackers: list[int]) -> str:
     """Say whether the poisoned updates are those that lie far from the others."""
     distances = run.each("distance")
     poisoned = [distances[institution] for institution in attackers if institution in distances]
-    visible = [institution for institution in attackers if institution in far(run)]
     if not poisoned:
         return "Nobody could see how far updates were from each other."
-    if len(visible) == len(attackers):
+    if min(poisoned) >= FAR:
         return (
             f"It shows: such an update lies {min(poisoned):.2g} times as far from the others as the one in the middle."
         )
-    if visible:
-        return (
-            f"It shows of {words.numbered('institution', visible)} only: the others' updates lie less than {FAR:g} "
-            "times as far from everybody's as the one in the middle."
-        )
     honest = max((value for institution, value in distances.items() if institution not in attackers), default=0.0)
     return (
-        f"It doesn't show: a poisoned update lies {max(poisoned):.2g} times as far from the others as the one in the "
+        f"It doesn't show: a poisoned update lies only {min(poisoned):.2g} times as far from the others as the one in the "
         f"middle, an honest one up to {honest:.2g} times."
     )
 

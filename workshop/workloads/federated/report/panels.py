@@ -63,7 +63,6 @@ BY_ROUND = {
 ABOUT_SHARES = "How many images of each digit every institution has; white: none."
 ABOUT_TABLE = "Figures are those on the images that each institution validates with."
 ABOUT_LAST = " The last column tells how far its own model gets with images of others."
-PHASES = "time."
 
 
 def federated(snapshot: Snapshot) -> list[Card]:
@@ -77,7 +76,6 @@ def federated(snapshot: Snapshot) -> list[Card]:
         *_by_institution(institutions, ways),
         _who_has_what(institutions),
         *_bytes(snapshot, ways[0]),
-        *_phases(snapshot),
     ]
 
 
@@ -229,20 +227,6 @@ def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
     text = f"A model down to every institution, {up}; as over a network between them."
     text += f" A model has {size(model)}." if model else ""
     return [Card("bytes", "What was sent", (about(text), tiles(entries)), half=True)]
-
-
-def _phases(snapshot: Snapshot) -> list[Card]:
-    """Return a card with each rank's time of a round, all ways together."""
-    times = {
-        name.removeprefix(PHASES): [by_rank.get(rank, (0, 0.0))[1] for rank in range(snapshot.ranks)]
-        for name, by_rank in snapshot.totals.items()
-        if name.startswith(PHASES)
-    }
-    rounds = _rounds(snapshot)
-    if not times or not rounds:
-        return []
-    chart = figure(figures.phase_times(times, rounds))
-    return [Card("phases", "Where each rank's time went", (chart,), half=True)]
 
 
 def _rounds(snapshot: Snapshot) -> int:

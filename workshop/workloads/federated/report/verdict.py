@@ -123,7 +123,7 @@ def _setting(run: FederationFacts, ways: Ways) -> str:
 
 def _explained(run: FederationFacts, results: Mapping[str, Any]) -> list[str]:
     """Return the reasons why averaging isn't as good as pooling, from what was measured."""
-    drift, share, reasons = run.metrics.get("drift"), run.params.get("participation"), []
+    drift, reasons = run.metrics.get("drift"), []
     institutions = list(run.institutions.values())
     if _rising(results):
         reasons.append("It was still getting better when the rounds were over.")
@@ -131,11 +131,6 @@ def _explained(run: FederationFacts, results: Mapping[str, Any]) -> list[str]:
         reasons.append(
             f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
             f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
-        )
-    if number(share) and share < 1 and len(institutions) > 1:
-        reasons.append(
-            f"Only {run.metrics.get('participants'):.3g} of {len(institutions)} institutions learned in a round, so "
-            "that the shared model follows now these, now those."
         )
     sizes = [institution["images"] for institution in institutions]
     if sizes and max(sizes) >= LOPSIDED * min(sizes):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
@@ -17,7 +16,7 @@ from workshop.workloads.federated.report.panels import NAMES
 from workshop.workloads.federated.report.verdict import PUBLISHED
 from workshop.workloads.federated.study import kind
 from workshop.workloads.federated.study.kind import ALONE, WaysReport
-from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Curve
+from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Seeded
 
 # The colours of a run's own page.
 COLOURS = {
@@ -26,34 +25,58 @@ COLOURS = {
     "alone": theme.rank_colour(2),
 }
 NOW = "now"
-NOTHING = "No round is over yet"
+HEIGHT = 380  # pixels
 BAND = 0.18  # how opaque a band is
 FEW = 60  # rounds up to which each one is marked
 
 
-@dataclass(frozen=True)
-class WayCurve:
-    """One way's curve: its band over the seeds; `now` has the scores by round of the run that goes on, of `seed`."""
-
-    way: str
-    name: str
-    band: Band | None = None
-    now: Curve = field(default_factory=dict)
-    seed: int | None = None
-
-
-def lines(ways: Sequence[WayCurve], rounds: int = 1, measure: str = "", height: int = 380) -> go.Figure:
-    """Draw scores (0 to 1) over rounds: the mean of the seeds that have ended with its band, the run that goes on as a
-    dotted line. The axis has room for all `rounds`, so it doesn't move."""
+def lines(
+    bands: Mapping[str, Band | None], now: Seeded | None, on: str, rounds: int = 1, measure: str = ""
+) -> go.Figure:
+    """Draw the ways' scores on some data over rounds: the mean of the seeds that have ended with its band, and the run
+    that goes on, `now`, as a dotted line. The axis has room for all `rounds`, so it doesn't move."""
     traces: list[go.Scatter] = []
-    for curve in ways:
-        traces += [*_band(curve), *_mean(curve), *_now(curve)]
+    for way, band in bands.items():
+        name, colour = NAMES[way], COLOURS[way]
+        if band is not None:
+            place, lows, highs = list(band.rounds), _short(band.lows), _short(band.highs)
+            traces += marks.band(lows, highs, colour, BAND, x=place) if band.seeds > 1 else []
+            seeds = f"mean of {band.seeds} seeds" if band.seeds > 1 else "one seed"
+            hover = f"round %{{x}}: %{{y:.1%}}, {seeds}, %{{customdata[0]:.1%}} to %{{customdata[1]:.1%}}"
+            traces.append(
+                marks.line(
+                    place,
+                    _short(band.means),
+                    colour,
+                    f"{hover}<extra>{name}</extra>",
+                    size=6 if len(place) <= FEW else 0,
+                    line={"dash": "solid" if way == "federated" else "dash"},
+                    name=f"{name} <b>{percent(band.means[-1])}</b>",
+                    customdata=list(zip(lows, highs, strict=True)),
+                )
+            )
+        if now is not None and (curve := now.curves.get((way, on))):
+            traces.append(
+                marks.line(
+                    sorted(curve),
+                    _short([curve[number] for number in sorted(curve)]),
+                    colour,
+                    f"round %{{x}}: %{{y:.1%}}, seed {now.seed}, going on<extra>{name}</extra>",
+                    size=8,
+                    line={"width": 1.5, "dash": "dot"},
+                    marker={"size": 8, "symbol": "circle-open", "line": {"width": 2}},
+                    name=f"{name}, seed {now.seed}",
+                    showlegend=band is None,
+                    meta=NOW,
+                )
+            )
     if not traces:
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet("No round is over yet", HEIGHT)
     scores = [value for trace in traces for value in trace.y if value is not None]
+    fine = max(scores, default=1.0) - min(scores, default=0.0) <= 0.05  # a decimal where scores are close together
     return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         hovermode="closest",
         xaxis={
@@ -61,67 +84,15 @@ def lines(ways: Sequence[WayCurve], rounds: int = 1, measure: str = "", height: 
             "range": [0.5 if rounds > 1 else 0, rounds + 0.5],
             **({"dtick": 1} if rounds <= 12 else {"nticks": 10}),
         },
-        yaxis=_values(measure, scores),
+        yaxis={"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"},
         margin={"t": 64},
         legend={"traceorder": "normal"},
     )
 
 
-def _mean(curve: WayCurve) -> list[go.Scatter]:
-    band = curve.band
-    if band is None:
-        return []
-    seeds = f"mean of {band.seeds} seeds" if band.seeds > 1 else "one seed"
-    return [
-        marks.line(
-            list(band.rounds),
-            _short(band.means),
-            COLOURS[curve.way],
-            f"round %{{x}}: %{{y:.1%}}, {seeds}, %{{customdata[0]:.1%}} to %{{customdata[1]:.1%}}"
-            f"<extra>{curve.name}</extra>",
-            size=6 if len(band.rounds) <= FEW else 0,
-            line={"dash": "solid" if curve.way == "federated" else "dash"},
-            name=f"{curve.name} <b>{percent(band.means[-1])}</b>",
-            customdata=list(zip(_short(band.lows), _short(band.highs), strict=True)),
-        )
-    ]
-
-
-def _band(curve: WayCurve) -> list[go.Scatter]:
-    band = curve.band
-    if band is None or band.seeds < 2:
-        return []
-    return marks.band(_short(band.lows), _short(band.highs), COLOURS[curve.way], BAND, x=list(band.rounds))
-
-
-def _now(curve: WayCurve) -> list[go.Scatter]:
-    """Return the line of the run that goes on. It is in the legend where the way has no other line yet."""
-    rounds = sorted(curve.now)
-    return [
-        marks.line(
-            rounds,
-            _short([curve.now[number] for number in rounds]),
-            COLOURS[curve.way],
-            f"round %{{x}}: %{{y:.1%}}, seed {curve.seed}, going on<extra>{curve.name}</extra>",
-            size=8,
-            line={"width": 1.5, "dash": "dot"},
-            marker={"size": 8, "symbol": "circle-open", "line": {"width": 2}},
-            name=f"{curve.name}, seed {curve.seed}",
-            showlegend=curve.band is None,
-            meta=NOW,
-        )
-    ] * bool(rounds)
-
-
 def _short(values: Sequence[float]) -> list[float | None]:
     """Return values with few digits, to make pages smaller; None, which is a gap, for NaN."""
     return [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]
-
-
-def _values(measure: str, scores: Sequence[float]) -> dict[str, object]:
-    """Return an axis of percentages, with a decimal where the scores are close together."""
-    fine = bool(scores) and max(scores) - min(scores) <= 0.05
-    return {"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"}
 
 
 TITLES = {"held_out": "On held-out images", "own": "On their own"}
@@ -155,19 +126,10 @@ def _curves(report: WaysReport) -> list[Card]:
     now = report.now
     curve_cards = []
     for on in ON:
-        ways = [
-            WayCurve(
-                way,
-                NAMES[way],
-                report.seeds.by_round(way, on),
-                now.curves.get((way, on), {}) if now is not None else {},
-                now.seed if now is not None else None,
-            )
-            for way in WAYS
-        ]
+        bands = {way: report.seeds.by_round(way, on) for way in WAYS}
         legend = [ABOUT[on]] + [BANDS] * (len(report.seeds) > 1)
         legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
-        chart = figure(lines(ways, report.rounds, report.measure))
+        chart = figure(lines(bands, now, on, report.rounds, report.measure))
         curve_cards.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), chart), half=True))
     return curve_cards
 

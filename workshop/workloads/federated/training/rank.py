@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.federated import messages
-from workshop.workloads.federated.mathematics import aggregation
 from workshop.workloads.federated.mathematics.sampling import batches
 from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
@@ -51,8 +50,9 @@ class Round:
     validation: list[float]  # each one's next model on its own validation images
     before: list[float]  # the model that each one has trained, before averaging, on the same images
     held_out_each: list[float] = field(default_factory=list)  # the model that each one has trained, on held-out images
-    drift: aggregation.Drift | None = None
-    dropped: list[int] = field(default_factory=list)  # institutions whose update was not a number
+    drift: float | None = None  # how far updates are from their mean, over its length
+    distances: Mapping[int, float] = field(default_factory=dict)  # of each update from the others
+    dropped: Sequence[int] = ()  # institutions whose update was not a number
     moved: bool = True  # whether the shared model has changed
     epsilon: float | None = None  # of all rounds so far; None without noise
     clipped: float | None = None  # share of the updates that were clipped

@@ -64,7 +64,7 @@ class RoundResults:
             self._emit(self.measure, outcome.trained.mean_score, number)
         self._emit("held-out loss", outcome.held_out.mean_loss, number)
         if outcome.drift is not None:
-            self._emit("drift", outcome.drift.relative, number)
+            self._emit("drift", outcome.drift, number)
         self._emit("bytes down", channel.bytes_down - self._down, number)
         self._emit("bytes up", channel.bytes_up - self._up, number)
         self._down, self._up = channel.bytes_down, channel.bytes_up
@@ -86,9 +86,8 @@ class RoundResults:
 
     def _tell_protection(self, number: int, outcome: Round) -> None:
         """Emit the updates' distances, the share of clipped ones, and epsilon."""
-        distances = outcome.drift.distances if outcome.drift is not None else {}
-        middle = float(np.median(list(distances.values()))) if distances else 0.0
-        for institution, distance in distances.items():
+        middle = float(np.median(list(outcome.distances.values()))) if outcome.distances else 0.0
+        for institution, distance in outcome.distances.items():
             self._emit(institution_event(institution, "distance"), distance, number)
             if middle > 0:
                 self._apart[institution].append(distance / middle)
@@ -114,7 +113,7 @@ class RoundResults:
         if not first:  # it was stopped before the first round was over
             return {"institutions": [dict(described) for described in about], "by_way": {}, **metrics}
         trained = [outcome.trained for outcome in first if outcome.trained.count]
-        drifts = [outcome.drift.relative for outcome in first if outcome.drift is not None]
+        drifts = [outcome.drift for outcome in first if outcome.drift is not None]
         word = self.measure.lower()
         return {
             "institutions": [

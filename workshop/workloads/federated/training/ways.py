@@ -89,6 +89,7 @@ class FederatedWay:
             [score.before.mean_score for score in scores],
             [score.held_out.mean_score for score in scores],
             drift=gathered.drift,
+            distances=gathered.distances,
             dropped=gathered.dropped,
             moved=moved,
             epsilon=epsilon,
