@@ -88,9 +88,9 @@ def test_the_page_of_studies_gives_nothing_away_either(open_page: Open, store: S
     seed.study(store, session)
     assert "The page Federated asks what you expect" in plain(open_page("studies"))
     assert not open_page("studies").get("plotly_chart")
-    assert len(open_page("studies", "instructor").get("plotly_chart")) == 4
+    assert len(open_page("studies", "instructor").get("plotly_chart")) == 2
     click(open_page("federated"), "Show me without guessing")
-    assert len(open_page("studies").get("plotly_chart")) == 4
+    assert len(open_page("studies").get("plotly_chart")) == 2
 
 
 def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -100,7 +100,7 @@ def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, se
     assert "2 of 5 seeds" in plain(page) and "seed 2 in round 2 of 4" in plain(page)
     assert "A command runs it" in plain(page) and "Run all seeds" not in labels(page)
     click(page, "Show me without guessing")
-    assert "seed 2, which is learning now" in plain(page) and len(page.get("plotly_chart")) == 4
+    assert "seed 2, which is learning now" in plain(page) and len(page.get("plotly_chart")) == 2
     assert "What the class guessed" not in " ".join(one.label for one in page.expander)
 
 

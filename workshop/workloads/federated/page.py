@@ -16,6 +16,7 @@ from workshop.report.failures import failures_of
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
 from workshop.study import runner
+from workshop.study.cards import settings
 from workshop.study.estimate import remaining_work, seconds_each
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
@@ -128,13 +129,6 @@ def _pictures(run: RunRecord) -> None:
 
 
 TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
-PARTITIONS = {
-    "dirichlet": "in very different shares",
-    "label": "few digits each",
-    "iid": "all alike",
-    "unequal": "many to some, few to others",
-    "shift": "each with a scanner of its own",
-}
 AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
 WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
 EXPLAIN = (
@@ -202,18 +196,7 @@ def _far(report: WaysReport, going: bool) -> str:
     else:
         ahead = remaining_work(frame.store(), report)
         far.append(f"what is missing takes about {words.long(ahead.seconds)} ({frame.plain(ahead.why)})")
-    return f"{' · '.join(far)}\n\n{frame.plain(setting(report))}"
-
-
-def setting(report: WaysReport) -> str:
-    """Return the study's settings in one line."""
-    params = report.params
-    partition = params.get("partition")
-    more = {"dirichlet": f" (alpha {params.get('alpha')})", "label": f" ({params.get('classes')} of ten)"}
-    how = [words.count(params["institutions"], "institution"), words.count(params["rounds"], "round")]
-    how += [f"{words.thousands(params['images'])} images"] if params.get("images") else []
-    how += [f"images dealt {PARTITIONS.get(partition, partition)}{more.get(partition, '')}"] if partition else []
-    return f"{', '.join(how)}; {words.count(report.study.description['seeds'], 'seed')} from {params['seed']} on."
+    return f"{' · '.join(far)}\n\n{frame.plain(settings(study))}"
 
 
 def _done(report: WaysReport) -> float:

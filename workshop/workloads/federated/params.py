@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -54,33 +54,37 @@ METRICS = {
 }
 
 
-def _annotated(kind: Any, description: str, part: Any, **limits: Any) -> Any:
-    """Return the type of a field that several workloads have, each with its own default."""
-    return Annotated[kind, Field(description=description, json_schema_extra=part, **limits)]
-
-
-if TYPE_CHECKING:
-    Rounds = int
-    Epochs = int
-    Rate = float
-    Validation = float
-    Optimizer = Literal["sgd", "adam"]
-    EvaluateImages = int | None
-else:
-    Rounds = _annotated(int, "how often models are combined", None, ge=1, le=10_000)
-    Epochs = _annotated(int, "times that an institution reads its images in a round", LEARNING, ge=1, le=1000)
-    Rate = _annotated(float, "learning rate of the institutions", LEARNING, gt=0, le=100)
-    Optimizer = _annotated(
-        Literal["sgd", "adam"],
-        "optimizer of the institutions: plain gradient descent, or Adam, which is reset in every round",
-        LEARNING,
-    )
-    Validation = _annotated(
-        float, "share of its images that each institution keeps to validate with", ADVANCED, gt=0, lt=1
-    )
-    EvaluateImages = _annotated(
-        Annotated[int, Field(ge=1, le=60_000)] | None, "held-out images that models are tested on; empty: all", ADVANCED
-    )
+# The types of fields that several workloads have, each with its own default.
+Rounds = Annotated[int, Field(description="how often models are combined", ge=1, le=10_000)]
+Epochs = Annotated[
+    int,
+    Field(
+        description="times that an institution reads its images in a round", json_schema_extra=LEARNING, ge=1, le=1000
+    ),
+]
+Rate = Annotated[
+    float, Field(description="learning rate of the institutions", json_schema_extra=LEARNING, gt=0, le=100)
+]
+Optimizer = Annotated[
+    Literal["sgd", "adam"],
+    Field(
+        description="optimizer of the institutions: plain gradient descent, or Adam, which is reset in every round",
+        json_schema_extra=LEARNING,
+    ),
+]
+Validation = Annotated[
+    float,
+    Field(
+        description="share of its images that each institution keeps to validate with",
+        json_schema_extra=ADVANCED,
+        gt=0,
+        lt=1,
+    ),
+]
+EvaluateImages = Annotated[
+    Annotated[int, Field(ge=1, le=60_000)] | None,
+    Field(description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED),
+]
 
 
 class Together(Params):
@@ -204,33 +208,29 @@ class Learning(ProtectionParams, TrainingParams):
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if why := impossible(self):
-            raise ValueError(why)
+        rules = (
+            (
+                self.way in ("centralised", "alone") and self.guarded,
+                f"Nobody sends updates where way is {self.way}, so there is nothing to poison or to protect; take way "
+                "federated or all, or leave attack, rule and privacy as they are.",
+            ),
+            (
+                self.attacked and self.attackers >= self.institutions,
+                f"attackers is {self.attackers} of {self.institutions} institutions: at least one has to be honest; "
+                f"take at most {self.institutions - 1}.",
+            ),
+            (
+                self.rule == "trimmed" and 2 * self.trim >= self.taking_part,
+                f"trim is {self.trim}: that many largest and as many smallest of {self.taking_part} updates leave "
+                "none; take less than half of them.",
+            ),
+            (
+                self.privacy != "none" and self.rule in ROBUST,
+                "Noise for privacy of institutions is made for their mean, which one of them can move by clip only; "
+                f"with rule {self.rule} that doesn't hold; take rule mean.",
+            ),
+        )
+        for wrong, why in rules:
+            if wrong:
+                raise ValueError(why)
         return self
-
-
-def impossible(params: Learning) -> str | None:
-    """Return why these params can't be combined, in one sentence; None where they can."""
-    rules = (
-        (
-            params.way in ("centralised", "alone") and params.guarded,
-            f"Nobody sends updates where way is {params.way}, so there is nothing to poison or to protect; take way "
-            "federated or all, or leave attack, rule and privacy as they are.",
-        ),
-        (
-            params.attacked and params.attackers >= params.institutions,
-            f"attackers is {params.attackers} of {params.institutions} institutions: at least one has to be honest; "
-            f"take at most {params.institutions - 1}.",
-        ),
-        (
-            params.rule == "trimmed" and 2 * params.trim >= params.taking_part,
-            f"trim is {params.trim}: that many largest and as many smallest of {params.taking_part} updates leave "
-            "none; take less than half of them.",
-        ),
-        (
-            params.privacy != "none" and params.rule in ROBUST,
-            "Noise for privacy of institutions is made for their mean, which one of them can move by clip only; with "
-            f"rule {params.rule} that doesn't hold; take rule mean.",
-        ),
-    )
-    return next((why for wrong, why in rules if wrong), None)

@@ -84,7 +84,6 @@ def test_a_defence_that_costs_more_than_the_attack():
     ways = {"federated": 0.65, "plain": 0.872, "undefended": 0.869}
     told = said(ways, SCALE | {"rule": "trimmed"}, attackers=[3], rule="trimmed")
     assert told["verdict"].endswith("86.9 %, without it 87.2 %; the trimmed mean cost 21.9 points.")
-    assert "--rule mean" in told["next"]
     worse = said({"federated": 0.3, "plain": 0.9, "undefended": 0.5}, SCALE | {"rule": "median"}, **KNOWN)
     assert "made it worse by 20.0 points" in worse["verdict"]
 
@@ -92,12 +91,6 @@ def test_a_defence_that_costs_more_than_the_attack():
 def test_without_anything_beside_it_only_what_it_came_to_is_said():
     told = said({"federated": 0.5}, SCALE, **KNOWN)
     assert told["verdict"] == "Under attack the shared model came to 50.0 % on held-out images."
-
-
-def test_who_lies_far_off_is_named_where_nobody_told_of_an_attack():
-    told = said({"federated": 0.9}, {}, institutions=POISONED)
-    assert "Institution 3 sent updates that lie up to 7.5 times as far from the others" in told["why"]
-    assert "far from the others" not in said({"federated": 0.9}, {})["why"]
 
 
 PRIVATE = {"privacy": "institutions", "noise": 1.0, "clip": 0.5, "delta": 1e-5}

@@ -52,7 +52,6 @@ def test_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
     assert alone["share"] == pytest.approx(expected.mean())
     assert alone["share_error"] == pytest.approx(expected.std(ddof=1) / np.sqrt(5))
     assert (alone["better"], alone["chance"], alone["sure"]) == (5, 1 / 16, True)
-    assert document["closed"] == pytest.approx((0.92 - 0.42) / (0.942 - 0.42))
     assert (document["published"]["held_out"], document["published"]["own"]) == (0.17, 0.026)
     assert "10:12598" in document["published"]["source"]
 
@@ -65,8 +64,6 @@ def test_the_verdict_says_how_close_and_how_far_above(store: Store, session: Ses
     )
     assert "federated 92.0 ± 1.6 %; pooled 94.2 ± 0.8 %; alone 42.0 ± 3.2 %" in said["why"]
     assert "50.0 ± 1.9 points above each alone with 5 of 5 seeds." in said["why"]
-    assert "96 % of the way" in said["why"]
-    assert "on their own images institutions are better off alone" in said["why"].lower()
     assert "--algorithm fedprox" in said["next"]
 
 
@@ -76,10 +73,10 @@ def came(*values: tuple[float, float, float]) -> list[dict[str, tuple[float, flo
     ]
 
 
-def test_within_two_points_is_close(store: Store, session: SessionRecord) -> None:
+def test_what_comes_close_is_to_be_attacked(store: Store, session: SessionRecord) -> None:
     close = came(*((0.93 + 0.001 * one, 0.94 + 0.002 * one, 0.5) for one in range(5)))
     said = found(store, seed.study(store, session, came=close).id).verdict
-    assert said["verdict"].startswith("Federated learning comes close to pooled images (1.2 points behind) and is")
+    assert said["verdict"].startswith("Federated learning is 1.2 points behind pooled images and 43.2")
     assert "page Federated" in said["next"]
 
 
@@ -91,13 +88,6 @@ def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) 
     )
     assert "with 3 of 5 seeds" in said["why"]
     assert "--partition label" in said["next"]
-
-
-def test_there_is_no_way_to_go_where_pooled_images_are_no_better_for_sure(store: Store, session: SessionRecord) -> None:
-    mixed = came((0.94, 0.94, 0.92), (0.94, 0.93, 0.92), (0.93, 0.92, 0.91), (0.94, 0.90, 0.92), (0.95, 0.93, 0.92))
-    told = found(store, seed.study(store, session, came=mixed).id)
-    assert told.as_json()["closed"] is None
-    assert "of the way" not in told.verdict["why"]
 
 
 def test_few_seeds_ask_for_more(store: Store, session: SessionRecord) -> None:

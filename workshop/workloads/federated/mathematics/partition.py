@@ -52,7 +52,7 @@ def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
     chosen = order(len(labels), [params.seed, DEAL])[:count]  # the same images in every partition
     dealt = [chosen[part] for part in _deal(params, labels[chosen])]
     poorest = min(range(len(dealt)), key=lambda number: len(dealt[number]))
-    _check(params, poorest, len(dealt[poorest]))
+    _check(poorest, len(dealt[poorest]))
     return Partition(*zip(*(_divide(params, number, part) for number, part in enumerate(dealt)), strict=True))
 
 
@@ -113,18 +113,14 @@ def by_label(labels: NDArray[np.int64], institutions: int, classes: int, seed: i
     return [np.concatenate(part).astype(np.int64) for part in parts]
 
 
-def _check(params: FederatedParams, institution: int, count: int) -> None:
+def _check(institution: int, count: int) -> None:
     """Raise BadInput where an institution has too few images."""
     if count >= LEAST:
         return
     have = "no images" if count == 0 else "only one image"
-    right = {
-        "dirichlet": f"a larger alpha than {params.alpha:g}, fewer institutions or another seed",
-        "label": "more classes or fewer institutions",
-    }.get(params.partition, "fewer institutions")
     raise BadInput(
         f"Institution {institution + 1} would have {have}, where it needs one to learn from and one to validate with; "
-        f"take {right}."
+        "take a larger alpha or more classes, fewer institutions or another seed."
     )
 
 

@@ -76,8 +76,8 @@ def _visibility(run: FederationFacts, attackers: list[int]) -> str:
         )
     honest = max((value for institution, value in distances.items() if institution not in attackers), default=0.0)
     return (
-        f"It doesn't show: a poisoned update lies only {min(poisoned):.2g} times as far from the others as the one in the "
-        f"middle, an honest one up to {honest:.2g} times."
+        f"It doesn't show: a poisoned update lies only {min(poisoned):.2g} times as far from the others as the one in "
+        f"the middle, an honest one up to {honest:.2g} times."
     )
 
 
@@ -86,8 +86,6 @@ def _against(run: FederationFacts, many: int, reached: float) -> str:
     robust = "--rule median" + " --privacy none" * (params.get("privacy") == "institutions")  # they exclude each other
     if params.get("rule") == "mean":
         return f"Take of each value the median of the institutions' ({robust}), and compare."
-    if run.undefended is not None and run.ahead(run.undefended, reached):
-        return "Take the defence away (--rule mean --privacy none), or poison more of them: when does it pay?"
     if run.plain is None or not run.ahead(run.plain, reached):
         return f"Poison more of them (--attackers {many + 1}): from how many on does the rule give way?"
     if 2 * many >= institutions:
@@ -157,23 +155,6 @@ def _price(run: FederationFacts) -> str:
         return f", at no cost that so many images can tell ({percent(reached)})"
     difference = f"{points(abs(plain - reached))} {'less' if plain > reached else 'more'}"
     return f", at {difference}: {percent(reached)} in place of {percent(plain)}"
-
-
-def remark(run: FederationFacts) -> str:
-    """Name the institutions whose updates lie far from the others' in a run without an attack; empty without any."""
-    outliers = [] if run.metrics.get("attackers") else far(run)
-    if not outliers:
-        return ""
-    farthest = max(run.each("distance")[institution] for institution in outliers)
-    return (
-        f"{numbered(outliers)} sent updates that lie up to {farthest:.2g} times as far from the others as the one in "
-        "the middle: other images, another number of steps, or poison."
-    )
-
-
-def far(run: FederationFacts) -> list[int]:
-    """Return the institutions, counted from 1, whose updates lie far from the others' in most rounds."""
-    return [institution for institution, distance in run.each("distance").items() if distance >= FAR]
 
 
 def _defence(run: FederationFacts) -> str:

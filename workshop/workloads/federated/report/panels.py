@@ -1,5 +1,5 @@
 """The cards of a federation, live by round: the ways of learning side by side, the partition of the images, each
-institution's accuracies, bytes and times."""
+institution's accuracies, and bytes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from typing import Any
 from workshop.core.words import count, size, thousands
 from workshop.extension import Panel
 from workshop.report.analysis import scores
-from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, table, tiles
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
 from workshop.training import panels as training_panels
 from workshop.workloads.federated.report import figures, protection_panels
-from workshop.workloads.federated.report.verdict import DICE, PUBLISHED
 
 HELD_OUT, OWN_DATA = "held-out", "own"  # in the names of events, before the measure
 # "Undisturbed" is without attack and defence, "undefended" with the attack alone.
@@ -127,19 +126,8 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
     ]
     if rows:
         heads = ["Way", "Held-out images", "Institutions' own images", "Images read", "What left the institutions"]
-        published = [_published(snapshot)] if {"federated", "centralised", "alone"} <= set(ways) else []
-        title = f"{NUMBERS[len(ways)]} ways side by side"
-        cards.append(Card("ways-table", title, (table(heads, rows), *published)))
+        cards.append(Card("ways-table", f"{NUMBERS[len(ways)]} ways side by side", (table(heads, rows),)))
     return cards
-
-
-def _published(snapshot: Snapshot) -> Part:
-    """Return published results, and why they can't be compared with these."""
-    other = "That is another task, other data and another measure"
-    if _measure(snapshot) == DICE:
-        other = "Those are brain tumours of real patients, these patients don't exist"
-    caveat = f"{other}; it is cited here for the question, not for the numbers."
-    return words(line(PUBLISHED, "Published", "about"), line(caveat, tone="about"))
 
 
 def _transmitted(snapshot: Snapshot, way: str) -> str:

@@ -13,9 +13,8 @@ from workshop.report.cards import Card, about, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.study.cards import runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES
-from workshop.workloads.federated.report.verdict import PUBLISHED
 from workshop.workloads.federated.study import kind
-from workshop.workloads.federated.study.kind import ALONE, WaysReport
+from workshop.workloads.federated.study.kind import ALONE, PUBLISHED, WaysReport
 from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Seeded
 
 # The colours of a run's own page.

@@ -123,11 +123,6 @@ class Band:
     highs: tuple[float, ...]
     seeds: int
 
-    def as_json(self) -> dict[str, Any]:
-        return {name: list(getattr(self, name)) for name in ("rounds", "means", "lows", "highs")} | {
-            "seeds": self.seeds
-        }
-
 
 def band(curves: Sequence[Curve]) -> Band | None:
     """Return the band of several seeds' curves, over the rounds that all of them have; None without any."""
@@ -167,15 +162,6 @@ class Seeds(list[Seeded]):
     def by_round(self, way: str, on: str) -> Band | None:
         """Return a way's band over all seeds."""
         return band([curve for run in self if (curve := run.curves.get((way, on)))])
-
-    @property
-    def closed(self) -> float | None:
-        """The position of federated learning between alone (0) and pooled data (1) on held-out data, by the means over
-        the seeds; None where pooled data aren't better than alone with every seed."""
-        gain, pooled = (self.compare(way, WAYS[2], ON[0]) for way in WAYS[:2])
-        return (
-            gain.mean / pooled.mean if gain is not None and pooled is not None and pooled.better == len(self) else None
-        )
 
 
 def ended(trial: Trial, run: RunRecord | None) -> Seeded | None:
