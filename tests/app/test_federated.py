@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 
 import pytest
@@ -14,12 +13,9 @@ from tests.app.test_tuning import click
 from tests.server import seed as class_seed
 from tests.workloads.federated.study import seed
 from tests.workloads.segmentation import test_panels as segmentation
-from workshop.registry import workload
 from workshop.report.failures import command, failures_of
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.settings import read_options, read_settings
-from workshop.workloads.federated import page as federated_page
 
 GUESSED = ("Keep my guess", "Show me without guessing")
 
@@ -136,35 +132,15 @@ def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, se
     assert f"Run {run.id}" in " ".join(link.proto.label for link in page.get("page_link"))
 
 
-def test_the_newest_pictures_are_there_to_look_at(open_page: Open, store: Store, session: SessionRecord) -> None:
+def test_the_newest_verdicts_are_there(open_page: Open, store: Store, session: SessionRecord) -> None:
     run = segmentation.begun(store, session)
     segmentation.looked(store, run, 4, class_seed.png())
     said = {"verdict": "Outlined <b>well</b>.", "why": "", "next": ""}
     store.finish(run.id, "completed", metrics={}, verdict=said)
     page = open_page("federated")
-    assert f"/artifact/{run.id}/overlays.png" in tables(page)
     assert "Outlined <b>well</b>." in plain(page), "what people write is text"
 
 
 def test_without_a_session_nothing_can_be_run(open_page: Open, store: Store) -> None:
     page = open_page("federated")
     assert all(button.disabled for button in page.button if (button.key or "").endswith(("-broken", "-fixed")))
-
-
-def test_what_the_page_proposes_can_be_run(open_page: Open) -> None:
-    commands = [shlex.split(text) for _, text in federated_page.PROTECTED]
-    assert all(command_words[:3] == ["workshop", "run", "federated"] for command_words in commands)
-    chosen = workload("federated")
-    for command_words in commands:
-        chosen.check(read_settings(read_options(command_words[3:]), chosen))
-
-
-@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
-def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
-    seed.study(store, session)
-    assert "There is no study" in plain(open_page("federated", study=given))
-
-
-def test_a_link_begins_with_its_workload(open_page: Open, session: SessionRecord) -> None:
-    assert open_page("run", workload="federated").selectbox[0].value == "federated"
-    assert open_page("run", workload="nothing").selectbox[0].value == "kmeans"

@@ -3,8 +3,6 @@ study."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import streamlit as st
 
 from workshop.core import words
@@ -13,8 +11,7 @@ from workshop.pages.guided_failures import guided_failures
 from workshop.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
 from workshop.registry import workloads
 from workshop.report.failures import failures_of
-from workshop.report.snapshot import Snapshot
-from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
+from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.cards import settings
 from workshop.study.estimate import remaining_work, seconds_each
@@ -30,10 +27,6 @@ WORDS = (
     "certificates."
 )
 RECENT = 20  # studies to choose from
-PROTECTED = (
-    ("One that turns its update round, against the median", "workshop run federated --attack scale --rule median"),
-    ("Noise, and its epsilon", "workshop run federated --privacy institutions"),
-)
 INVERSION = (
     "Institutions send updates, not images. Does an update hide its image? A curious aggregator tries to reconstruct "
     "the image from an update."
@@ -72,11 +65,6 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
         guided_failures(session, identity, failures_of("federated", "openfl"))
-        if identity.role == "instructor":  # learners on phones have no terminal
-            with st.expander("More to try: an attack, noise", icon=":material/terminal:"):
-                for title, command in PROTECTED:
-                    st.markdown(title)
-                    st.code(command, language="bash", wrap_lines=True)
     left_column, right_column = st.columns(2, gap="medium")
     with left_column, st.container(border=True, key="federated-inversion"):
         st.markdown("#### :material/image_search: What an update gives away")
@@ -115,20 +103,8 @@ def _commands(identity: Identity, workload: str, *commands: str, form: bool = Tr
         st.caption("Nobody has run it yet.")
     elif latest[0].verdict:
         st.markdown(f"**{frame.plain(latest[0].verdict['verdict'])}**")
-    for run in latest:
-        _pictures(run)
 
 
-def _pictures(run: RunRecord) -> None:
-    """Draw the pictures of a run's result: recovered digits or outlined tumours."""
-    snapshot = Snapshot(frame.store(), run)
-    result_cards = [card for panel in snapshot.own_panels if panel.section == "result" for card in panel.show(snapshot)]
-    for card in result_cards:
-        if pictures := tuple(part for part in card.parts if part["kind"] == "pictures"):
-            cards.show(replace(card, title="", parts=pictures), f"federated-{run.id}")
-
-
-TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
 AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
 WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
 EXPLAIN = (
@@ -152,7 +128,7 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
         st.markdown("#### Prepare the three ways")
         st.markdown("Nothing is run before you say so: first the class predicts what will come out.")
         name = st.segmented_control(
-            "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: TASKS[task]
+            "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: tasks[task].title
         )
         chosen = tasks[name]
         planned = plan.checked(frame.store(), chosen, {}, SEEDS, session)
@@ -174,7 +150,7 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
     with blocks.errors():
         report, _, _ = read_report(frame.store().study(study_id))
         study = report.study
-        share = _done(report) / max(study.trials, 1)
+        share = study.done / max(study.trials, 1)
         label = "" if study.finished_at is not None else "Run what is missing" if study.done else "Run all seeds"
         text, waits = _far(report, going), WHERE if study.finished_at is None else ""
         studies.head(study, "federated", text, share, session, identity, going, label, waits)
@@ -197,13 +173,6 @@ def _far(report: WaysReport, going: bool) -> str:
         ahead = remaining_work(frame.store(), report)
         far.append(f"what is missing takes about {words.long(ahead.seconds)} ({frame.plain(ahead.why)})")
     return f"{' · '.join(far)}\n\n{frame.plain(settings(study))}"
-
-
-def _done(report: WaysReport) -> float:
-    """Return the number of seeds that are over, plus the finished part of the one that goes on."""
-    now = report.runs.get(report.now.run) if report.now is not None else None
-    part = now.progress[0] / now.progress[1] if now is not None and now.progress and now.progress[1] else 0.0
-    return report.study.done + min(part, 1.0)
 
 
 def ask(study: StudyRecord, identity: Identity) -> bool:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import seed_training
 from workshop.workloads.federated import FederatedParams, messages
-from workshop.workloads.federated.mathematics.sampling import participants
+from workshop.workloads.federated.mathematics.partition import participants
 from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.digits import digits

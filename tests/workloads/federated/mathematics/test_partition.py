@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.federated import FederatedParams
-from workshop.workloads.federated.mathematics.partition import label_counts, partition
-from workshop.workloads.federated.mathematics.sampling import batches, participants
+from workshop.workloads.federated.mathematics.partition import batches, label_counts, participants, partition
 
 KINDS = ("iid", "dirichlet", "label")
 

@@ -99,7 +99,7 @@ PRIVATE = {"privacy": "institutions", "noise": 1.0, "clip": 0.5, "delta": 1e-5}
 @pytest.mark.parametrize(
     ("epsilon", "words", "following"),
     [
-        (11.77, "next to nothing is promised", "--noise 2), and have more institutions share it (--institutions 24)"),
+        (11.77, "next to nothing is promised", "--noise 2), and have 24 institutions (--institutions 24)"),
         (3.0, "may be 20.1 times as sure whether an institution took part", "--noise 2"),
         (0.5, "that is strict", "Take away some of the noise"),
     ],

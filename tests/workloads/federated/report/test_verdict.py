@@ -75,12 +75,6 @@ def test_what_explains_that_it_stays_behind(params, changes, because, following)
     assert because not in said(three(0.97, 0.97, 0.70), params, **changes)["why"], "there is nothing to explain"
 
 
-def test_a_federation_that_still_learns_needs_more_rounds():
-    told = said(three(0.80, 0.97, 0.70, rounds=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8]))
-    assert "still getting better when the rounds were over" in told["why"]
-    assert "--rounds 18" in told["next"]
-
-
 def test_one_way_by_itself_asks_for_the_others():
     told = said({"federated": way(0.9)}, {"way": "federated"})
     assert told["verdict"].startswith("Federated learning came to 90.0 % on held-out images in 9 rounds")

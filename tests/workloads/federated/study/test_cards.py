@@ -40,13 +40,8 @@ def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
     assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == ["/run?run=2"]
     assert seeds["rows"][1][2:] == ["93.0 %", "94.0 %", "44.0 %", "91.0 %", "95.0 %", "97.0 %"]
     rows = {(row[0], row[1]): row[2:] for row in part(found["differences"], "table")["rows"]}
-    assert rows["Federated against alone", "held-out images"] == [
-        "+50.0 ± 1.9 points",
-        "+120.2 ± 8.5 %",
-        "5 of 5",
-        "6 %",
-    ]
-    assert rows["Federated against alone", "institutions' own images"][2] == "0 of 5"
+    assert rows["Federated against alone", "held-out images"] == ["+50.0 ± 1.9 points", "5 of 5"]
+    assert rows["Federated against alone", "institutions' own images"][1] == "0 of 5"
     published = part(found["published"], "table")["rows"]
     assert published[-1] == ["Data of all, Sheller et al. 2020", "+17 %", "+2.6 %"]
     assert published[0][0] == "Federated, here" and published[0][1] == "+120.2 ± 8.5 %"

@@ -14,8 +14,7 @@ from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics.partition import partition
-from workshop.workloads.federated.mathematics.sampling import batches, participants
+from workshop.workloads.federated.mathematics.partition import batches, participants, partition
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import as_inputs
 

@@ -1,4 +1,5 @@
-"""The partition of images among institutions: pure functions of labels and a seed.
+"""The partition of images among institutions, the institutions of a round, and the batches that each reads: pure
+functions of labels and a seed.
 
 Every image belongs to one institution. Random numbers come from NumPy's RandomState and from `order`, which give the
 same ones in every version of NumPy (NEP 19): ranks on several hosts may have different versions.
@@ -20,12 +21,13 @@ from workshop.engine.data.shards import order, shard
 
 if TYPE_CHECKING:
     from workshop.workloads.federated import FederatedParams
+    from workshop.workloads.federated.params import Learning
 
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with
 DRAWS = 100  # draws of Dirichlet shares, before the request is refused
 DIGITS = 10
-DEAL, VALIDATION = 31, 32  # streams of a seed
+DEAL, VALIDATION, CHOICE, READ = 31, 32, 33, 36  # streams of a seed
 
 Positions = NDArray[np.int64]  # in the data set
 
@@ -134,3 +136,25 @@ def _divide(params: FederatedParams, institution: int, positions: Positions) -> 
 def label_counts(labels: NDArray[np.int64], positions: Sequence[int] | Positions) -> list[int]:
     """Return how many images of each digit there are at some positions, [10]."""
     return np.bincount(labels[positions], minlength=DIGITS).tolist()
+
+
+def participants(params: Learning, number: int) -> list[int]:
+    """Return the institutions of a round (rounds count from 1), as many as `params.taking_part`. With privacy each is
+    drawn independently, as epsilon assumes (McMahan et al. 2018, arXiv:1710.06963, algorithm 1): their number then
+    varies, and may be 0."""
+    seed = [params.seed, CHOICE, number]
+    if params.privacy == "none":
+        return sorted(order(params.institutions, seed)[: params.taking_part].tolist())
+    draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(params.institutions)
+    uniform = (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53  # in [0, 1), the same on every machine
+    return np.flatnonzero(uniform < params.participation).tolist()
+
+
+def batches(count: int, batch: int, epochs: int, seed: tuple[int, ...]) -> list[NDArray[np.int64]]:
+    """Return positions among `count` images, a batch for each step of a round. Each epoch reads every image once in a
+    new order; its last batch may be smaller."""
+    positions: list[NDArray[np.int64]] = []
+    for epoch in range(epochs):
+        order = np.random.RandomState([READ, *seed, epoch]).permutation(count).astype(np.int64)
+        positions += [order[at : at + batch] for at in range(0, count, batch)]
+    return positions

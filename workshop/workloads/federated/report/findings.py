@@ -132,18 +132,17 @@ def _private(run: FederationFacts) -> Finding:
         f"Whoever has the shared model may be {words.short(math.exp(min(epsilon, 700)))} times as sure whether "
         f"an institution took part as without it, and no more, but for a chance of delta{how}"
     )
+    many = min(4 * len(run.institutions), MOST)
+    following = (
+        f"Add noise (--noise {2 * (params.get('noise') or 1):g}), and have {many} institutions (--institutions {many})."
+    )
+    if epsilon <= STRONG:
+        following = "Take away some of the noise, and look from where on it costs nothing."
     return Finding(
         f"Epsilon is {epsilon:.3g} for a delta of {params.get('delta'):g}{cost}.",
         f"{why} {cut}".strip(),
-        _more_private(run, epsilon),
+        following,
     )
-
-
-def _more_private(run: FederationFacts, epsilon: float) -> str:
-    if epsilon <= STRONG or not number(run.params.get("noise")):
-        return "Take away some of the noise, and look from where on it costs nothing."
-    noise, many = f"--noise {2 * run.params['noise']:g}", min(4 * len(run.institutions), MOST)
-    return f"Add noise ({noise}), and have more institutions share it (--institutions {many}); compare."
 
 
 def _price(run: FederationFacts) -> str:

@@ -98,14 +98,11 @@ def _private(snapshot: Snapshot) -> list[Card]:
         facts = {"epsilon so far": f"{epsilons[0].means[-1]:.3g}", "delta": f"{params.get('delta'):g}", **facts}
         chart = curve(epsilons, began=snapshot.began, height=260)
         chart.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
-        parts += [_tiles(facts), figure(chart)]
+        parts.append(figure(chart))
     else:
-        parts += [_tiles(facts), words(line("Without noise there is no epsilon: nothing is promised."))]
+        parts.append(words(line("Without noise there is no epsilon: nothing is promised.")))
+    parts.insert(1, tiles([{"label": label, "value": value} for label, value in facts.items()]))
     return [Card("epsilon", "What noise promises", (*parts, about(COVERED)), half=True)]
-
-
-def _tiles(facts: Mapping[str, str]) -> Part:
-    return tiles([{"label": label, "value": value} for label, value in facts.items()])
 
 
 PANELS = (

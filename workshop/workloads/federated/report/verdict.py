@@ -18,7 +18,6 @@ from workshop.workloads.federated.report.facts import FederationFacts, numbered
 DRIFTING = 1.0  # relative drift from which on updates differ by more than they have in common
 GROWN = 10  # a loss of this many times that of guessing has diverged
 DICE = "Dice"  # the measure of segmentation
-RISING = 0.02  # gain of the held-out score from one third of the rounds to the next, above which the model still learns
 
 _NAMES = {"federated": "Federated learning", "centralised": "Pooled images", "alone": "Each institution alone"}
 _SHORT = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
@@ -61,7 +60,7 @@ def _reached(run: FederationFacts, ways: Ways) -> Finding:
     return Finding(
         f"{_NAMES[name]} came to {dice}{percent(results['held_out_score'])} on held-out images in {run.rounds}, and to "
         f"{percent(results['own_score'])} on institutions' own.",
-        _joined([_setting(run, ways), *(_explained(run, results) if name == "federated" else ())]),
+        _joined([_setting(run, ways), *(_explained(run) if name == "federated" else ())]),
         "Look at all three ways side by side (--way all): how far is it from pooled images, and from each alone?",
     )
 
@@ -84,13 +83,13 @@ def _compared(run: FederationFacts, ways: Ways) -> Finding:
     by_what = ", mean Dice coefficients" if run.metrics.get("measure") == DICE else ""
     tested = run.metrics.get("held_out_images")
     behind = pooled is not None and run.ahead(pooled, federated)
-    explained = _explained(run, ways["federated"]) if behind or (alone is not None and federated <= alone) else ()
+    explained = _explained(run) if behind or (alone is not None and federated <= alone) else ()
     why = [
         f"On {tested} held-out images{by_what}: {reached}. On institutions' own validation images: {own_images}.",
         _setting(run, ways),
         *explained,
     ]
-    return Finding(f"Federated learning {_stands(differences)}.", _joined(why), _following(run, ways, behind))
+    return Finding(f"Federated learning {_stands(differences)}.", _joined(why), _following(run, behind))
 
 
 def _far(run: FederationFacts, score: float, other: float, more: str, less: str) -> str:
@@ -112,30 +111,19 @@ def _setting(run: FederationFacts, ways: Ways) -> str:
     return f"{count} ({how}), {run.rounds}, {read} images read{' in each way' if len(ways) > 1 else ''}."
 
 
-def _explained(run: FederationFacts, results: Mapping[str, Any]) -> list[str]:
-    """Return the reasons why averaging isn't as good as pooling, from what was measured."""
-    drift, reasons = run.metrics.get("drift"), []
-    if _rising(results):
-        reasons.append("It was still getting better when the rounds were over.")
-    if number(drift) and drift >= DRIFTING:
-        reasons.append(
-            f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
-            f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
-        )
-    return reasons
+def _explained(run: FederationFacts) -> list[str]:
+    """Return the reason why averaging isn't as good as pooling, from what was measured; empty without one."""
+    drift = run.metrics.get("drift")
+    if not number(drift) or drift < DRIFTING:
+        return []
+    return [
+        f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
+        f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
+    ]
 
 
-def _rising(results: Mapping[str, Any]) -> bool:
-    """Return whether the last third of the rounds was better on average than the one before, by more than `RISING`."""
-    values = [value for value in results.get("held_out") or [] if number(value)]
-    third = len(values) // 3
-    return third > 0 and (sum(values[-third:]) - sum(values[-2 * third : -third])) / third > RISING
-
-
-def _following(run: FederationFacts, ways: Ways, behind: bool) -> str:
-    params, rounds, drift = run.params, run.metrics.get("rounds") or 1, run.metrics.get("drift")
-    if behind and _rising(ways["federated"]):
-        return f"Give it more rounds (--rounds {2 * rounds}): does it come to pooled images?"
+def _following(run: FederationFacts, behind: bool) -> str:
+    params, drift = run.params, run.metrics.get("drift")
     if behind and number(drift) and drift >= DRIFTING:
         if params.get("algorithm") == "fedprox":
             return (

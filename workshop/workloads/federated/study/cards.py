@@ -12,7 +12,7 @@ from workshop.report.analysis.scores import percent
 from workshop.report.cards import Card, about, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.study.cards import runs_card, runs_cell, verdict
-from workshop.workloads.federated.report.panels import NAMES
+from workshop.workloads.federated.report.panels import NAMES, SIDE_BY_SIDE
 from workshop.workloads.federated.study import kind
 from workshop.workloads.federated.study.kind import ALONE, PUBLISHED, WaysReport
 from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Seeded
@@ -94,19 +94,10 @@ def _short(values: Sequence[float]) -> list[float | None]:
     return [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]
 
 
-TITLES = {"held_out": "On held-out images", "own": "On their own"}
-ABOUT = {
-    "held_out": "Images that no institution has. All ways begin with the same weights and read as many images.",
-    "own": "The mean over institutions, each on images of its own that it doesn't learn from.",
-}
 BANDS = "Lines are means over the seeds that have ended, bands go from the lowest to the highest of them."
 GOING_ON = "Dotted with open marks: seed {seed}, which is learning now (run {run})."
 SPREAD = "Mean ± standard deviation over the seeds; then what each seed came to."
-PAIRED = (
-    "Seed by seed, since the same seed means the same luck for all ways: mean difference ± its standard error, in "
-    "points of a percentage, and in proportion to what the other came to. Chance: how likely two equal ways would come "
-    "out as one-sided as this (sign test)."
-)
+PAIRED = "Seed by seed, since the same seed means the same luck for all ways: mean difference ± its standard error."
 
 
 def cards(report: WaysReport) -> list[Card]:
@@ -124,12 +115,12 @@ def _curves(report: WaysReport) -> list[Card]:
     """Return cards with the ways' curves by round so far."""
     now = report.now
     curve_cards = []
-    for on in ON:
+    for on, (title, text, _) in zip(ON, SIDE_BY_SIDE.values(), strict=True):
         bands = {way: report.seeds.by_round(way, on) for way in WAYS}
-        legend = [ABOUT[on]] + [BANDS] * (len(report.seeds) > 1)
+        legend = [text] + [BANDS] * (len(report.seeds) > 1)
         legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
         chart = figure(lines(bands, now, on, report.rounds, report.measure))
-        curve_cards.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), chart), half=True))
+        curve_cards.append(Card(f"rounds-{on}", title, (about(" ".join(legend)), chart), half=True))
     return curve_cards
 
 
@@ -155,13 +146,11 @@ def _differences(report: WaysReport) -> list[Card]:
             f"{say.capital(kind.NAMES[pair.way])} against {kind.NAMES[pair.other]}",
             kind.DATA[pair.on],
             kind.difference(pair),
-            kind.relative(pair),
             f"{pair.better} of {len(pair.differences)}",
-            say.percent(pair.chance),
         ]
         for pair in report.pairs
     ]
-    heads = ["What", "On", "Difference", "In proportion", "Seeds that are better", "Chance"]
+    heads = ["What", "On", "Difference", "Seeds that are better"]
     return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
 
 

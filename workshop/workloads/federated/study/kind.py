@@ -98,17 +98,11 @@ def verdict(seeds: Seeds, params: Mapping[str, Any], workload: str, finished: bo
 
 
 def _nothing(finished: bool, failed: str) -> dict[str, str]:
+    why = failed or "The rounds of a run that goes on are drawn below."
     if finished:
-        return {
-            "verdict": "No seed came to an end.",
-            "why": failed or "Its runs told nothing of the three ways.",
-            "next": "Mend that, then run what failed once more (--failed).",
-        }
-    return {
-        "verdict": "No seed has come to its end yet.",
-        "why": failed or "What the run that goes on has learned so far is drawn by round.",
-        "next": "Guess meanwhile: how far will federated learning be from pooled images, and above each alone?",
-    }
+        return {"verdict": "No seed came to an end.", "why": why, "next": "Mend that, then run it again (--failed)."}
+    following = "Guess meanwhile: how far will federated learning be from pooled images, and above each alone?"
+    return {"verdict": "No seed has come to its end yet.", "why": why, "next": following}
 
 
 def _stands(pooled: Paired, alone: Paired) -> str:
@@ -189,8 +183,6 @@ class WaysReport(Report):
         return [pair for pair in differences if pair is not None]
 
     def findings(self) -> dict[str, Any]:
-        curves = self.now.curves if self.now is not None else {}
-        rounds = {way: {on: dict(curves.get((way, on), {})) for on in ON} for way in WAYS}
         return {
             **self.study.description,
             "ways": {
@@ -203,7 +195,7 @@ class WaysReport(Report):
             },
             "differences": [pair.as_json() for pair in self.pairs],
             "by_seed": [run.as_json() for run in self.seeds],
-            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run, "rounds": rounds},
+            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run},
             "published": {**PUBLISHED_GAINS, "source": PUBLISHED},
         }
 

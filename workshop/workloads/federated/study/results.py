@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
@@ -78,13 +77,6 @@ class Paired:
     def worse(self) -> int:
         return sum(difference < 0 for difference in self.differences)
 
-    @cached_property
-    def chance(self) -> float:
-        """The p-value of the two-sided sign test without ties: how likely two equal ways differ so one-sidedly
-        (Conover, Practical nonparametric statistics, 1999, section 3.4)."""
-        decided, most = self.better + self.worse, max(self.better, self.worse)
-        return min(2 * sum(math.comb(decided, count) for count in range(most, decided + 1)) / 2**decided, 1.0)
-
     @property
     def agreed(self) -> bool:
         """Whether all differences have the same sign."""
@@ -96,7 +88,7 @@ class Paired:
         return self.agreed and len(self.differences) >= AGREED
 
     def as_json(self) -> dict[str, Any]:
-        names = ("other", "on", "mean", "error", "share", "share_error", "better", "worse", "chance", "sure")
+        names = ("other", "on", "mean", "error", "share", "share_error", "better", "worse", "sure")
         values = {name: getattr(self, name) for name in names}
         return {"one": self.way, **values, "differences": list(self.differences)}
 

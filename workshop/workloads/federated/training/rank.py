@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
 from workshop.workloads.federated import messages
-from workshop.workloads.federated.mathematics.sampling import batches
+from workshop.workloads.federated.mathematics.partition import batches
 from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.learner import LocalLearner, Sums, Vector
@@ -83,6 +83,7 @@ class Rank:
         self.silos = dict(silos)
         self.held_out = held_out
         self.here = ctx.rank == AGGREGATOR
+        self.everybody = range(params.institutions)
         self.images_read = 0
         self._cut_short = False
 
@@ -108,10 +109,6 @@ class Rank:
         self.ctx.synchronise()
         if self.ctx.comm.allreduce(int(self._cut_short), op=MPI.MAX):
             raise RoundStopped
-
-    @property
-    def everybody(self) -> range:
-        return range(self.params.institutions)
 
     def train(self, silo: Silo, start: Vector, order: Sequence[NDArray[np.int64]]) -> Sums:
         """Train on an institution's images, starting with these weights."""

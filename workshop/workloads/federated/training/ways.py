@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.workloads.federated.mathematics import aggregation
-from workshop.workloads.federated.mathematics.sampling import batches
+from workshop.workloads.federated.mathematics.partition import batches
 from workshop.workloads.federated.messages import COUNT, UPDATE
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.learner import Sums, Vector
@@ -33,15 +33,11 @@ def ways_of(params: Learning) -> dict[str, Learning]:
     privacy, `undefended` with the attack alone. A way that equals another is left out."""
     ways = dict.fromkeys(THREE if params.way == "all" else (params.way,), params)
     if params.guarded and params.beside and "federated" in ways:
-        ways[PLAIN] = _with(params, attack="none", rule="mean", privacy="none")
-        undefended = _with(params, rule="mean", privacy="none")
+        ways[PLAIN] = params.model_copy(update={"attack": "none", "rule": "mean", "privacy": "none"})
+        undefended = params.model_copy(update={"rule": "mean", "privacy": "none"})
         if params.attacked and undefended != params:
             ways[UNDEFENDED] = undefended
     return ways
-
-
-def _with(params: Learning, **changes: str) -> Learning:
-    return params.model_copy(update=changes)
 
 
 class FederatedWay:
