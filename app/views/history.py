@@ -12,6 +12,7 @@ from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.pages import blocks, cards, frame, links
+from workshop.pages.live import draw_figure
 from workshop.registry import workload_title
 from workshop.report import comparison
 from workshop.report.actions import without_options
@@ -141,7 +142,7 @@ def _curves(snapshots: Mapping[str, Snapshot]) -> None:
         with column:
             plot = comparison.curve(snapshots, name)
             st.markdown(f"#### {frame.plain(name[0].upper() + name[1:])}")
-            st.plotly_chart(by_time(plot) if by == TIME else plot, key=f"overlay-{name}", **cards.FIGURE)
+            draw_figure(by_time(plot) if by == TIME else plot, f"overlay-{name}")
 
 
 def _side_by_side(snapshots: Mapping[str, Snapshot]) -> None:

@@ -284,7 +284,7 @@ def _run_line(run_id: int, ended: bool) -> None:
     if run.status == "queued":
         st.caption(frame.plain(turn(frame.store(), run)))
     elif run.ended:
-        st.markdown(frame.plain((run.verdict or {}).get("verdict", "")))
+        st.markdown(frame.plain((run.verdict or {}).get("verdict") or f"The run was {run.status}."))
     else:
         st.caption(frame.plain(ActivityReader(frame.store()).words(run)))
         done, total = run.progress or (0.0, 0.0)

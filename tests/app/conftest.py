@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import logging
 from collections.abc import Callable, Iterator
 
@@ -26,6 +27,12 @@ Open = Callable[..., AppTest]
 def switch(page: AppTest, name: str) -> None:
     """Have the next run show the page of that name. AppTest itself only knows pages that are files."""
     page._page_hash = calc_hash(name)
+
+
+def figures(page: AppTest) -> list[str]:
+    """The figures of a page, as Plotly's JSON."""
+    drawn = [part.proto for part in page.get("bidi_component") if part.proto.component_name == "workshop_figure"]
+    return [json.loads(part.json)["figure"] for part in drawn]
 
 
 def _raise(page: Page, error: BaseException) -> None:

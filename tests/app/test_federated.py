@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain, tables
 from tests.app.test_tuning import click
@@ -52,10 +52,10 @@ def test_what_comes_out_is_hidden_until_one_has_guessed(
     study = seed.study(store, session)
     page = open_page("federated", role)
     assert "stays hidden until you have guessed" in plain(page)
-    assert not page.get("plotly_chart") and "points above each alone" not in plain(page), "nothing is given away"
+    assert not figures(page) and "points above each alone" not in plain(page), "nothing is given away"
     click(page, "Show me without guessing")
     assert "50.0 points above each alone" in plain(page) and "You saw the result without a guess" in plain(page)
-    assert len(page.get("plotly_chart")) == (4 if role == "instructor" else 2)
+    assert len(figures(page)) == (4 if role == "instructor" else 2)
     assert "10:12598" in plain(page) and "+120.2 ± 8.5 %" in tables(page)
     assert "Why federated learning comes close" in plain(page)
     assert not set(GUESSED) & set(labels(page))
@@ -83,10 +83,10 @@ def test_guesses_are_kept_and_told_how_near_they_came(open_page: Open, store: St
 def test_the_page_of_studies_gives_nothing_away_either(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     assert "The page Federated asks what you expect" in plain(open_page("studies"))
-    assert not open_page("studies").get("plotly_chart")
-    assert len(open_page("studies", "instructor").get("plotly_chart")) == 2
+    assert not figures(open_page("studies"))
+    assert len(figures(open_page("studies", "instructor"))) == 2
     click(open_page("federated"), "Show me without guessing")
-    assert len(open_page("studies").get("plotly_chart")) == 2
+    assert len(figures(open_page("studies"))) == 2
 
 
 def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -96,7 +96,7 @@ def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, se
     assert "2 of 5 seeds" in plain(page) and "seed 2 in round 2 of 4" in plain(page)
     assert "A command runs it" in plain(page) and "Run all seeds" not in labels(page)
     click(page, "Show me without guessing")
-    assert "seed 2, which is learning now" in plain(page) and len(page.get("plotly_chart")) == 2
+    assert "seed 2, which is learning now" in plain(page) and len(figures(page)) == 2
     assert "What the class guessed" not in " ".join(one.label for one in page.expander)
 
 

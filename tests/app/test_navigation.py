@@ -141,7 +141,7 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
         (
             "stranger:charts",
             "The page Broken can't be shown: Streamlit's own charts need altair, which is not installed; draw the "
-            "figure with st.plotly_chart.",
+            "figure with Plotly and draw_figure.",
         ),
     ],
 )

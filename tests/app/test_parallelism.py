@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, figures
 from tests.app.test_studies import plain
 from tests.workloads.parallel.test_panels import ended
 from workshop.pages import frame
@@ -40,7 +40,7 @@ def test_a_run_is_compared_with_its_plan(open_page: Open, store: Store, session:
     links = [link.proto.label for link in page.get("page_link")]
     assert f"Run {run.id} · completed" in links and "Show the pipeline on the projector" in links
     screen = open_page("parallelism", "instructor", projector="1", run=str(run.id))
-    assert len(screen.get("plotly_chart")) == 1 and not screen.button
+    assert len(figures(screen)) == 1 and not screen.button
 
 
 @pytest.mark.real

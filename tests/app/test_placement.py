@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.conftest import Open, switch
+from tests.app.conftest import Open, figures, switch
 from tests.app.test_pages import labels, words
 from workshop.core import topology
 from workshop.core.errors import BadInput
@@ -83,6 +83,9 @@ def test_words_that_nobody_understands_are_named(open_page: Open, session: Sessi
     assert "--frobnicate" in command(page).value, "what was typed stays until it is mended"
     command(page).set_value("mpirun -n 2 --map-by sockte true").run()
     assert "--map-by sockte; did you mean socket?" in plain(page)
+    assert "No map: --map-by sockte decides where ranks run" in plain(page)
+    assert "[B" not in code(page)
+    assert "sbatch" not in code(page).lower(), "no command would say the same"
     field(page, "Ranks").set_value(1).run()
     assert "Not understood" not in plain(page), "it was about another placement"
     command(page).set_value("mpirun -n many true").run()
@@ -159,7 +162,7 @@ def test_threads_of_another_placement_are_none_of_a_report_s(open_page: Open, se
     page = open_page("placement")  # 6 ranks of 2 threads
     report = "\n".join(f"[a:1] Rank {rank} bound to package[0][core:L{rank}]" for rank in range(2))
     field(page, "Report").set_value(report).run()
-    assert "shared" not in page.get("plotly_chart")[-1].proto.spec
+    assert "shared" not in figures(page)[-1]
 
 
 def test_a_placement_that_fits_is_run(open_page: Open, store: Store, session: SessionRecord) -> None:

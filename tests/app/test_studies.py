@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-import types
 from html import unescape
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels, words
 from tests.study import seed
 from tests.study.cards import seed as grids
 from tests.workloads.sgan.study import world as path
-from workshop.pages import cards
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -138,23 +136,13 @@ def test_a_grid_that_goes_on(open_page: Open, store: Store, session: SessionReco
     assert "goes on" in said and "3 of 4 runs · nearly done" in said
 
 
-@pytest.mark.parametrize(
-    ("points", "place"),
-    [([], None), ([{"customdata": 1}], 1), ([{"customdata": [2]}], 2), ([{"customdata": 3}], None), ([{}], None)],
-)
-def test_the_mark_that_was_clicked_at(points: list[dict[str, object]], place: int | None) -> None:
-    event = types.SimpleNamespace(selection=types.SimpleNamespace(points=points))
-    assert cards.picked_place(event, 3) == place
-    assert cards.picked_place(None, 3) is None
-
-
 def test_of_a_guided_study_learners_see_what_they_have_guessed(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
     study = path.study(store, session, steps="ab")
     page = open_page("studies", study=str(study.id))
     assert "shown to those who have guessed" in plain(page) and "no effect here" not in plain(page)
-    assert not page.get("plotly_chart") and not page.get("download_button") and "<td" not in tables(page)
+    assert not figures(page) and not page.get("download_button") and "<td" not in tables(page)
     click = open_page("tuning", study=str(study.id), step="b")
     next(one for one in click.button if one.label == "Show me without guessing").click().run()
     page = open_page("studies", study=str(study.id))

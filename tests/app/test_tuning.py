@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.server import seed
@@ -55,9 +55,9 @@ def test_every_step_before_and_after_its_run(open_page: Open, store: Store, sess
         assert ("Run this step" in labels(page)) == (role == "instructor")
         page = open_page("tuning", role, study=str(full.id), step=step)
         assert "hidden until you have guessed" in plain(page) and "All of its runs are there" in plain(page)
-        assert not page.get("plotly_chart"), "nothing is given away"
+        assert not figures(page), "nothing is given away"
         click(page, "Show me without guessing")
-        assert page.get("plotly_chart") and "You saw the result" in plain(page)
+        assert figures(page) and "You saw the result" in plain(page)
         assert ("What the class guessed (0)" in [one.label for one in page.expander]) == (role == "instructor")
 
 

@@ -75,6 +75,8 @@ def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: New
         expect(page.get_by_text(f"Where the ranks of run {run.id} were")).to_be_visible()
         expect(page.get_by_text("2 ranks, 1 thread · 900 images/s in 1 run")).to_be_visible()
         expect(page.locator(".js-plotly-plot")).to_have_count(2)
+        loaded = page.evaluate("performance.getEntriesByType('resource').map((entry) => entry.name.toLowerCase())")
+        assert len([name for name in loaded if "plotly" in name]) == 1, "a page loads plotly.js once"
 
         with page.expect_download() as waiting:
             page.get_by_role("button", name="Download as HTML").click()

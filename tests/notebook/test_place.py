@@ -86,3 +86,10 @@ def test_what_can_t_be_is_one_sentence(fields: dict[str, Any], said: str) -> Non
     with pytest.raises(BadInput, match=re.escape(said)) as raised:
         workshop.place(**fields)
     assert "\n" not in str(raised.value)
+
+
+def test_a_variable_that_decides_leaves_no_map_and_no_command() -> None:
+    placed = workshop.place(machine="2x4", ranks=2, environment={"MV2_CPU_BINDING_POLICY": "scatter"})
+    assert placed.ranks == []
+    assert placed.commands == {}
+    assert "MV2_CPU_BINDING_POLICY=scatter decides where ranks run" in repr(placed)

@@ -136,7 +136,7 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
         "advice": prediction.advice,
         "note": prediction.note,
         "warning": prediction.warning,
-        "commands": command_lines.commands(placement, described, prediction.rank_map) if prediction.decided else {},
+        "commands": command_lines.commands(placement, described, prediction),
     }
 
 

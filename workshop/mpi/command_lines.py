@@ -15,6 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement, hosts_from
 from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
+from workshop.mpi.mapper import Prediction
 from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
@@ -29,14 +30,18 @@ _VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where 
 
 
 def commands(
-    placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None = None
+    placement: Placement, described: MachineDescription, prediction: Prediction | None = None
 ) -> dict[str, str]:
     """The text of a command for each tool, by its name: lines that begin with # are remarks, the last is the command.
     The tools are all MPIs that can be used, `mpirun_rsh`, `horovodrun`, and `sbatch`.
 
-    `sbatch` is a whole script, which starts the ranks with the placement's own MPI. `rank_map` is the prediction for
-    the placement: MPIs deal ranks out to hosts by rules of their own, so that other tools need the hosts of its ranks.
+    `sbatch` is a whole script, which starts the ranks with the placement's own MPI. `prediction` is the mapper's answer
+    to the placement: MPIs deal ranks out to hosts by rules of their own, so that other tools need the hosts of its
+    ranks. Empty where a setting decides that a placement can't keep: no command would say the same.
     """
+    if prediction is not None and not prediction.decided:
+        return {}
+    rank_map = prediction.rank_map if prediction is not None else None
     tools = (*filter(_usable, mpis()), *TITLES)
     return {tool: _text(tool, placement, described, rank_map) for tool in tools}
 
@@ -180,7 +185,8 @@ def _text(tool: str, placement: Placement, described: MachineDescription, rank_m
             arguments = _words(tool, plain, described.cores, described)
         except BadInput as further:
             alone = plain.model_copy(update={"hosts": (), "map_by": "auto", "per_resource": None})
-            remarks[-1:] = [f"# {further}", "# On this host alone, without mapping and binding, it would be:"]
+            also = [f"# {further}"] if str(further) != str(error) else []
+            remarks[-1:] = [*also, "# On this host alone, without mapping and binding, it would be:"]
             arguments = _words(tool, alone, described.cores, described)
     if tool == "sbatch":
         head, *body = arguments

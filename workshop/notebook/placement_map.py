@@ -109,7 +109,7 @@ class PlacementShown(CardsDisplay):
     @cached_property
     def commands(self) -> dict[str, str]:
         """The command lines for the same placement, by launcher: all MPIs, horovodrun, sbatch."""
-        return command_lines.commands(self.placement, self._described, self.prediction.rank_map)
+        return command_lines.commands(self.placement, self._described, self.prediction)
 
     @property
     def table(self) -> DataFrame:

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from workshop.pages import blocks, frame, links
+from workshop.pages.live import draw_figure
 from workshop.report import html
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part
@@ -16,7 +17,6 @@ from workshop.report.machine_picture import machine_card
 
 HOW = "Click at a mark to see its runs, and where their ranks were."
 BESIDE = 0.62  # of a page's width is what a picture has beside another one
-FIGURE: dict[str, Any] = {"theme": None, "config": {"displayModeBar": False}}
 NATIVE = ("figure", "code")  # kinds of parts that Streamlit draws: code gets a button that copies it
 
 
@@ -53,16 +53,6 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str | Mapping[str, An
     _html(html.table(headings, rows))
 
 
-def picked_place(event: Any, count: int) -> int | None:
-    """The place among the picks that a chart's selection names; None where nothing is selected."""
-    points = event.selection.points if event else []
-    if not points:
-        return None
-    mark = points[0].get("customdata")
-    mark = mark[0] if isinstance(mark, list | tuple) and mark else mark
-    return mark if isinstance(mark, int) and 0 <= mark < count else None
-
-
 def _html(html: str) -> None:
     st.html(f'<div class="ws">{html}</div>')
 
@@ -71,19 +61,15 @@ def _wide_figure(part: Part, key: str) -> None:
     """A figure over the whole width. On a phone, a figure whose words need more width scrolls, see style.css. A click
     on a mark shows its details."""
     with st.container(key=f"wide-{key}" if part["width"] else None):
-        if "picks" not in part:
-            st.plotly_chart(part["figure"], key=key, **FIGURE)
-            _html(html.data(part["figure"]))
-            return
-        event = st.plotly_chart(part["figure"], key=key, on_select="rerun", selection_mode="points", **FIGURE)
+        picked = draw_figure(part["figure"], key, picks="picks" in part)
         _html(html.data(part["figure"]))
-    _picked(part["picks"], event, key)
+    if "picks" in part:
+        _picked(part["picks"], picked, key)
 
 
-def _picked(picks: Sequence[Part], event: Any, key: str) -> None:
+def _picked(picks: Sequence[Part], chosen: Any, key: str) -> None:
     """The meaning of the mark that was clicked at: its runs, and the places of their ranks."""
-    chosen = picked_place(event, len(picks))
-    if chosen is None or not picks[chosen]:
+    if not isinstance(chosen, int) or not 0 <= chosen < len(picks) or not picks[chosen]:
         st.caption(HOW)
         return
     pick = picks[chosen]
@@ -110,5 +96,5 @@ def _figure(part: Part, key: str) -> None:
         plot = go.Figure(plot)
         plot.update_layout(height=max(BESIDE * plot.layout.height, 150))
         plot.for_each_annotation(lambda note: note.update(font_size=max(BESIDE * note.font.size, 6)))
-    st.plotly_chart(plot, key=key, **FIGURE)
+    draw_figure(plot, key)
     _html(html.data(plot))

@@ -55,5 +55,5 @@ def broken(page: Page, error: BaseException) -> None:
     LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
     why = " ".join(str(error).split()) or type(error).__name__
     if isinstance(error, ModuleNotFoundError) and error.name == "altair":
-        why = "Streamlit's own charts need altair, which is not installed; draw the figure with st.plotly_chart"
+        why = "Streamlit's own charts need altair, which is not installed; draw the figure with Plotly and draw_figure"
     st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")

@@ -8,7 +8,7 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.pages import blocks, frame
-from workshop.pages.cards import FIGURE
+from workshop.pages.live import draw_figure
 from workshop.report.figures.bars import guesses as drawn_guesses
 from workshop.store.records import Identity
 from workshop.study.guided import guesses
@@ -137,6 +137,4 @@ def everybody(study_id: int, questions: Questions, answers: Mapping[str, Answer 
                 value = frame.plain(guesses.in_words(question, answer.value))
                 measured = f" Measured: **{value}**; {right} of {len(class_guesses)} came near."
             st.markdown(f"{frame.plain(question.question)}{measured}")
-            st.plotly_chart(
-                drawn_guesses(guesses.tally(question, class_guesses)), key=f"class-{study_id}-{name}", **FIGURE
-            )
+            draw_figure(drawn_guesses(guesses.tally(question, class_guesses)), f"class-{study_id}-{name}")

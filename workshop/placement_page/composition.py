@@ -15,6 +15,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
+from workshop.mpi.mapper import Prediction
 from workshop.mpi.words import parse, suggestion
 from workshop.pages import frame
 from workshop.pages.fields import choice, model_form
@@ -48,6 +49,12 @@ class Composition:
     @property
     def digest(self) -> str:
         return sha256(dumps([self.machine, self.placement.as_json()]).encode()).hexdigest()[:12]
+
+    @property
+    def message(self) -> Mapping[str, Any]:
+        """What the page has to say about the command line that was typed for this placement; empty for any other."""
+        message: Mapping[str, Any] = st.session_state.get("place-said") or {}
+        return message if message.get("about") == self.placement else {}
 
 
 def take(placement: Placement) -> None:
@@ -129,11 +136,13 @@ def read_machine(text: str) -> MachineDescription:
     return machines.read(text)
 
 
-def commands(composed: Composition, rank_map: Mapping[str, Any] | None) -> None:
+def commands(composed: Composition, prediction: Prediction) -> None:
     """The command line to edit, and the commands of all tools to copy."""
-    written = command_lines.commands(composed.placement, composed.described, rank_map)
-    _edited(composed, written[composed.placement.mpi])
+    written = command_lines.commands(composed.placement, composed.described, prediction)
+    _edited(composed, written.get(composed.placement.mpi, ""))
     titles = command_lines.titles()
+    if not written:
+        return
     for tab, tool in zip(st.tabs([titles[tool] for tool in written]), written, strict=True):
         with tab:
             st.code(command_lines.folded(written[tool], 72), language="bash", wrap_lines=True)
@@ -147,10 +156,9 @@ def _edited(composed: Composition, text: str) -> None:
         st.session_state["place-said"] = _read(st.session_state[key], composed)
 
     lines = [line for line in text.splitlines() if not line.startswith("#")]
-    message: Mapping[str, Any] = st.session_state.get("place-said") or {}
-    concerned = message.get("about") == composed.placement
+    message = composed.message
     # Whoever typed a wrong word mends it: the command line stays as it was typed.
-    typed = message.get("typed") if concerned else None
+    typed = message.get("typed")
     with st.container(key="place-command"):
         st.text_area(
             "Command line",
@@ -162,7 +170,7 @@ def _edited(composed: Composition, text: str) -> None:
             help="Edit it, or paste a command of yours (mpirun, mpiexec, mpirun_rsh, horovodrun, an sbatch script). "
             "The form follows.",
         )
-    if concerned:
+    if message:
         (st.error if message["wrong"] else st.warning)(frame.plain(message["words"]))
 
 
@@ -177,4 +185,4 @@ def _read(text: str, composed: Composition) -> dict[str, Any] | None:
         return None
     unknown = ", ".join(parsed.unknown)
     words = f"Not understood, so it is not in the form: {unknown}{suggestion(unknown)}"
-    return {"about": parsed.placement, "wrong": False, "words": words, "typed": text}
+    return {"about": parsed.placement, "wrong": False, "words": words, "typed": text, "unknown": parsed.unknown}

@@ -17,9 +17,8 @@ from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
 from workshop.mpi.reports.masks import mask
 from workshop.pages import blocks, frame
-from workshop.pages.cards import FIGURE
 from workshop.pages.guided_failures import guided_failures
-from workshop.pages.live import run_view
+from workshop.pages.live import draw_figure, run_view
 from workshop.placement_page import composition
 from workshop.placement_page.composition import Composition
 from workshop.registry import first_workload
@@ -88,7 +87,7 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
                 _show(composed, predicted)
             with commands:  # which put ranks on the hosts of the map
                 st.markdown("#### How to say it")
-                composition.commands(composed, predicted.rank_map)
+                composition.commands(composed, predicted)
             with run:
                 _run(composed, predicted, session, identity)
         with pasted:
@@ -193,18 +192,20 @@ def _read(text: str, composed: Composition | None) -> tuple[Read, str]:
 def _predicted(composed: Composition, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
     try:
-        return _ask_mapper(composed.placement.model_dump_json(), composed.machine, limits.shared().who(identity))
+        unknown = tuple(composed.message.get("unknown", ()))
+        who = limits.shared().who(identity)
+        return _ask_mapper(composed.placement.model_dump_json(), composed.machine, unknown, who)
     except TooManyRequests as error:
         return Prediction(note=str(error))
 
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
-def _ask_mapper(placement: str, machine: str, _who: Who) -> Prediction:
+def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...], _who: Who) -> Prediction:
     """Ask the mapper once for everybody with the same question. Its failure is kept, too, because it may have taken
     long. Raises TooManyRequests."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
-        return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST), PATIENCE)
+        return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST, unknown), PATIENCE)
     except TooManyRequests:
         raise  # isn't kept for others
     except WorkshopError as error:
@@ -261,7 +262,7 @@ def _picture(
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
     figure = machine_picture(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
-        st.plotly_chart(figure, key=f"picture-{key}", **FIGURE)
+        draw_figure(figure, f"picture-{key}")
     if len(drawable) < len(hosts):
         st.caption(f"These are {len(drawable)} of {len(hosts)} hosts.")
 

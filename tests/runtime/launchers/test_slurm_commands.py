@@ -31,7 +31,7 @@ def test_slurm_takes_a_written_script_and_gives_each_node_slots_for_its_ranks(
     cluster: Slurm, tmp_path: Path, options: str, each: str
 ) -> None:
     placement = words.parse(f"mpirun {options} t", None, MACHINE).placement
-    text = command_lines.commands(placement, MACHINE, mapper.predict(placement, MACHINE).rank_map)["sbatch"]
+    text = command_lines.commands(placement, MACHINE, mapper.predict(placement, MACHINE))["sbatch"]
     assert not [line for line in text.splitlines() if line.startswith("# ")]
     told, script = tmp_path / "told", tmp_path / "job.sh"
     *head, started = text.splitlines()

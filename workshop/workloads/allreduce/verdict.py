@@ -86,7 +86,7 @@ def disturbed(facts: Facts) -> Finding | None:
     name = NAMES.get(curve.method, curve.method)
     return Finding(
         f"The measurement was disturbed: the same message took up to {words.short(spread)} times as long.",
-        f"With {name}, {message(size)} took {words.seconds(took)} at its quickest, and "
+        f"With {name}, {message(size)} took {words.seconds(took)} in its quicker repeats, and "
         f"{words.seconds(spread * took)} at other times.",
         f"{timing.QUIET}.",
     )

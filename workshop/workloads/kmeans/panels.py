@@ -15,6 +15,7 @@ from workshop.report.snapshot import Snapshot
 PREVIEW = "preview.png"  # of a run that goes on
 BEFORE = ("original.png", "input/photo")
 AFTER = ("quantised.png", PREVIEW)
+RESULTS = {"original.png", "quantised.png"}
 
 
 def photo(snapshot: Snapshot) -> list[Card]:
@@ -30,6 +31,8 @@ def photo(snapshot: Snapshot) -> list[Card]:
 
 
 def _picture(snapshot: Snapshot, names: tuple[str, ...], label: str, count: str) -> list[Part]:
+    if not snapshot.run.ended:  # results come with the end, so that nothing that is read moves before
+        names = tuple(name for name in names if name not in RESULTS)
     artifact = next((name for name in names if name in snapshot.artifacts), None)
     if artifact is None:
         return []

@@ -40,7 +40,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
     with ctx.timed("prepare", seconds):
-        ctx.activity("compiling the kernel, once on this machine; it takes up to a minute")
+        ctx.activity("loading the kernel, which is compiled the first time: up to a minute")
         ctx.rank_0_first(lambda: compile_for(shards, np.zeros((1, source.features), params.dtype)))
         begin, end = shard(first_points, ctx.size, ctx.rank)
         ctx.activity("reading data")

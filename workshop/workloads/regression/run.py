@@ -29,7 +29,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
     """
     seconds: dict[str, float] = {}
     source = MadeUpRows(params.rows, params.features, params.condition, params.noise, params.seed, params.dtype)
-    ctx.activity("compiling the kernel, once on this machine; it takes up to a minute")
+    ctx.activity("loading the kernel, which is compiled the first time: up to a minute")
     ctx.rank_0_first(compile_kernels)
     if params.mode == "batch":
         result, seconds["fit"], stopped = _batch(ctx, params, source, seconds)
