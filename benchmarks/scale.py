@@ -1,7 +1,4 @@
-"""The model of scaling against measurements: published curves, and what-ifs that this machine runs.
-
-Each machine of the published curves is predicted by a prior from the others.
-"""
+"""The model of scaling against measurements: published curves, and what-ifs that this machine runs."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 
 from benchmarks import Document, document, machine, row, say
 from benchmarks.processes import run_workload
-from workshop.workloads.scale import StepParams, published
+from workshop.workloads.scale import WORKLOAD, StepParams, published
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.step import predict
 
@@ -79,7 +76,7 @@ def combinations() -> list[WhatIf]:
 def run(changes: int = 60) -> Document:
     """Measure; returns the document. Raises WorkshopError."""
     where = machine(("numpy", "mpi4py"))
-    points = [point for _, of_machine in published.left_out() for point in of_machine]
+    points = list(published.judged())
     rows = []
     for point in points:
         facts = {"measured": point.measured, "predicted": point.prediction.rate, "inside": point.inside}
@@ -112,4 +109,4 @@ def _step(name: str, ranks: int, params: Mapping[str, Any]) -> dict[str, Any]:
     """A run of the workload by mpirun: its workload, params and metrics. Raises WorkshopError."""
     say(name)
     values = {"steps": STEPS, **params}
-    return run_workload("scale", ranks, values) | {"params": values}
+    return run_workload(WORKLOAD.name, ranks, values) | {"params": values}
