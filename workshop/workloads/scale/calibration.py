@@ -7,7 +7,6 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Annotated, Any, Self
 
@@ -27,12 +26,10 @@ SIMULATED = 16  # ranks, up to which messages are simulated
 
 class Calibration(BaseModel):
     """Measured seconds. `compute`: by batch size, those of each rank. `input` and `evaluation`: those of each rank.
-    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes. `overlap`: compute
-    and exchange of a step, by "true" with overlap and by "false" without it."""
+    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    machine: Mapping[str, Any]
     hosts: PositiveInt = 1
     ranks: PositiveInt
     per_host: int = Field(0, ge=0)
@@ -45,7 +42,6 @@ class Calibration(BaseModel):
     checkpoint: list[list[FiniteFloat]] = []
     messages: Mapping[str, Mapping[PositiveInt, Seconds]] = {}
     all_reduces: Mapping[Algorithm, Mapping[PositiveInt, Seconds]] = {}
-    overlap: Mapping[str, PositiveFloat] = {}
 
     @classmethod
     def parse(cls, values: Any, name: str) -> Self:
@@ -65,17 +61,6 @@ class Calibration(BaseModel):
         between = links.get("between") or links.get("inside") or FREE
         return Network(links.get("inside") or between, between, self.per_host, shared=self.hosts > 1)
 
-    @cached_property
-    def _slowdowns(self) -> dict[Algorithm, dict[float, float]]:
-        """How many times as long measured all-reduces take as their messages on these links, by the logarithm of the
-        size."""
-        factors: dict[Algorithm, dict[float, float]] = {}
-        for algorithm, times in self.all_reduces.items():
-            for size, seconds in sorted(times.items()):
-                alone = self._all_reduce(algorithm, size)
-                factors.setdefault(algorithm, {})[math.log(size)] = statistics.median(seconds) / max(alone, 1e-12)
-        return factors
-
     def _all_reduce(self, algorithm: Algorithm, size: float) -> float:
         """The time of the messages of an all-reduce: simulated, or by formula for many ranks."""
         servers = min(self.servers, self.ranks)
@@ -86,8 +71,11 @@ class Calibration(BaseModel):
 
     def slowdown(self, algorithm: Algorithm, size: float) -> float:
         """How many times as long an all-reduce of `size` bytes takes as its messages; 1 where none was measured."""
-        factors = self._slowdowns.get(algorithm) or {0.0: 1.0}
-        return float(np.interp(math.log(size), list(factors), list(factors.values())))
+        times = sorted(self.all_reduces.get(algorithm, {}).items())
+        factors = [
+            statistics.median(seconds) / max(self._all_reduce(algorithm, each), 1e-12) for each, seconds in times
+        ]
+        return float(np.interp(size, [each for each, _ in times], factors)) if times else 1.0
 
     @property
     def samples(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -109,11 +97,6 @@ class Calibration(BaseModel):
         """The average seconds of input, evaluation or checkpoint; 0 where none was measured."""
         values = [value for rank in getattr(self, part) for value in rank]
         return statistics.fmean(values) if values else 0.0
-
-    def difference(self, machine: Mapping[str, Any]) -> str:
-        """In which way another machine differs from the calibrated one, in words; "" where it is the same."""
-        names = [name for name in ("model", "host", "cores") if machine.get(name) != self.machine.get(name)]
-        return ", ".join(f"{name} {self.machine.get(name)} in place of {machine.get(name)}" for name in names)
 
 
 def fit_link(times: Mapping[int, Sequence[float]]) -> NetworkLink:

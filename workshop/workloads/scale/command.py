@@ -7,8 +7,7 @@
   workshop scale fit curve.csv --predict 64,256    rates that were not measured
   workshop scale published k80-ec2                 measured and predicted
 
-A curve is a file with the columns workers and rate, with a line for each measurement. It can also have the columns
-bytes (of the gradients), batch (of each worker) and algorithm (of the all-reduce, such as ring or tree):
+A curve is a file with the columns workers and rate, with a line for each measurement:
 
 \b
   workers,rate
@@ -28,7 +27,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.core import topology, words
+from workshop.core import words
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -201,12 +200,9 @@ def predict(
         common.answer([asdict(prediction) | {"rate": prediction.rate} for prediction in predictions])
         return
     _print(cards.predicted(predictions, {}))
-    calibrated = measurement.calibration
-    if any(prediction.ranks > FAR * calibrated.ranks for prediction in predictions):
-        print(f"Predictions for more than {FAR:,} times the {calibrated.ranks} measured ranks are far beyond the data.")
-    here = topology.machine() | {"cores": topology.allowed_cores(topology.machine())}
-    if difference := calibrated.difference(here):
-        print(f"The calibration is of another machine than this one ({difference}): calibrate again to check it here.")
+    measured_ranks = measurement.calibration.ranks
+    if any(prediction.ranks > FAR * measured_ranks for prediction in predictions):
+        print(f"Predictions for more than {FAR:,} times the {measured_ranks} measured ranks are far beyond the data.")
 
 
 @app.command()
@@ -263,8 +259,6 @@ def _write(file: Path, document: dict[str, Any]) -> None:
 def _show_calibration(measurement: StepMeasurement) -> None:
     calibration = measurement.calibration
     network = calibration.network
-    machine, rank_words = calibration.machine, words.count(calibration.ranks, "rank")
-    print(f"{rank_words} on {machine.get('model')} ({machine.get('cores')} cores), {machine.get('host')}.")
     rows = [
         *(
             (f"compute of {size} examples", words.seconds(calibration.compute_seconds(size)))
@@ -283,7 +277,4 @@ def _show_calibration(measurement: StepMeasurement) -> None:
     for algorithm, times in calibration.all_reduces.items():
         size = max(times)
         rows.append((f"all-reduce of {words.size(size)}, {algorithm}", words.seconds(statistics.median(times[size]))))
-    for overlap, title in (("false", "without overlap"), ("true", "with overlap")):
-        if overlap in calibration.overlap:
-            rows.append((f"compute and exchange {title}", words.seconds(calibration.overlap[overlap])))
     common.show_table(("part", "measured"), [*rows, ("a step", words.seconds(measurement.step))])

@@ -42,8 +42,8 @@ class PublishedMachine:
 
 @dataclass(frozen=True)
 class ComparedPoint:
-    """A measured rate that was not fitted, its prediction, the workers that were fitted, and the rate that the last
-    fitted rate of a worker would give."""
+    """A measured rate that was not fitted, its prediction, the workers that were fitted, and the `naive` prediction by
+    the last fitted rate of a worker."""
 
     curve: str
     measured: float

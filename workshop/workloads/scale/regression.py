@@ -16,10 +16,6 @@ for the slowest worker and exchange their gradients:
 `stragglers`: the slowest of n normal times lies z(n) standard deviations above the mean (Blom 1958). `contention`: work
 that workers do one after the other, as in Amdahl's law, or a server that serves all of them. `hosts`: the exchange
 leaves a host of h workers. All parameters are 0 or more.
-
-Where a curve says more of its points, bytes relative to the first point multiply `bandwidth`, and the batch multiplies
-the work of a worker and its stragglers. With the name of an algorithm, n - 1 messages of a ring take the place of
-log2(n), and log2(n) times all bytes those of a tree, as in `exchange`.
 """
 
 from __future__ import annotations
@@ -29,7 +25,6 @@ import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +33,10 @@ from scipy.special import ndtri
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.workloads.scale.exchange import ALGORITHMS
 
 Floats = NDArray[np.float64]
 
-NEEDED = ("workers", "rate")
-OTHERS = ("bytes", "batch", "algorithm")  # columns that describe a point
+COLUMNS = ["workers", "rate"]
 LARGEST = 1 << 20  # bytes of a file
 MOST_WORKERS = 10_000_000
 MOST_POINTS = 100
@@ -75,64 +68,36 @@ SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apa
 @dataclass(frozen=True)
 class ScalingCurve:
     """Measured rates [examples/s of all workers together] by number of workers, which never fall; a number comes as
-    often as it was measured. Where they are known: the `bytes` of the gradients and the `batch` of each worker,
-    relative to the first point, and the `algorithm` of the all-reduce, by point."""
+    often as it was measured."""
 
     workers: tuple[int, ...]
     rates: tuple[float, ...]
-    bytes: tuple[float, ...] = ()
-    batch: tuple[float, ...] = ()
-    algorithm: tuple[str, ...] = ()
-
-    def setting(self, workers: Sequence[int]) -> ScalingCurve:
-        """Other numbers of workers with the bytes, batch and algorithm of the last point; without rates."""
-        values = {name: getattr(self, name)[-1:] * len(workers) for name in OTHERS}
-        return ScalingCurve(tuple(workers), (), **values)
 
 
 def read_curve(text: str, file: str) -> ScalingCurve:
-    """The curve of a CSV file with the columns workers and rate, and any of `OTHERS`. Raises BadInput with the name of
-    the file and the line."""
+    """The curve of a CSV file with the columns workers and rate. Raises BadInput with the name of the file and the
+    line."""
     rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
     try:
         lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error as error:
         raise BadInput(f"{file}, line {rows.line_num}: this is no CSV ({error}).") from None
-    if not lines:
-        raise BadInput(f"{file} is empty; it should have the columns workers and rate.")
-    headings = [heading.lower() for heading in lines[0][1]]
-    for needed in NEEDED:
-        if headings.count(needed) != 1:
-            raise BadInput(
-                f"{file}, line {lines[0][0]}: the first line should name the columns workers and rate once each."
-            )
-    if unknown := [heading for heading in headings if heading not in (*NEEDED, *OTHERS)]:
-        raise BadInput(f"{file} has the column {unknown[0]!r:.40}; there are {', '.join((*NEEDED, *OTHERS))}.")
-    workers, rates = [], []
-    others: dict[str, list[Any]] = {name: [] for name in OTHERS if name in headings}
+    headings = [heading.lower() for heading in lines[0][1]] if lines else []
+    if sorted(headings) != sorted(COLUMNS):
+        raise BadInput(f"{file}: the first line should name the columns workers and rate, and no others.")
+    points = []
     for number, cells in lines[1:]:
         if len(cells) != len(headings):
             raise BadInput(f"{file}, line {number}: there are {len(cells)} values for {len(headings)} columns.")
         row = dict(zip(headings, cells, strict=True))
-        workers.append(int(_number(row["workers"], f"{file}, line {number}: workers", integer=True)))
-        rates.append(_number(row["rate"], f"{file}, line {number}: rate"))
-        for name, values in others.items():
-            where = f"{file}, line {number}: {name}"
-            values.append(row[name].lower() if name == "algorithm" else _number(row[name], where))
-    if len(workers) > MOST_POINTS:
-        raise BadInput(f"{file} has {len(workers)} points; a curve has at most {MOST_POINTS}.")
-    if len(set(workers)) < 2:
-        raise BadInput(f"{file} has {words.count(len(set(workers)), 'number')} of workers; a fit takes at least two.")
-    order = sorted(range(len(workers)), key=workers.__getitem__)
-    workers, rates, others = (
-        [workers[place] for place in order],
-        [rates[place] for place in order],
-        {name: [values[place] for place in order] for name, values in others.items()},
-    )
-    for name in ("bytes", "batch"):
-        if name in others:
-            others[name] = [value / others[name][0] for value in others[name]]
-    return ScalingCurve(tuple(workers), tuple(rates), **{name: tuple(values) for name, values in others.items()})
+        workers = int(_number(row["workers"], f"{file}, line {number}: workers", integer=True))
+        points.append((workers, _number(row["rate"], f"{file}, line {number}: rate")))
+    if len(points) > MOST_POINTS:
+        raise BadInput(f"{file} has {len(points)} points; a curve has at most {MOST_POINTS}.")
+    counts, rates = zip(*sorted(points, key=lambda point: point[0]), strict=True) if points else ((), ())
+    if len(set(counts)) < 2:
+        raise BadInput(f"{file} has {words.count(len(set(counts)), 'number')} of workers; a fit takes at least two.")
+    return ScalingCurve(counts, rates)
 
 
 def _number(text: str, where: str, integer: bool = False) -> float:
@@ -152,33 +117,15 @@ def slowest(workers: Floats) -> Floats:
     return np.where(workers > 1, ndtri((workers - 0.375) / (workers + 0.25)), 0.0)
 
 
-def terms(curve: ScalingCurve, host_size: int) -> Floats:
+def terms(workers: Sequence[int], host_size: int) -> Floats:
     """The factors of the parameters [parameters, points], in the order of `PRIOR`."""
-    count = np.asarray(curve.workers, float)
-    doublings = np.log2(count)
-    algorithms = curve.algorithm or ("",) * len(count)
-    # The bytes that a rank moves, and the messages that it waits for, in halves of those of a ring and of a tree.
-    moves = {"recursive-doubling": doublings / 2, "tree": doublings, "servers": count - 1}
-    waits = {"ring": count - 1, "recursive-doubling": doublings / 2, "servers": np.minimum(count - 1, 1.0)}
-    share = (count - 1) / count
-
-    def by_algorithm(factors: Mapping[str, Floats], usual: Floats) -> Floats:
-        return np.array([factors.get(name, usual)[point] for point, name in enumerate(algorithms)])
-
-    return np.array(
-        [
-            by_algorithm(moves, share) * np.asarray(curve.bytes or 1.0),
-            by_algorithm(waits, doublings),
-            slowest(count) * np.asarray(curve.batch or 1.0),
-            count - 1,
-            count > host_size,
-        ]
-    )
+    count = np.asarray(workers, float)
+    return np.array([(count - 1) / count, np.log2(count), slowest(count), count - 1, count > host_size])
 
 
-def step_times(parameters: Floats, host_size: int, curve: ScalingCurve) -> Floats:
+def step_times(parameters: Floats, host_size: int, workers: Sequence[int]) -> Floats:
     """t(n) / t(1) [..., points] for parameters [..., parameters]."""
-    times: Floats = np.asarray(curve.batch or 1.0) + parameters @ terms(curve, host_size)
+    times: Floats = 1 + parameters @ terms(workers, host_size)
     return times
 
 
@@ -222,14 +169,16 @@ class _Optimum:
     @classmethod
     def of(cls, curve: ScalingCurve, host_size: int) -> _Optimum:
         """The optimum for one size of hosts."""
-        factors, batch = terms(curve, host_size), np.asarray(curve.batch or 1.0)
-        deviations, measured = np.array(list(PRIOR.values())), np.log(curve.rates)
+        factors, measured = terms(curve.workers, host_size), np.log(curve.rates)
+        deviations = np.array(list(PRIOR.values()))
 
         def residuals(values: Floats) -> Floats:
-            return np.append((_logarithms(values, host_size, curve) - measured) / NOISE, values[:-1] / deviations)
+            return np.append(
+                (_logarithms(values, host_size, curve.workers) - measured) / NOISE, values[:-1] / deviations
+            )
 
         def jacobian(values: Floats) -> Floats:
-            slopes = -(factors / (batch + values[:-1] @ factors)).T
+            slopes = -(factors / step_times(values[:-1], host_size, curve.workers)).T
             of_points = np.column_stack([slopes, np.ones(len(measured))]) / NOISE
             return np.vstack([of_points, np.eye(len(PRIOR), len(values)) / deviations[:, None]])
 
@@ -241,10 +190,10 @@ class _Optimum:
         return cls(host_size, found.x, covariance, float(np.linalg.slogdet(covariance)[1] / 2 - found.cost))
 
 
-def _logarithms(values: Floats, host_size: int, curve: ScalingCurve) -> Floats:
-    """The logarithms of a curve's rates [..., points] for values of an `_Optimum` [..., values]."""
-    work = np.asarray(curve.workers, float) * np.asarray(curve.batch or 1.0)
-    logarithms: Floats = values[..., -1:] + np.log(work) - np.log(step_times(values[..., :-1], host_size, curve))
+def _logarithms(values: Floats, host_size: int, workers: Sequence[int]) -> Floats:
+    """The logarithms of rates [..., points] for values of an `_Optimum` [..., values]."""
+    times = step_times(values[..., :-1], host_size, workers)
+    logarithms: Floats = values[..., -1:] + np.log(workers) - np.log(times)
     return logarithms
 
 
@@ -257,7 +206,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
         if not 1 <= count <= MOST_WORKERS:
             raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
     best = max((_Optimum.of(curve, size) for size in HOST_SIZES), key=lambda optimum: optimum.evidence)
-    fitted = np.exp(_logarithms(best.values, best.host_size, curve))
+    fitted = np.exp(_logarithms(best.values, best.host_size, curve.workers))
     error = float(np.mean(np.abs(fitted / curve.rates - 1)))
     wrong = (
         f"The model can't describe these points: its rates are {100 * error:.0f} % away on average. So nothing is "
@@ -270,7 +219,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
         float(np.exp(best.values[-1])),
         tuple(map(float, fitted)),
         error,
-        wrong if error > WRONG else (*_unclear(best.covariance), *_unknown(curve)),
+        wrong if error > WRONG else tuple(_unclear(best.covariance)),
         tuple(_predictions(best, curve, predict)) if predict and error <= WRONG else (),
     )
 
@@ -278,13 +227,13 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
 def _predictions(best: _Optimum, curve: ScalingCurve, workers: Sequence[int]) -> Iterator[RatePrediction]:
     """Measured rates with their intervals, which have the errors of the fit, of the model, and of a measurement."""
     stream = np.random.default_rng(SEED)
-    there, largest = curve.setting(workers), curve.workers[-1]
+    largest = curve.workers[-1]
     values = stream.multivariate_normal(best.values, best.covariance, DRAWS)
     values[:, :-1] = np.maximum(values[:, :-1], 0)
-    draws = _logarithms(values, best.host_size, there)
+    draws = _logarithms(values, best.host_size, workers)
     beyond = np.maximum(np.log2(np.asarray(workers, float) / largest), 0)
     draws += NOISE * stream.standard_normal(draws.shape) + DISCREPANCY * beyond * stream.standard_normal((DRAWS, 1))
-    rates = np.exp(_logarithms(best.values, best.host_size, there))
+    rates = np.exp(_logarithms(best.values, best.host_size, workers))
     lows, highs = np.exp(np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0))
     for count, rate, low, high in zip(workers, rates.tolist(), lows.tolist(), highs.tolist(), strict=True):
         yield RatePrediction(count, rate, min(low, rate), max(high, rate), count > FAR * largest)
@@ -302,9 +251,3 @@ def _unclear(covariance: Floats) -> Iterator[str]:
         for other, second in enumerate(names[:place]):
             if correlation[place, other] < SUBSTITUTES and not {first, second} & set(little):
                 yield f"The points can't tell {first} from {second}: less of one and more of the other would fit, too."
-
-
-def _unknown(curve: ScalingCurve) -> list[str]:
-    """Sentences on algorithms that the model doesn't know."""
-    names = dict.fromkeys(name for name in curve.algorithm if name not in ALGORITHMS)
-    return [f"The model doesn't know the algorithm {name!r:.40}: it counts as an unnamed one." for name in names]

@@ -6,7 +6,6 @@ the exchange to grow with the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,6 @@ def document(store: Store, run: RunRecord) -> dict[str, Any]:
     hosts = len(run.placement.get("hosts") or ()) or 1
     place = "between" if hosts > 1 else "inside"
     calibration = {
-        "machine": _machine(store.session(run.session_id).machine),
         "hosts": hosts,
         "ranks": ranks,
         "per_host": ranks // hosts if hosts > 1 and ranks % hosts == 0 else 0,
@@ -57,7 +55,6 @@ def document(store: Store, run: RunRecord) -> dict[str, Any]:
         "messages": {place: {max(round(size * share / messages), 1): [exchange / messages / rounds]}},
     }
     params = {
-        "work": "network",
         "batch": batch,
         "parameters": max(round(size / NUMBER), 100),
         "tensors": min(messages, 200),
@@ -86,8 +83,3 @@ def _phases(store: Store, run_id: int, ranks: int) -> NDArray[np.float64]:
         [[rows.get((phase, rank), {}).get(step, 0.0) for step in steps] for rank in range(ranks)] for phase in PHASES
     ]
     return np.maximum(np.array(seconds), 1e-9)
-
-
-def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
-    cores = len({unit["core"] for unit in machine.get("units", ())})
-    return {"model": machine.get("model"), "host": machine.get("host"), "cores": cores}
