@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Annotated, Any, Self
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel
 
-from workshop.core.errors import BadInput, bad_input
+from workshop.core.errors import BadInput
 from workshop.workloads.scale import WORKLOAD, StepParams
 from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation
 
-Seconds = Annotated[list[PositiveFloat], Field(min_length=1)]
 FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
-LARGEST = 4 << 20  # bytes of a file
 SIMULATED = 16  # ranks, up to which messages are simulated
 
 
@@ -28,31 +24,17 @@ class Calibration(BaseModel):
     """Measured seconds. `compute`: by batch size, those of each rank. `input` and `evaluation`: those of each rank.
     `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    hosts: PositiveInt = 1
-    ranks: PositiveInt
-    per_host: int = Field(0, ge=0)
-    servers: PositiveInt = 1
-    batch: PositiveInt
-    gradient_bytes: PositiveFloat
-    compute: Mapping[PositiveInt, list[Seconds]] = Field(min_length=1)
-    input: list[list[FiniteFloat]] = []
-    evaluation: list[list[FiniteFloat]] = []
-    checkpoint: list[list[FiniteFloat]] = []
-    messages: Mapping[str, Mapping[PositiveInt, Seconds]] = {}
-    all_reduces: Mapping[Algorithm, Mapping[PositiveInt, Seconds]] = {}
-
-    @classmethod
-    def parse(cls, values: Any, name: str) -> Self:
-        """A calibration of JSON values. Raises BadInput with their name."""
-        try:
-            calibration = cls.model_validate(values)
-        except ValidationError as error:
-            raise bad_input(error, name) from error
-        if not all(rank for ranks in calibration.compute.values() for rank in [*ranks, ranks]):
-            raise BadInput(f"{name} has a batch size without times of compute; calibrate again.")
-        return calibration
+    hosts: int = 1
+    ranks: int
+    per_host: int = 0
+    servers: int = 1
+    batch: int
+    compute: Mapping[int, list[list[float]]]
+    input: list[list[float]] = []
+    evaluation: list[list[float]] = []
+    checkpoint: list[list[float]] = []
+    messages: Mapping[str, Mapping[int, list[float]]] = {}
+    all_reduces: Mapping[Algorithm, Mapping[int, list[float]]] = {}
 
     @property
     def network(self) -> Network:
@@ -122,32 +104,16 @@ class StepMeasurement:
     step: float
 
     @classmethod
-    def read(cls, text: str | bytes, name: str) -> StepMeasurement:
-        """The measurement in a JSON file. Raises BadInput with the file's name."""
-        if len(text) > LARGEST:
-            raise BadInput(f"{name} is larger than a calibration; `workshop scale calibrate --output` writes one.")
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            raise BadInput(f"{name} is no JSON; `workshop scale calibrate --output` writes a calibration.") from None
-        return cls.of_run(document, name)
-
-    @classmethod
-    def of_run(cls, run: Any, name: str) -> StepMeasurement:
+    def of_run(cls, run: Mapping[str, Any], name: str) -> StepMeasurement:
         """The measurement of a run in its JSON form, with params and metrics. Raises BadInput with its name."""
-        if (
-            not isinstance(run, dict)
-            or run.get("workload") != WORKLOAD.name
-            or not isinstance(run.get("metrics"), dict)
-        ):
+        if run["workload"] != WORKLOAD.name:
             raise BadInput(
                 f"{name} is no run of `{WORKLOAD.name}` or of data-parallel training that has ended; "
                 "`workshop scale calibrate` makes one."
             )
-        metrics, values, seconds = run["metrics"], run.get("params"), run["metrics"].get("seconds")
-        params = WORKLOAD.check(values if isinstance(values, dict) else {})
-        assert isinstance(params, StepParams)
-        step = seconds.get("step") if isinstance(seconds, dict) else None
-        if not metrics.get("calibration") or not isinstance(step, int | float) or not 0 < step < math.inf:
+        metrics = run["metrics"] or {}
+        if not metrics.get("calibration"):
             raise BadInput(f"{name} has no calibration; run it with calibrate, and until it has measured its steps.")
-        return cls(params, Calibration.parse(metrics["calibration"], name), float(step))
+        params = WORKLOAD.check(run["params"])
+        assert isinstance(params, StepParams)
+        return cls(params, Calibration(**metrics["calibration"]), metrics["seconds"]["step"])

@@ -6,24 +6,23 @@ and predicts the rest. The prior and the errors of points were chosen with all t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
 import yaml
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale.regression import RatePrediction, ScalingCurve, fit
 
-FITTED, COMPARED = 16, 256  # workers, up to which points are fitted, and up to which predictions are judged
+FITTED = 16  # workers, up to which points are fitted
 
 
 @dataclass(frozen=True)
 class PublishedMachine:
     """Curves of one machine, by name; `note` says what its source leaves open. `changes`: the method isn't the same at
-    all points."""
+    all points, so that the curves can't judge the model."""
 
     machine: str
     title: str
@@ -33,11 +32,6 @@ class PublishedMachine:
     curves: Mapping[str, ScalingCurve]
     note: str = ""
     changes: bool = False
-
-    @property
-    def judges(self) -> bool:
-        """Whether the curves can judge the model: they have several points to fit, and one method."""
-        return not self.changes and all(fitted_points(curve) > 1 for curve in self.curves.values())
 
 
 @dataclass(frozen=True)
@@ -104,20 +98,3 @@ def comparison(published: PublishedMachine) -> list[ComparedPoint]:
 def fitted_points(curve: ScalingCurve) -> int:
     """How many points are fitted: those up to 16 workers, but never the last one."""
     return min(sum(count <= FITTED for count in curve.workers), len(curve.workers) - 1)
-
-
-def judged() -> Iterator[ComparedPoint]:
-    """The predictions of all machines that can judge the model, for up to 256 workers."""
-    for published in machines().values():
-        if published.judges:
-            yield from (point for point in comparison(published) if point.prediction.workers <= COMPARED)
-
-
-def summary(points: Sequence[ComparedPoint]) -> dict[str, float]:
-    """Mean errors of the predictions and of the rate of a worker that stays, and the share of points within their
-    intervals."""
-    return {
-        "published_mean_error": float(np.mean([abs(point.error) for point in points])),
-        "naive_mean_error": float(np.mean([abs(point.naive / point.measured - 1) for point in points])),
-        "interval_coverage": float(np.mean([point.inside for point in points])),
-    }

@@ -200,7 +200,6 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
         "per_host": members,
         "servers": params.servers,
         "batch": params.batch,
-        "gradient_bytes": total,
         "compute": compute,
         **parts,
         "messages": messages,
