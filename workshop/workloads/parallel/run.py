@@ -71,7 +71,6 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
             "parameters": sum(parameter.size for parameter in training.parameters),
             "rank_seconds": sum(timeline.measured_seconds(spans[ctx.rank]).values()),
-            "skipped": training.update.scale.skipped if training.update else 0,
         }
     )
     if ctx.rank == 0:
@@ -94,7 +93,6 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             for name in ("memory_planned", "memory_counted", "memory_peak", "traffic", "rank_seconds")
         },
         "parameters": max(rank["parameters"] for rank in of_ranks),
-        "skipped": of_ranks[0]["skipped"],
         "paced": bool(cut.pace),
         "slow_axes": [cut.grid.kind if axis == "layer" else axis for axis in cut.slow_axes],
         "seconds": {"train": sum(seconds), "verify": verified},
@@ -127,7 +125,7 @@ def _verify(ctx: RankContext, params: ParallelParams, training: CutTraining, ste
     from mpi4py import MPI
 
     ctx.activity("training in one process")
-    single = settings.training(params, settings.alone(params), MPI.COMM_SELF)
+    single = settings.training(params, settings.ALONE, MPI.COMM_SELF)
     for step in range(steps):
         single.step(*batch(params, step))
         ctx.progress(steps + step + 1, 2 * steps)
