@@ -107,6 +107,6 @@ def test_the_interval_that_suits_random_kills() -> None:
     # A checkpoint costs 8 ms and a step 0.1 s: sqrt(2 * 0.008 * 10) = 0.4 s and sqrt(2 * 0.008 * 100) = 1.26 s.
     assert "cost up to 8.0 ms, and a kill comes every 100 steps on average, 10 s" in why["random:100"]
     assert "Young's interval is 400 ms" in why["random:100"] and "one checkpoint every 4 steps" in why["random:100"]
-    assert "this run's is 20 steps. A session stores at most one checkpoint in 1.0 s" in why["random:100"]
-    assert "one checkpoint every 13 steps" in why["random:1000"] and "at most one" not in why["random:1000"]
+    assert "this run's is 20 steps." in why["random:100"]
+    assert "one checkpoint every 13 steps" in why["random:1000"]
     assert "Young" not in why["0@step:30"]

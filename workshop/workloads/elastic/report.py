@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.engine.reporter import SAME_FILE
-from workshop.engine.training.checkpoint_interval import daly, young
+from workshop.engine.training.checkpoint_interval import young
 from workshop.extension import Observations, Panel, Verdict
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
@@ -29,9 +28,8 @@ ABOUT = (
 )
 
 
-def _records(metrics: Mapping[str, Any], name: str) -> list[Record]:
-    records = metrics.get(name)
-    return [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
+def _records(metrics: Mapping[str, Any], name: str) -> Sequence[Record]:
+    return metrics.get(name) or ()
 
 
 def outcome(facts: Facts) -> Finding | None:
@@ -82,16 +80,16 @@ def times(facts: Facts, _: Totals) -> Observations:
 
 def _loss_sentence(loss: Record) -> str:
     """A loss with its times, as far as they are known."""
-    step = f" in step {loss['step']}" if number(loss.get("step")) else ""
+    step = f" in step {loss['step']}" if loss["step"] else ""
     sentence = f"Rank {loss['rank']} was lost{step}"
-    if number(loss.get("noticed_seconds")) and number(loss.get("repair_seconds")):
+    if "noticed_seconds" in loss:
         sentence += (
             f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and "
             f"agreed within {words.seconds(loss['repair_seconds'])}"
         )
-    if number(loss.get("next_step_seconds")):
+    if loss["next_step_seconds"]:
         sentence += f"; the next step was complete after {words.seconds(loss['next_step_seconds'])}"
-    return f"{sentence}; {words.numbered('rank', loss.get('ranks') or [])} went on."
+    return f"{sentence}; {words.numbered('rank', loss['ranks'])} went on."
 
 
 def _join_sentence(join: Record) -> str:
@@ -111,22 +109,18 @@ def _cost(metrics: Mapping[str, Any]) -> str:
 def _interval(facts: Facts) -> str:
     """Which interval between checkpoints suits random kills, from the measured cost of a checkpoint."""
     metrics, mean = facts.metrics, random_mean(str(facts.run.params.get("kill", "")))
-    figures, updates = metrics.get("checkpoints") or {}, metrics.get("updates")
-    seconds = (metrics.get("seconds") or {}).get("train")
-    if mean is None or not (figures and updates and seconds):
+    figures, updates = metrics.get("checkpoints"), metrics.get("updates")
+    if mean is None or not figures or not updates:
         return ""
-    step = seconds / updates
+    step = metrics["seconds"]["train"] / updates
     cost = figures["seconds_blocked"] / (figures["written"] + figures["left_out"])
     cost += figures["seconds_processor"] / figures["written"]
-    best, higher = young(cost, mean * step), daly(cost, mean * step)
-    limit = ""
-    if best < SAME_FILE:
-        limit = f" A session stores at most one checkpoint in {words.seconds(SAME_FILE)}, though."
+    best = young(cost, mean * step)
     return (
         f"A checkpoint cost up to {words.seconds(cost)}, and a kill comes every {mean} steps on average, "
-        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, Daly's {words.seconds(higher)}, one "
-        f"checkpoint every {words.count(max(round(best / step), 1), 'step')}; this run's is "
-        f"{words.count(figures['interval_steps'], 'step')}.{limit}"
+        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, one checkpoint every "
+        f"{words.count(max(round(best / step), 1), 'step')}; this run's is "
+        f"{words.count(figures['interval_steps'], 'step')}."
     )
 
 
@@ -163,24 +157,20 @@ def events(snapshot: Snapshot) -> list[Card]:
 def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     """A row below `HEADINGS` for each loss and each new rank."""
 
-    def seconds(record: Record, name: str) -> str:
-        return words.seconds(record[name]) if number(record.get(name)) else ""
+    def row(what: str, step: int | None, ranks: Sequence[int], *times: float | None) -> list[str]:
+        seconds = ["" if each is None else words.seconds(each) for each in times]
+        return [what, str(step or ""), *seconds, words.numbered("rank", ranks)]
 
-    rows = [
-        [
-            f"rank {loss['rank']} is gone",
-            str(loss["step"]) if number(loss.get("step")) else "",
-            *(seconds(loss, name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds")),
-            words.numbered("rank", loss.get("ranks") or []),
-        ]
-        for loss in losses
+    def times(loss: Record) -> Iterator[float | None]:
+        return (loss.get(name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds"))
+
+    return [
+        *(row(f"rank {loss['rank']} is gone", loss["step"], loss["ranks"], *times(loss)) for loss in losses),
+        *(
+            row(f"new rank {join['rank']}", join["step"], join["ranks"], None, join["pause_seconds"], None)
+            for join in joins
+        ),
     ]
-    rows += [
-        [f"new rank {join['rank']}", str(join["step"]), "", seconds(join, "pause_seconds"), "",
-         words.numbered("rank", join.get("ranks") or [])]
-        for join in joins
-    ]  # fmt: skip
-    return rows
 
 
 def throughput(snapshot: Snapshot, losses: Sequence[Record], joins: Sequence[Record]) -> go.Figure:
