@@ -40,8 +40,8 @@ def ended(store: Store, session: SessionRecord, params: dict[str, Any], **change
     run = store.submit(session.id, "parallel", params, seed.PLACEMENT)
     assert store.take_next(session.id).id == run.id
     spans = simulate(SCHEDULES["gpipe"](2, 4), fixed({"forward": 0.01, "backward": 0.02}))
-    trace = timeline.trace({stage: [span for span in spans if span.stage == stage] for stage in range(2)})
-    store.put_artifact(run.id, timeline.TRACE, "application/json", trace)
+    trace = timeline.write({stage: [span for span in spans if span.stage == stage] for stage in range(2)})
+    store.put_artifact(run.id, timeline.FILE, "application/json", trace)
     store.finish(run.id, "completed", metrics={**METRICS, **changes})
     return store.run(run.id)
 

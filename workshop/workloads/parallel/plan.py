@@ -115,7 +115,7 @@ def _timeline(plans: Sequence[CutTraining]) -> list[Card]:
     if stages == 1:
         return []
     planned = spans(plans)
-    idle = f"Idle for {say.percent(timeline.idle(planned, stages))} of the time."
+    idle = f"Idle for {say.percent(schedules.idle_share(planned, stages))} of the time."
     parts: tuple[Part, ...] = (words(line(TIMELINE, tone="about"), line(idle)), figure(figures.timeline(planned)))
     return [Card("plan-pipeline", "The pipeline", parts)]
 

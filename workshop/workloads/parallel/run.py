@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from workshop.engine.context import RankContext
 from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
-from workshop.workloads.parallel.schedules import StageSpan
+from workshop.workloads.parallel.schedules import StageSpan, idle_share
 from workshop.workloads.parallel.settings import batch
 from workshop.workloads.parallel.training import CutTraining, worst_difference
 
@@ -74,7 +74,7 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
         }
     )
     if ctx.rank == 0:
-        ctx.artifact(timeline.TRACE, timeline.trace(spans), "application/json")
+        ctx.artifact(timeline.FILE, timeline.write(spans), "application/json")
     counted, by_formula = (sum(rank["bytes"][number] for rank in of_ranks) for number in (0, 1))
     return {
         "grid": str(cut.grid),
@@ -139,4 +139,4 @@ def _bubble(training: CutTraining, spans: Mapping[int, list[StageSpan]]) -> dict
         return {"idle": None, "expected_idle": None}
     of_pipeline = [span for rank in training.cut.grid.first_pipeline for span in spans[rank]]
     planned = timeline.predicted(training.streams, timeline.measured_seconds(of_pipeline))
-    return {"idle": timeline.idle(of_pipeline, stages), "expected_idle": timeline.idle(planned, stages)}
+    return {"idle": idle_share(of_pipeline, stages), "expected_idle": idle_share(planned, stages)}
