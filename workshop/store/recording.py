@@ -202,7 +202,7 @@ class _Selection:
         if column := _PEOPLE.get(table):
             row[column] = self.people.get(row[column], row[column])
         for column in _SENTENCES.get(table, ()):
-            row[column] = _replaced(row[column], self.hosts | self.people)
+            row[column] = _replaced(row[column], {**self.hosts, **self.people})
         for column in _PLACES.get(table, ()):
             row[column] = _replaced(row[column], self.hosts)
         if table is tables.identities:
