@@ -37,16 +37,13 @@ def outcome(facts: Facts) -> Finding | None:
     metrics = facts.metrics
     if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
         return None
-    losses, joins = _records(metrics, "losses"), _records(metrics, "joins")
+    losses = _records(metrics, "losses")
     accuracy = f"{100 * metrics['held_out_accuracy']:.1f} %"
-    why = [
-        *map(_loss_sentence, losses),
-        *map(_join_sentence, joins),
-        _cost(metrics) if losses else "",
-        _reading(metrics),
-        _weights(metrics, accuracy),
-        _interval(facts),
-    ]
+    ranks = metrics["ranks"]
+    why = [_cost(metrics) if losses else "", _reading(metrics), _interval(facts)]
+    if len(ranks) > 1:
+        same = "the same weights" if metrics["same_weights"] else "different weights"
+        why.insert(1, f"At the end, {words.numbered('rank', ranks)} have {same}.")
     if not losses:
         verdict = f"No rank was lost; the accuracy is {accuracy}."
     else:
@@ -54,16 +51,6 @@ def outcome(facts: Facts) -> Finding | None:
         was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
         verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
     return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
-
-
-def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
-    """A sentence on the weights at the end."""
-    count = len(metrics.get("ranks") or ())
-    result = f"{accuracy} of the held-out images are classified correctly."
-    if count == 1:
-        return f"One rank trained until the end; with its weights, {result}"
-    same = "the same weights" if metrics.get("same_weights") else "different weights"
-    return f"At the end, {words.count(count, 'rank')} have {same}; with the first rank's weights, {result}"
 
 
 def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
@@ -78,32 +65,17 @@ def times(facts: Facts, _: Totals) -> Observations:
     return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 
-def _loss_sentence(loss: Record) -> str:
-    """A loss with its times, as far as they are known."""
-    step = f" in step {loss['step']}" if loss["step"] else ""
-    sentence = f"Rank {loss['rank']} was lost{step}"
-    if "noticed_seconds" in loss:
-        sentence += (
-            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and "
-            f"agreed within {words.seconds(loss['repair_seconds'])}"
-        )
-    if loss["next_step_seconds"]:
-        sentence += f"; the next step was complete after {words.seconds(loss['next_step_seconds'])}"
-    return f"{sentence}; {words.numbered('rank', loss['ranks'])} went on."
-
-
-def _join_sentence(join: Record) -> str:
-    return (
-        f"A new rank {join['rank']} joined before step {join['step']}, {words.seconds(join['seconds'])} after it was "
-        f"started; the others waited {words.seconds(join['pause_seconds'])} for it."
-    )
-
-
 def _cost(metrics: Mapping[str, Any]) -> str:
-    lost, repeated = metrics.get("lost_steps") or 0, metrics.get("repeated_steps") or 0
-    if lost:
-        return f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
-    return f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+    """How soon the next step was complete after a loss, and the steps that were trained a second time."""
+    lost, repeated = metrics["lost_steps"], metrics["repeated_steps"]
+    steps = (
+        f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
+        if lost
+        else f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+    )
+    if not metrics.get("next_step_seconds"):
+        return steps
+    return f"The next step was complete {words.seconds(metrics['next_step_seconds'])} after a loss. {steps}"
 
 
 def _interval(facts: Facts) -> str:
@@ -125,13 +97,10 @@ def _interval(facts: Facts) -> str:
 
 
 def _reading(metrics: Mapping[str, Any]) -> str:
-    epochs = metrics.get("examples_read") or []
-    if not epochs:
-        return ""
     if metrics["exactly_once"]:
-        each = words.thousands(metrics.get("train_images") or 0)
-        return f"Each of {words.count(len(epochs), 'epoch')} read each of the {each} images once."
-    wrong = [epoch["epoch"] for epoch in epochs if not epoch["read"] == epoch["distinct"] == metrics["train_images"]]
+        return f"Each of {words.count(len(metrics['examples_read']), 'epoch')} read each image once."
+    count = metrics["train_images"]
+    wrong = [epoch["epoch"] for epoch in metrics["examples_read"] if not epoch["read"] == epoch["distinct"] == count]
     return f"Images were read twice or left out in {words.numbered('epoch', wrong)}."
 
 
