@@ -167,7 +167,7 @@ class _Optimum:
     evidence: float
 
     @classmethod
-    def of(cls, curve: ScalingCurve, host_size: int) -> _Optimum:
+    def find(cls, curve: ScalingCurve, host_size: int) -> _Optimum:
         """The optimum for one size of hosts."""
         factors, measured = terms(curve.workers, host_size), np.log(curve.rates)
         deviations = np.array(list(PRIOR.values()))
@@ -185,9 +185,9 @@ class _Optimum:
         start = np.append(deviations / 10, measured[0] - np.log(curve.workers[0]))
         most = np.append(MOST * deviations, np.inf)
         least = np.append(0 * deviations, -np.inf)
-        found = least_squares(residuals, start, jacobian, (least, most), x_scale=np.append(deviations, 1.0))
-        covariance = np.linalg.inv(found.jac.T @ found.jac)
-        return cls(host_size, found.x, covariance, float(np.linalg.slogdet(covariance)[1] / 2 - found.cost))
+        optimum = least_squares(residuals, start, jacobian, (least, most), x_scale=np.append(deviations, 1.0))
+        covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
+        return cls(host_size, optimum.x, covariance, float(np.linalg.slogdet(covariance)[1] / 2 - optimum.cost))
 
 
 def _logarithms(values: Floats, host_size: int, workers: Sequence[int]) -> Floats:
@@ -205,7 +205,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
     for count in predict:
         if not 1 <= count <= MOST_WORKERS:
             raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
-    best = max((_Optimum.of(curve, size) for size in HOST_SIZES), key=lambda optimum: optimum.evidence)
+    best = max((_Optimum.find(curve, size) for size in HOST_SIZES), key=lambda each: each.evidence)
     fitted = np.exp(_logarithms(best.values, best.host_size, curve.workers))
     error = float(np.mean(np.abs(fitted / curve.rates - 1)))
     wrong = (
