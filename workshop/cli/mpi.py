@@ -7,13 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
+from workshop.mpi import INSTALL
 from workshop.mpi.implementations import IMPLEMENTATIONS
 
-INSTALL = {  # references to functions that return the folder
-    "mpich": "workshop.mpi.mpich:install",
-    "intelmpi": "workshop.mpi.intelmpi:install",
-    "daal4py": "workshop.mpi.daal:install",
-}
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 

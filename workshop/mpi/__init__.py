@@ -13,6 +13,11 @@ from typing import Any
 
 from workshop.mpi.implementations import implementation
 
+INSTALL = {  # of `workshop mpi install`: references to functions that return the folder
+    "mpich": "workshop.mpi.mpich:install",
+    "intelmpi": "workshop.mpi.intelmpi:install",
+    "daal4py": "workshop.mpi.daal:install",
+}
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 
 
