@@ -9,13 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+import yaml
 
 from workshop.core import words
-from workshop.workloads.hangs.recorder import ANY
+from workshop.workloads.hangs.recorder import ANY, HOROVOD
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
 from workshop.workloads.hangs.waits import MOVING, WaitGraph
 
 TRUNCATED = "MPI_ERR_TRUNCATE"  # in an exception: a rank got more than it had room for
+_FILE = files("workshop.workloads.hangs").joinpath("kinds.yaml")
+# Each kind of diagnosis: its `cause`, what would mend it (`fix`), and causes that are `wrong`.
+KINDS: Mapping[str, Mapping[str, Any]] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -38,37 +45,9 @@ class Diagnosis:
         return "\n".join([self.sentence, f"Fix: {self.fix}", *self.lines])
 
 
-FIXES = {
-    "missing-from-collective": "Have all ranks of the communicator make the call, in the same order of calls.",
-    "other-collective": "Have all ranks make the same collective calls in the same order; look for an if around one, "
-    "or for a loop that runs more often on one rank.",
-    "other-root": "Give all ranks the same root.",
-    "other-op": "Give all ranks the same operation.",
-    "other-size": "Give all ranks the same count and type.",
-    "other-communicator": "Make the calls on the same communicator, or in the same order on all ranks.",
-    "send-without-receive": "Add the receive, or leave the send out.",
-    "receive-without-send": "Add the send, or leave the receive out.",
-    "tag-mismatch": "Give the send and the receive the same tag.",
-    "wrong-peer": "Correct the source of the receive or the destination of the send.",
-    "circular-sends": "Have a rank of the circle receive first, or use Sendrecv or Isend.",
-    "circular-receives": "Have a rank of the circle send first, or use Sendrecv or Irecv.",
-    "circular-wait": "Have all ranks make the calls in an order in which they match.",
-    "ended": "Have the rank make the calls for which the others wait, or leave the loop on all ranks together.",
-    "raised": "Mend the exception; start with python -m mpi4py, which ends all ranks when an exception ends a rank.",
-    "stopped": "Continue the process: kill -CONT PID.",
-    "input": "Read input on rank 0 alone, where mpirun delivers it, and send it to the others.",
-    "lock": "Have the thread that holds the lock give it back before it waits, or take locks in the same order.",
-    "file-lock": "Give the lock on the file back before the others need it, above all before a collective call.",
-    "wait-for-request": "Make the call that completes the request on the other rank.",
-    "spawned": "Import mpi4py below if __name__ == \"__main__\", so that spawned processes don't start MPI again.",
-    "other-job": "Have the ranks of both jobs make the calls in an order in which they match.",
-    "probe": "Send the message for which the rank probes, or stop probing.",
-    "computing": "If that takes too long, look for an endless loop there; give each rank the same share of the work.",
-    "sleeping": "If that takes too long, look for what the rank waits for.",
-    "pipe": "If that takes too long, look at the process with which the rank talks.",
-    "unseen": "Look with a debugger where each rank is (gdb -p PID); Horovod says itself which ranks lack a tensor.",
-    "unknown": "Look at the places below.",
-}  # fmt: skip
+def cause(kind: str, ranks: Sequence[int]) -> str:
+    """Ranks and what they have, such as "Ranks 0 and 1: receives in a circle"."""
+    return f"{words.capital(_ranks(ranks))}: {KINDS[kind]['cause']}"
 
 
 def diagnose(states: Sequence[RankState], others_move: bool = True) -> Diagnosis | None:
@@ -93,10 +72,9 @@ def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosi
 
 def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:
     """Say why a program has failed in which multiprocessing has spawned processes that are ranks again."""
-    sentence = (
-        f"multiprocessing has spawned processes of {_ranks(sorted(ranks))}, and each starts MPI again as the same rank."
-    )
-    return Diagnosis("spawned", sentence, FIXES["spawned"], False, tuple(sorted(ranks)), ())
+    of = _ranks(sorted(ranks))
+    sentence = f"multiprocessing has spawned processes of {of}, and each starts MPI again as the same rank."
+    return Diagnosis("spawned", sentence, KINDS["spawned"]["fix"], False, tuple(sorted(ranks)), ())
 
 
 class _Diagnostician(WaitGraph):
@@ -126,20 +104,15 @@ class _Diagnostician(WaitGraph):
         waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
         for rank, state in self.states.items():
             if hang and state.failed is not None and state.does != "raised":
-                sentence += (
-                    f" The {state.failed.name} of rank {rank}, at {state.failed.place}, has raised an exception."
-                )
-        return Diagnosis(
-            kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.states.values())
-        )
+                failed = state.failed
+                sentence += f" The {failed.name} of rank {rank}, at {failed.place}, has raised an exception."
+        lines = tuple(state.line for state in self.states.values())
+        return Diagnosis(kind, sentence, KINDS[kind]["fix"], hang, cause, waiting, lines)
 
     def _outside(self, *kinds: Activity) -> Diagnosis | None:
         """A rank that does one of this outside of MPI, and for which others wait."""
-        for state in sorted(
-            self.states.values(), key=lambda state: kinds.index(state.does) if state.does in kinds else -1
-        ):
-            if state.does not in kinds:
-                continue
+        states = [state for state in self.states.values() if state.does in kinds]
+        for state in sorted(states, key=lambda state: kinds.index(state.does)):
             waiting, hang = self.dependents(state.rank), bool(self.stuck)
             if hang and state.rank not in self.stuck and not self.stuck & set(waiting):
                 continue
@@ -148,11 +121,8 @@ class _Diagnostician(WaitGraph):
             direct = [rank for rank in waiting if any(state.rank in ranks for ranks in self.targets[rank])]
             pairs = (pair for rank in direct for pair in self.pairs(self.states[rank]))
             call, targets = next((pair for pair in pairs if state.rank in pair[1]), (None, set[int]()))
-            if (
-                state.does == "ended"
-                and call is not None
-                and not (call.collective or not call.comm or state.deliberate)
-            ):
+            message = call is not None and call.comm != "" and not call.collective
+            if call is not None and message and state.does == "ended" and not state.deliberate:
                 return self._lone(self.states[direct[0]], call, state)
             sentence, cause = f"Rank {state.rank} {state.describe()}", [state.rank]
             ended = sorted(rank for rank in targets if self.states[rank].does == "ended")
@@ -162,7 +132,8 @@ class _Diagnostician(WaitGraph):
                 waits = words.verb(len(waiting), "waits", "wait")
                 sentence += f", and {_ranks(waiting)} {waits} for {'it' if len(cause) == 1 else 'them'}"
                 sentence += f" in {call.describe()}" if call is not None and len(direct) == len(waiting) else ""
-            return self._result(state.does, f"{sentence}.", cause, hang)
+            left = self._left(call, cause) if call is not None and hang else ""
+            return self._result(state.does, f"{sentence}.{left}", cause, hang)
         return None
 
     def _mismatch(self) -> Diagnosis | None:
@@ -181,13 +152,24 @@ class _Diagnostician(WaitGraph):
     def _other(self, call: Call, other: Call, ranks: list[int], others: list[int]) -> Diagnosis:
         kind = "other-collective"
         if call.name == other.name:
-            kind = "other-root" if call.root != other.root else "other-op" if call.op != other.op else "other-size"
+            kind = "other-root" if call.root != other.root else "other-size"
         first, second = (
             f"{_ranks(calling)} {words.verb(len(calling), 'calls', 'call')} {example.describe()} at {example.place}"
             for calling, example in ((others, other), (ranks, call))
         )
         sentence = f"{words.capital(first)} as number {call.number} on {call.comm}, and {second}."
-        return self._result(kind, sentence, others)
+        return self._result(kind, sentence + self._left(call, others), others)
+
+    def _left(self, call: Call, ranks: Iterable[int]) -> str:
+        """Say after how many calls ranks have left the place of a collective call, such as a loop with a step less;
+        empty where they have made none there, or where their histories don't have all calls."""
+        sentence = ""
+        for state in (self.states[rank] for rank in ranks if call.place):
+            number = sum((each.place, each.scope) == (call.place, call.scope) for each in state.history)
+            if state.complete and number and state.call != call:
+                calls = f"{number} {'call' if number == 1 else 'calls'}"
+                sentence += f" Rank {state.rank} left {call.place} after {calls}."
+        return sentence
 
     def _message(self) -> Diagnosis | None:
         """A message that has another tag, communicator or destination than the receive for which a rank waits."""
@@ -215,12 +197,10 @@ class _Diagnostician(WaitGraph):
                 return None
             return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.{now}", ranks)
         if sent.scope != call.scope:
-            return self._result(
-                "other-communicator",
-                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}",
-                ranks,
-            )
-        if call.recvtag not in (ANY, sent.tag):
+            sentence = f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}"
+            return self._result("other-communicator", sentence, ranks)
+        polls = call.name.lower() in ("iprobe", "improbe")  # which look for one of several tags
+        if call.recvtag not in (ANY, sent.tag) and not polls:
             return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.{now}", ranks)
         return None
 
@@ -319,7 +299,8 @@ class _Diagnostician(WaitGraph):
     def _unseen(self) -> Diagnosis | None:
         """Ranks of which no call can be seen."""
         living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
-        if any(state.calls for state in self.states.values()) or {state.does for state in living} != {"unknown"}:
+        seen = [call for state in self.states.values() for call in state.calls if call.comm != HOROVOD]
+        if seen or {state.does for state in living} != {"unknown"}:
             return None
         ranks = [state.rank for state in living]
         parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)

@@ -43,7 +43,6 @@ class Call:
     ranks: tuple[int, ...] = ()
     number: int | None = None
     root: int | None = None
-    op: str | None = None
     count: int | None = None
     type: str | None = None
     dest: int | None = None
@@ -70,7 +69,7 @@ class Call:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        return self.name, self.root, self.op, self.count, self.type
+        return self.name, self.root, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
         """A rank of the communicator as a number in COMM_WORLD. ANY: of another job; None: any rank, or no rank."""
@@ -85,8 +84,6 @@ class Call:
         text = self.name
         if self.count is not None:
             text += f" of {self.count} {self.type or 'items'}"
-        if self.op is not None:
-            text += f", {self.op}"
         if self.root is not None:
             text += f", root {self.root}"
         if self.dest is not None:
@@ -155,7 +152,7 @@ class RankState:
 def match_collectives(call: Call, other: Call) -> bool:
     """Whether two calls of the same number are the same collective call. Counts may differ where each rank has its
     share, and in calls whose first rank alone says how many there are."""
-    if (call.name, call.root, call.op) != (other.name, other.root, other.op):
+    if (call.name, call.root) != (other.name, other.root):
         return False
     name = call.name.lower().lstrip("i")
     if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):

@@ -15,13 +15,7 @@ from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
 
 MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
-BLOCKED = (
-    "input",
-    "lock",
-    "file-lock",
-    "stopped",
-    "spawned",
-)  # outside of MPI; nothing in the program changes that by itself
+BLOCKED = ("input", "lock", "file-lock", "stopped", "spawned")  # outside of MPI; nothing changes that by itself
 
 
 class WaitGraph:
@@ -58,17 +52,16 @@ class WaitGraph:
     def absent(self, call: Call) -> list[int]:
         """The ranks that have not reached a collective call. A rank that is further has left the call behind, also
         where its history doesn't reach back so far. Those that are in a call without a number have reached it."""
-        absent = []
         if call.number is None:
-            current = {state.rank: state.call for state in self.waiters if state.call is not None}
-            inside = [rank for rank, other in current.items() if (other.name, other.scope) == (call.name, call.scope)]
-            return [rank for rank in self.members(call) if rank not in inside]
-        for rank in self.members(call):
-            calls = self.states[rank].calls if rank in self.states else ()
-            numbers = [other.number for other in calls if other.scope == call.scope and other.number]
-            if not numbers or max(numbers) < (call.number or 0):
-                absent.append(rank)
-        return absent
+            inside = {
+                (state.rank, other.name, other.scope) for state in self.waiters if (other := state.call) is not None
+            }
+            return [rank for rank in self.members(call) if (rank, call.name, call.scope) not in inside]
+        numbers = {
+            rank: max((other.number or 0 for other in state.calls if other.scope == call.scope), default=0)
+            for rank, state in self.states.items()
+        }
+        return [rank for rank in self.members(call) if numbers.get(rank, 0) < call.number]
 
     def _targets(self, state: RankState) -> list[set[int]]:
         """For each operation that a rank awaits, the ranks for which it waits; empty: that can't be told."""
@@ -84,11 +77,9 @@ class WaitGraph:
                 targets.append(others | ({root} if root is not None and root in absent else absent))
             elif call.source is not None:
                 peers = set(self.members(call)) - {state.rank} if call.source == ANY else {call.world(call.source)}
-                targets.append(
-                    set() if self._sent_to(state.rank, call) else {rank for rank in peers if rank is not None}
-                )
+                targets.append(set() if self._sent_to(state.rank, call) else peers - {None})
             elif call.dest is not None:
-                targets.append({rank for rank in (call.world(call.dest),) if rank is not None})
+                targets.append({call.world(call.dest)} - {None})
             elif call.name in ("Finalize", "Init"):
                 targets.append({rank for rank, other in self.states.items() if other.does not in ("ended", "raised")})
             elif call.name.startswith("File_"):  # may take long by itself
