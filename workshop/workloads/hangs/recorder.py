@@ -47,13 +47,15 @@ COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
     "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)"
-    r"|(win|file)\.\w+|horovod_(grouped_)?(allreduce|allgather|broadcast|alltoall|reducescatter)_?( .*)?",
+    r"|(win|file)\.\w+|horovod_(grouped_)?(allreduce|allgather|broadcast|alltoall|reducescatter)_?( .*)?"
+    "|broadcast_variables",
     re.IGNORECASE,
 )
 # Calls of windows and files that all ranks make together; the others are not recorded.
 SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
 MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
+_HOROVOD_CALLS = itertools.count(1)  # numbers of collective calls
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
 
@@ -137,8 +139,10 @@ class _Finder:
     def __init__(self, record: CallRecord) -> None:
         self.record = record
         self.recorders: dict[str, Callable[[Any, CallRecord], None]] = {
-            "mpi4py.MPI": record_calls, "horovod.tensorflow.mpi_ops": record_horovod
-        }  # fmt: skip
+            "mpi4py.MPI": record_calls,
+            "horovod.tensorflow.mpi_ops": record_horovod,
+            "horovod.tensorflow.functions": record_horovod,
+        }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         if (record_module := self.recorders.pop(name, None)) is None:
@@ -205,7 +209,6 @@ def record_calls(module: Any, record: CallRecord) -> None:
 def record_horovod(module: Any, record: CallRecord) -> None:
     """Replace Horovod's operations by ones that record. Only what is called outside of a graph can be seen: that
     returns when all ranks have called it. A part of the ranks (a process set) has no numbers of its own."""
-    numbers = itertools.count(1)
 
     def recorded(name: str, operation: Any) -> Any:
         @functools.wraps(operation)
@@ -214,14 +217,15 @@ def record_horovod(module: Any, record: CallRecord) -> None:
                 return operation(*args, **settings)
             title = f"{name} {settings.get('name') or ''}".rstrip()
             root, at = settings.get("root_rank"), _place(sys._getframe(1))
-            entry = (title, HOROVOD, None, next(numbers), root, *[None] * 6, (), *at, time.monotonic())
+            entry = (title, HOROVOD, None, next(_HOROVOD_CALLS), root, *[None] * 6, (), *at, time.monotonic())
             return _run(record, entry, operation, args, settings)
 
-        return call
+        return module.tf.autograph.experimental.do_not_convert(call)
 
-    for name in dir(module.MPI_LIB):
-        if COLLECTIVE.fullmatch(name):
-            setattr(module.MPI_LIB, name, recorded(name, getattr(module.MPI_LIB, name)))
+    operations = getattr(module, "MPI_LIB", module)
+    for name in dir(operations):
+        if name.startswith(("horovod_", "broadcast_variables")) and COLLECTIVE.fullmatch(name):
+            setattr(operations, name, recorded(name, getattr(operations, name)))
 
 
 def _place(frame: FrameType | None) -> tuple[str, int]:
