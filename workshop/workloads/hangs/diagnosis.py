@@ -138,9 +138,7 @@ class _Diagnostician(WaitGraph):
 
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
-        for _, call in self.stuck_calls():
-            if not call.collective or call.number is None or call.foreign:
-                continue
+        for call in (call for _, call in self.stuck_calls() if call.collective and call.number and not call.foreign):
             calls = self.calls_at(call)
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
             base = next(other for other in calls.values() if other.signature == usual)
@@ -174,15 +172,12 @@ class _Diagnostician(WaitGraph):
     def _message(self) -> Diagnosis | None:
         """A message that has another tag, communicator or destination than the receive for which a rank waits."""
         for state, call in self.stuck_calls():
-            if call.source is None or call.dest is not None:
-                continue
             peer = call.world(call.source)
-            near = [self.states[peer]] if peer in self.states else []
-            for sender in (*near, *self.states.values()):
+            senders = sorted(self.states.values(), key=lambda sender: sender.rank != peer)
+            for sender in senders if call.source is not None else ():
                 for sent in self.unreceived(sender, state):
-                    if any(match_message(pending, sender.rank, sent) for pending in self.awaited(state)):
-                        continue  # it belongs to another request of the wait
-                    if (diagnosis := self._misfit(state, call, sender, sent)) is not None:
+                    other = any(match_message(pending, sender.rank, sent) for pending in self.awaited(state))
+                    if not other and (diagnosis := self._misfit(state, call, sender, sent)) is not None:
                         return diagnosis
         return None
 
@@ -254,7 +249,7 @@ class _Diagnostician(WaitGraph):
 
     def _missing(self) -> Diagnosis | None:
         """Ranks that wait elsewhere while others wait for them in a collective call; the one with most ranks."""
-        calls = [call for state in self.waiters if state.rank in self.stuck for call in self.awaited(state)]
+        calls = [call for _, call in self.stuck_calls()]
         counts = Counter((call.scope, call.number) for call in calls if call.collective and self.absent(call))
         if not counts:
             return None
@@ -265,10 +260,10 @@ class _Diagnostician(WaitGraph):
         waiting = [rank for rank in scopes if call.scope in scopes[rank] and rank not in absent]
         if (inner := self._inner(call, absent, waiting)) is not None:
             return inner
-        parts = []
-        for rank in absent:
-            if (state := self.states.get(rank)) is not None:
-                parts.append(f"{'it' if len(absent) == 1 else f'rank {rank}'} {state.describe()}")
+        parts = [
+            f"{'it' if len(absent) == 1 else f'rank {rank}'} {self.states[rank].describe()}"
+            for rank in absent if rank in self.states
+        ]  # fmt: skip
         sentence = (
             f"{words.capital(_ranks(absent))} {words.verb(len(absent))} missing from {call.title}, for which "
             f"{_ranks(waiting)} {words.verb(len(waiting), 'waits', 'wait')} at {call.place}: {'; '.join(parts)}."

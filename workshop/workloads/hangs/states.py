@@ -15,7 +15,9 @@ Activity = Literal[
     "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
     "spawned", "unknown",
 ]  # fmt: skip
-DOES = {
+DOES: dict[Activity, str] = {
+    "mpi": "waits in",
+    "polling": "polls",
     "computing": "computes",
     "sleeping": "sleeps",
     "input": "waits for input",
@@ -28,6 +30,8 @@ DOES = {
     "spawned": "waits for processes of its own",
     "unknown": "does something that can't be seen",
 }
+# Collective calls in which all ranks have the same count.
+ALIKE = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
 PROGRAM = "program.py"  # artifact: the program as it was run
 PLACE = re.compile(r"^(.+\.py):(\d+)$")
 
@@ -132,19 +136,15 @@ class RankState:
         """Say what it does and where, as the end of a sentence."""
         if self.waits and self.call is not None:
             calls = (self.does == "polling" and self.call.requests) or (self.call,)
-            does = "polls " if self.does == "polling" else "waits in "
-            does += words.listed([call.describe() for call in calls])
+            does = f"{DOES[self.does]} {words.listed([call.describe() for call in calls])}"
         else:
-            does = DOES.get(self.does, "waits in MPI") + (f" ({self.detail})" if self.detail else "")
+            does = DOES[self.does] + (f" ({self.detail})" if self.detail else "")
         return does + (f", at {self.place}" if self.place else "")
 
     @property
     def line(self) -> str:
         """Its line in a report."""
-        if self.call is not None and self.does == "mpi":
-            call = self.call.describe()
-        else:
-            call = self.describe().removesuffix(f", at {self.place}")
+        call = self.describe().removesuffix(f", at {self.place}").removeprefix("waits in ")
         number = f" (number {self.call.number})" if self.call is not None and self.call.number and self.waits else ""
         return f"rank {self.rank}  {call}{number}  {self.place}".rstrip()
 
@@ -154,10 +154,8 @@ def match_collectives(call: Call, other: Call) -> bool:
     share, and in calls whose first rank alone says how many there are."""
     if (call.name, call.root) != (other.name, other.root):
         return False
-    name = call.name.lower().lstrip("i")
-    if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):
-        return True
-    return None in (call.count, other.count) or (call.count, call.type) == (other.count, other.type)
+    alike = call.name.lower().lstrip("i") in ALIKE and None not in (call.count, other.count)
+    return not alike or (call.count, call.type) == (other.count, other.type)
 
 
 def match_message(receive: Call, sender: int, sent: Call) -> bool:

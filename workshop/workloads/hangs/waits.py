@@ -34,9 +34,8 @@ class WaitGraph:
 
     def awaited(self, state: RankState) -> tuple[Call, ...]:
         """The operations for which a rank waits: its call, or the requests of its wait."""
-        calls = state.call.requests or (state.call,) if state.call is not None else ()
         parts: list[Call] = []
-        for call in calls:
+        for call in state.call.requests or (state.call,) if state.call is not None else ():
             if call.dest is not None and call.source is not None:  # Sendrecv: either half may be complete
                 parts.append(replace(call, dest=None, tag=None))
                 call = replace(call, source=None, recvtag=None)
@@ -65,45 +64,36 @@ class WaitGraph:
 
     def _targets(self, state: RankState) -> list[set[int]]:
         """For each operation that a rank awaits, the ranks for which it waits; empty: that can't be told."""
-        targets = []
+        targets: list[set[int | None]] = []
         for call in self.awaited(state):
-            if call.collective and call.number is None:
-                targets.append(set(self.absent(call)))
-            elif call.collective:
-                calls = self.calls_at(call)
+            if call.collective:
+                calls = self.calls_at(call) if call.number is not None else {}
                 others = {rank for rank, other in calls.items() if not match_collectives(call, other)}
                 absent = set(self.absent(call))
                 root = call.world(call.root)  # a rank that is not the root may wait for the root alone
-                targets.append(others | ({root} if root is not None and root in absent else absent))
+                targets.append({*others, *({root} if root in absent else absent)})
             elif call.source is not None:
                 peers = set(self.members(call)) - {state.rank} if call.source == ANY else {call.world(call.source)}
-                targets.append(set() if self._sent_to(state.rank, call) else peers - {None})
+                targets.append(set() if self._sent_to(state.rank, call) else {*peers})
             elif call.dest is not None:
-                targets.append({call.world(call.dest)} - {None})
+                targets.append({call.world(call.dest)})
             elif call.name in ("Finalize", "Init"):
                 targets.append({rank for rank, other in self.states.items() if other.does not in ("ended", "raised")})
             elif call.name.startswith("File_"):  # may take long by itself
                 targets.append(set())
             else:  # not recorded, so that it may be any rank
-                targets.append(self.states.keys() - {state.rank})
-        return targets
+                targets.append({*self.states.keys() - {state.rank}})
+        return [{rank for rank in ranks if rank is not None} for ranks in targets]
 
     def _stuck(self) -> set[int]:
         """The ranks that can't move on, whatever the moving ones do."""
         movable = {state.rank for state in self.states.values() if state.does in MOVING}
+        if movable:  # a moving rank may be the one that gives a lock on a file back
+            movable |= {state.rank for state in self.states.values() if state.does == "file-lock"}
         movable |= {ANY} if self.others_move else set()
-        locked = {state.rank for state in self.states.values() if state.does == "file-lock"}
-        if movable - {ANY}:
-            movable |= locked  # a moving rank may be the one that gives the lock back
-        changed = True
-        while changed:
-            changed = False
-            for state in self.waiters:
-                if state.rank not in movable and self._may_move(state, movable):
-                    movable.add(state.rank)
-                    changed = True
-        blocked = {state.rank for state in self.states.values() if state.does in BLOCKED}
-        return ({state.rank for state in self.waiters} | blocked) - movable
+        while more := {state.rank for state in self.waiters if self._may_move(state, movable)} - movable:
+            movable |= more
+        return {state.rank for state in self.states.values() if state.waits or state.does in BLOCKED} - movable
 
     def _may_move(self, state: RankState, movable: set[int]) -> bool:
         """Whether a wait can end. Some of several requests may be complete already, so that one that can be is
@@ -125,26 +115,19 @@ class WaitGraph:
         """The operations that a rank awaits, each with the ranks for which it waits."""
         return zip(self.awaited(state), self.targets[state.rank], strict=True)
 
-    # Messages that were sent and not received.
-
     def unreceived(self, sender: RankState, receiver: RankState) -> Iterator[Call]:
         """The last send of each kind that a rank has not received as often, as far as both histories reach back."""
         since = receiver.history[0].time if receiver.history and not receiver.complete else 0.0
         pending = receiver.call.requests if receiver.waits and receiver.call is not None else ()
         sends = [call for call in sender.calls if call.dest is not None and call.time >= since]
         sends = [call for call in sends if call.world(call.dest) == receiver.rank]
-        received: Counter[tuple[object, ...]] = Counter()
-        for call in receiver.history:
-            if call.source is not None and call not in pending and call.name.lower() not in ("probe", "iprobe"):
-                received[call.scope, call.world(call.source), call.recvtag] += 1
-        sent: Counter[tuple[object, ...]] = Counter()
-        last: dict[tuple[tuple[str, tuple[int, ...]], int, int | None], Call] = {}
-        for call in sends:
-            sent[key := (call.scope, sender.rank, call.tag)] += 1
-            last[key] = call
-        for key, call in last.items():
-            number = sent[key] - received[key] - received[key[0], None, key[2]]
-            if number > 0:
+        received = Counter(
+            (call.scope, call.world(call.source), call.recvtag) for call in receiver.history
+            if call.source is not None and call not in pending and "probe" not in call.name.lower()
+        )  # fmt: skip
+        sent = Counter((call.scope, call.tag) for call in sends)
+        for (scope, tag), call in {(call.scope, call.tag): call for call in sends}.items():
+            if sent[scope, tag] > received[scope, sender.rank, tag] + received[scope, None, tag]:
                 yield call
 
     def _sent_to(self, rank: int, call: Call) -> bool:
@@ -171,8 +154,5 @@ class WaitGraph:
 
     def next_stuck(self, rank: int) -> int | None:
         """A stuck rank for which a rank waits."""
-        for ranks in self.targets.get(rank, []):
-            for target in sorted(ranks):
-                if target in self.stuck and target in self.targets:
-                    return target
-        return None
+        targets = (target for ranks in self.targets.get(rank, []) for target in sorted(ranks))
+        return next((target for target in targets if target in self.stuck and target in self.targets), None)
