@@ -12,20 +12,9 @@ from workshop.workloads.hangs.recorder import ANY, SLOTS, CallRecord
 from workshop.workloads.hangs.sampler import read_progress, read_record
 
 
-def entry(
-    name: str = "Recv", file: str = "work.py", line: int = 3, ranks: str = "0-3,8", **fields: Any
-) -> tuple[Any, ...]:
-    """The values of FIELDS."""
-    values = {
-        "name": name,
-        "comm": "COMM_WORLD",
-        "ranks": ranks,
-        "requests": (),
-        "file": file,
-        "line": line,
-        "time": 1.5,
-    }
-    return tuple((values | fields).get(field) for field in recorder.FIELDS)
+def entry(name: str = "Recv", file: str = "work.py", ranks: str = "0-3,8", **fields: Any) -> dict[str, Any]:
+    """An entry of the record."""
+    return {"name": name, "comm": "COMM_WORLD", "ranks": ranks, "file": file, "line": 3, "time": 1.5, **fields}
 
 
 @pytest.fixture

@@ -6,8 +6,11 @@ Horovod's operations become functions that record.
 
 The file is mapped into memory. It begins with numbers of 8 bytes, which are each written at once: calls, progress
 (begins and ends of calls), polls (tests without success). Behind them is how the process ended, then a ring of SLOTS
-slots with a call each: a byte that says how far it is, and the values of FIELDS as a Python literal, which is quicker
-to write than JSON. A slot is written before the number of calls is, so whoever reads never sees half of it.
+slots with a call each: a byte that says how far it is, and an entry as a Python literal, which is quicker to write than
+JSON. A slot is written before the number of calls is, so whoever reads never sees half of it.
+
+An entry has the fields of `states.Call` that aren't empty, and `file` and `line` for its place. Its `ranks` are a text
+such as "0-3,7".
 """
 
 from __future__ import annotations
@@ -36,12 +39,6 @@ ANY = -1  # any source or tag, whatever number the MPI has for it
 FOREIGN = "other job"  # instead of the ranks of a communicator that has ranks of a job of its own
 HOROVOD = "Horovod"  # instead of a communicator
 SPAWNED = re.compile(r"from multiprocessing\.(spawn|forkserver) import")  # in the command of such a process
-# `ranks` are those of the communicator, as numbers in COMM_WORLD; `root`, `dest` and `source` are numbers in the
-# communicator. `number` counts the collective calls on it. `requests` are the calls for which this call waits.
-FIELDS = (
-    "name", "comm", "ranks", "number", "root", "count", "type", "dest", "tag", "source", "recvtag", "requests", "file",
-    "line", "time",
-)  # fmt: skip
 LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
@@ -55,6 +52,7 @@ COLLECTIVE = re.compile(
 SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
 MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
+Entry = dict[str, Any]
 _HOROVOD_CALLS = itertools.count(1)  # numbers of collective calls
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
@@ -69,9 +67,9 @@ class CallRecord:
         self.numbers = memoryview(self.memory)[:END].cast("Q")
         self.pid = os.getpid()
         self._next = itertools.count()
-        self._polls: set[tuple[Any, ...]] = set()  # since the last call that is none
+        self._polls: set[str] = set()  # since the last call that is none
 
-    def begin(self, entry: tuple[Any, ...]) -> int:
+    def begin(self, entry: Entry) -> int:
         """Write a call that begins; returns where it stands."""
         number = next(self._next)  # safe between threads
         place = START + SLOT * (number % SLOTS)
@@ -81,24 +79,26 @@ class CallRecord:
         self._polls.clear()
         return place
 
-    def write(self, place: int, mark: bytes, entry: tuple[Any, ...]) -> None:
+    def write(self, place: int, mark: bytes, entry: Entry) -> None:
         """Write a call with as many of its values as have room."""
         text = repr(entry).encode()
         if len(text) > SLOT - 2:
-            text = repr((*entry[:2], None, *entry[3:11], (), os.path.basename(entry[12])[-40:], *entry[13:])).encode()
+            short = {"ranks": "", "requests": (), "file": os.path.basename(entry["file"])[-40:]}
+            text = repr(entry | short).encode()
         if len(text) > SLOT - 2:
-            text = repr((entry[0], *[None] * 10, (), *[None] * 2, entry[-1])).encode()
+            text = repr({"name": entry["name"], "time": entry["time"]}).encode()
         self.memory[place : place + len(text) + 2] = mark + text + b"\n"
 
     def end(self, place: int, mark: bytes = DONE) -> None:
         self.memory[place : place + 1] = mark
         self.numbers[PROGRESS] += 1
 
-    def poll(self, entry: tuple[Any, ...]) -> None:
+    def poll(self, entry: Entry) -> None:
         """Write a test without success. It is no progress, and repetitions are only counted, also those of several
         tests in turn."""
-        if entry[:-1] not in self._polls:
-            polls = {*self._polls, entry[:-1]}
+        key = repr(entry | {"time": 0})
+        if key not in self._polls:
+            polls = {*self._polls, key}
             place = self.begin(entry)
             self.memory[place : place + 1] = POLLED
             self._polls = polls
@@ -215,9 +215,13 @@ def record_horovod(module: Any, record: CallRecord) -> None:
         def call(*args: Any, **settings: Any) -> Any:
             if settings.get("process_set_id") or not module._executing_eagerly():
                 return operation(*args, **settings)
-            title = f"{name} {settings.get('name') or ''}".rstrip()
-            root, at = settings.get("root_rank"), _place(sys._getframe(1))
-            entry = (title, HOROVOD, None, next(_HOROVOD_CALLS), root, *[None] * 6, (), *at, time.monotonic())
+            frame = sys._getframe(1)
+            while LIBRARY.search(frame.f_code.co_filename) and frame.f_back is not None:
+                frame = frame.f_back
+            entry = _entry(
+                frame, name=f"{name} {settings.get('name') or ''}".rstrip(), comm=HOROVOD, number=next(_HOROVOD_CALLS),
+                root=settings.get("root_rank"),
+            )  # fmt: skip
             return _run(record, entry, operation, args, settings)
 
         return module.tf.autograph.experimental.do_not_convert(call)
@@ -228,15 +232,14 @@ def record_horovod(module: Any, record: CallRecord) -> None:
             setattr(operations, name, recorded(name, getattr(operations, name)))
 
 
-def _place(frame: FrameType | None) -> tuple[str, int]:
-    """The file and the line of the innermost frame that is in no library."""
-    while frame is not None and frame.f_back is not None and LIBRARY.search(frame.f_code.co_filename):
-        frame = frame.f_back
-    return (frame.f_code.co_filename, frame.f_lineno) if frame is not None else ("", 0)
+def _entry(frame: FrameType, **fields: Any) -> Entry:
+    """The entry of a call from this frame."""
+    fields |= {"file": frame.f_code.co_filename, "line": frame.f_lineno, "time": time.monotonic()}
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 def _run(
-    record: CallRecord, entry: tuple[Any, ...], method: Any, args: Any, settings: Any, *,
+    record: CallRecord, entry: Entry, method: Any, args: Any, settings: Any, *,
     scope: _Scope | None = None, polls: bool = False, status: Any = None,
 ) -> Any:  # fmt: skip
     """Call a method, write down its begin and end, and return its result. Of a method that `polls`, only a result
@@ -247,7 +250,7 @@ def _run(
         result = method(*args, **settings)
     except BaseException as error:
         took_part = _took_part(error)
-        if not took_part and scope is not None and scope.number == entry[3]:
+        if not took_part and scope is not None and scope.number == entry.get("number"):
             scope.number -= 1
         record.end(record.begin(entry) if place is None else place, DONE if took_part else RAISED)
         raise
@@ -256,7 +259,7 @@ def _run(
             record.poll(entry)
         return result
     if status is not None:
-        record.write(place, INSIDE, (*entry[:9], status.Get_source(), status.Get_tag(), *entry[11:]))
+        record.write(place, INSIDE, entry | {"source": status.Get_source(), "recvtag": status.Get_tag()})
     record.end(place)
     return result
 
@@ -328,7 +331,7 @@ class _Recording:
                 return method(kind, *args, **settings)  # mpi4py says what is wrong
             entry = self._entry(name, comm, values, arguments, False, sys._getframe(1))
             handle = _run(self.record, entry, method, (kind, *args), settings, scope=comm._scope)
-            handle._scope = _Scope(f"{name} {entry[3]} of {entry[1]}", entry[2])
+            handle._scope = _Scope(f"{name} {entry['number']} of {entry['comm']}", entry["ranks"])
             return handle
 
         return classmethod(make)
@@ -346,7 +349,7 @@ class _Recording:
             if prepares:
                 return self._recorded(method(comm, *args, **settings), entry, comm)
             status = None
-            if status_at is not None and not probes and ANY in entry[9:11]:
+            if status_at is not None and not probes and ANY in (entry.get("source"), entry.get("recvtag")):
                 status = values.get("status")
                 if status is None and len(args) <= status_at:
                     status = settings["status"] = self.module.Status()
@@ -360,9 +363,7 @@ class _Recording:
 
         @functools.wraps(method)
         def finalize() -> None:
-            frame = sys._getframe(1)
-            entry = ("Finalize", *[None] * 10, (), frame.f_code.co_filename, frame.f_lineno, time.monotonic())
-            _run(self.record, entry, method, (), {})
+            _run(self.record, _entry(sys._getframe(1), name="Finalize"), method, (), {})
 
         return finalize
 
@@ -372,21 +373,20 @@ class _Recording:
 
         @functools.wraps(method)
         def wait(request: Any, *args: Any, **settings: Any) -> Any:
-            frame = sys._getframe(1)
             requests = settings.get("requests", args[0] if args else ()) if many else (request,)
             entries = tuple(each._entry for each in requests if hasattr(each, "_entry"))[:4]
-            entry = (name, *[None] * 10, entries, frame.f_code.co_filename, frame.f_lineno, time.monotonic())
+            entry = _entry(sys._getframe(1), name=name, requests=entries or None)
             return _run(self.record, entry, method, args if many else (request, *args), settings, polls=polls)
 
         return classmethod(wait) if many else wait
 
     def _entry(
         self, name: str, comm: Any, values: dict[str, Any], arguments: list[str] | None, receives: bool, frame: Any
-    ) -> tuple[Any, ...]:
-        """The values of FIELDS for a call that begins; `arguments` are the names of those of a collective call."""
+    ) -> Entry:
+        """The entry of a call that begins; `arguments` are the names of those of a collective call."""
         scope = self._scope(comm)
         ranks = scope.ranks
-        number = root = count = kind = dest = tag = source = recvtag = None
+        number = root = dest = tag = source = recvtag = None
         if arguments is not None:
             if name != "Create_group":  # which not all ranks of the communicator call
                 scope.number += 1
@@ -406,9 +406,9 @@ class _Recording:
             if receives:
                 source = self._plain(values.get("source", ANY))
                 recvtag = self._plain(values.get("recvtag", ANY if "dest" in values else values.get("tag", ANY)))
-        return (
-            name, scope.name, ranks, number, root, count, kind, dest, tag, source, recvtag, (),
-            frame.f_code.co_filename, frame.f_lineno, time.monotonic(),
+        return _entry(
+            frame, name=name, comm=scope.name, ranks=ranks, number=number, root=root, count=count, type=kind, dest=dest,
+            tag=tag, source=source, recvtag=recvtag,
         )  # fmt: skip
 
     def _parent(self, base: Any) -> Any:
@@ -455,7 +455,7 @@ class _Recording:
         finally:
             world.Free()
 
-    def _recorded(self, result: Any, entry: tuple[Any, ...], parent: Any) -> Any:
+    def _recorded(self, result: Any, entry: Entry, parent: Any) -> Any:
         """Return the result of a call; a communicator or a request records from now on."""
         kind = self.classes.get(type(result), type(result) if type(result) in self.classes.values() else None)
         if kind is None or not result:  # MPI's null handles are false
@@ -463,11 +463,10 @@ class _Recording:
         recorded = result if type(result) is kind else kind(result)
         if isinstance(result, self.module.Comm):
             ranks, scope = self._ranks(recorded), parent._scope
-            name = f"{entry[0]} {entry[3]} of {scope.name}"
-            if entry[3] is None:
-                scope.groups[ranks] = scope.groups.get(ranks, 0) + 1
-                name = f"{entry[0]} {scope.groups[ranks]} of {scope.name}"
-            recorded._scope = _Scope(name, ranks)
+            number = entry.get("number")
+            if number is None:
+                number = scope.groups[ranks] = scope.groups.get(ranks, 0) + 1
+            recorded._scope = _Scope(f"{entry['name']} {number} of {scope.name}", ranks)
         else:
             recorded._entry = entry
         return recorded

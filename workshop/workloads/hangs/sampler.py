@@ -79,24 +79,22 @@ def read_record(path: Path) -> Recorded | None:
         place = recorder.START + recorder.SLOT * (number % recorder.SLOTS)
         text = data[place : place + recorder.SLOT]
         with suppress(ValueError, SyntaxError, TypeError):
-            values = ast.literal_eval(text[1:].partition(b"\n")[0].decode())
-            calls.append((text[:1], _call(values)))
+            calls.append((text[:1], _call(ast.literal_eval(text[1:].partition(b"\n")[0].decode()))))
     closed = None
     with suppress(ValueError, SyntaxError):  # empty until the process ends
         closed = ast.literal_eval(data[recorder.END : recorder.START].rstrip(b"\0").decode())
     return Recorded(numbers[recorder.POLLS], tuple(calls), closed)
 
 
-def _call(values: tuple[Any, ...]) -> Call:
-    """A call from the values of the recorder's FIELDS."""
-    entry = dict(zip(recorder.FIELDS, values, strict=True))
-    file, line = entry.pop("file"), entry.pop("line")
-    ranks: list[int] = [recorder.ANY] if entry["ranks"] == recorder.FOREIGN else []
-    for part in filter(None, (entry["ranks"] or "").split(",") if not ranks else ()):
+def _call(entry: dict[str, Any]) -> Call:
+    """A call from the recorder's entry."""
+    at = place(entry.pop("file", None), entry.pop("line", None))
+    text = entry.pop("ranks", "")
+    ranks: list[int] = [recorder.ANY] if text == recorder.FOREIGN else []
+    for part in text.split(",") if text and not ranks else ():
         first, _, last = part.partition("-")
         ranks += range(int(first), int(last or first) + 1)
-    entry |= {"comm": entry["comm"] or "", "ranks": tuple(ranks), "requests": tuple(map(_call, entry["requests"]))}
-    return Call(**entry, place=place(file, line))
+    return Call(**entry | {"ranks": tuple(ranks), "requests": tuple(map(_call, entry.get("requests", ())))}, place=at)
 
 
 def place(file: str | None, line: int | None) -> str:
