@@ -88,7 +88,7 @@ HANGS = {
         replace(ALLREDUCE, count=9),
         ALLREDUCE,
     )),
-    "a rank has left": ("ended", [0], states(RankState(0, 1, "ended", deliberate=True), receive(0), "ended")),
+    "a rank has left": ("ended", [0], states(RankState(0, 1, "ended", detail="its process is gone"), receive(0), "ended")),
     "a rank has raised": ("raised", [1], states(BARRIER, RankState(1, 1, "raised", detail="ValueError: x"), BARRIER)),
     "a chain to one that has raised": ("raised", [0], states("raised", receive(0), receive(1))),
     "a lock": ("lock", [1], states(BARRIER, "lock", BARRIER)),

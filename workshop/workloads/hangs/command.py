@@ -13,7 +13,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +62,7 @@ def watch(
         watched = Watch(command, Path(folder), tag, after, end, quiet=as_json)
         code = watched.run()
         if as_json:
-            diagnoses = [named.as_json() | {"seconds": seconds} for named, seconds in watched.diagnoses]
+            diagnoses = [asdict(named) | {"seconds": seconds} for named, seconds in watched.diagnoses]
             common.answer({"command": command, "exit_code": code, "ended": watched.ended, "diagnoses": diagnoses})
     raise typer.Exit(code)
 
@@ -71,12 +71,8 @@ def watch(
 def _tree() -> Iterator[str]:
     """The mark for the processes of a program, which all end with this process."""
     tag = uuid.uuid4().hex
-    reaper = subprocess.Popen(
-        [sys.executable, "-P", "-c", REAPER, TAG, tag],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-P", "-c", REAPER, TAG, tag]
+    reaper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield tag
     finally:
@@ -124,7 +120,7 @@ class Watch:
             if time.monotonic() - still < self.after:
                 continue
             for diagnosis in self._confirmed(sampler, progress):
-                key: tuple[object, ...] = (diagnosis.kind, diagnosis.ranks)
+                key: tuple[object, ...] = diagnosis.key
                 if diagnosis.kind == "unseen":  # lines of Python, if there are any, are all that can move
                     if diagnosis.lines != unseen:
                         unseen = diagnosis.lines
@@ -153,11 +149,8 @@ class Watch:
         after = diagnose_jobs(sampler.states())
         if sampler.progress() != progress:
             return []
-        pairs = [(before.get(job), diagnosis) for job, diagnosis in after.items()]
-        return [
-            second for first, second in pairs
-            if first is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
-        ]  # fmt: skip
+        same = (job for job, named in after.items() if job in before and before[job].key == named.key)
+        return [after[job] for job in same]
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
         self.diagnoses.append((diagnosis, round(seconds, 3)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
@@ -38,8 +38,10 @@ class Diagnosis:
     waiting: tuple[int, ...]
     lines: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        """What two diagnoses of the same hang have in common."""
+        return self.kind, self.ranks
 
     def __str__(self) -> str:
         return "\n".join([self.sentence, f"Fix: {self.fix}", *self.lines])
@@ -122,7 +124,7 @@ class _Diagnostician(WaitGraph):
             pairs = (pair for rank in direct for pair in self.pairs(self.states[rank]))
             call, targets = next((pair for pair in pairs if state.rank in pair[1]), (None, set[int]()))
             message = call is not None and call.comm != "" and not call.collective
-            if call is not None and message and state.does == "ended" and not state.deliberate:
+            if call is not None and message and state.does == "ended" and not state.detail:
                 return self._lone(self.states[direct[0]], call, state)
             sentence, cause = f"Rank {state.rank} {state.describe()}", [state.rank]
             ended = sorted(rank for rank in targets if self.states[rank].does == "ended")

@@ -107,8 +107,7 @@ class CallRecord:
     def close(self, **how: Any) -> None:
         """Write how the program ended, unless it was written before. A child that was forked writes nothing."""
         if os.getpid() == self.pid and not self.memory[END]:
-            short = {name: value[-600:] if isinstance(value, str) else value for name, value in how.items()}
-            text = repr(short).encode()
+            text = repr({name: str(value)[-600:] for name, value in how.items()}).encode()
             self.memory[END : END + len(text)] = text
 
 
@@ -165,8 +164,8 @@ class _Finder:
 
 
 def _watch_end(record: CallRecord) -> None:
-    """Have it written how the program ends: it raises, calls sys.exit, or ends normally."""
-    hook, leave = sys.excepthook, sys.exit
+    """Have it written how the program ends: it raises, or ends normally."""
+    hook = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         file, line = "", 0
@@ -178,15 +177,8 @@ def _watch_end(record: CallRecord) -> None:
         record.close(how="raised", text=f"{kind.__name__}: {str(error)[:300]}".rstrip(": "), file=file, line=line)
         hook(kind, error, trace)
 
-    def sys_exit(code: Any = None, /) -> None:
-        frame, text = sys._getframe(1), "" if code is None else str(code)[:100]
-        exits.append({"text": f"sys.exit({text})", "file": frame.f_code.co_filename, "line": frame.f_lineno})
-        leave(code)
-
-    exits: list[dict[str, Any]] = []
     sys.excepthook = excepthook
-    sys.exit = sys_exit  # type: ignore[assignment]  # it never returns either
-    atexit.register(lambda: record.close(how="ended", **(exits[-1] if exits else {})))
+    atexit.register(lambda: record.close(how="ended"))
 
 
 def record_calls(module: Any, record: CallRecord) -> None:

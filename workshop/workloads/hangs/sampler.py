@@ -39,11 +39,10 @@ NAMESPACE = "PMIX_NAMESPACE"  # the job to which a rank belongs
 
 
 class Ranked(NamedTuple):
-    """A process that is a rank: its job, its number, and how many ranks the job has here and everywhere."""
+    """A process that is a rank: its job, its number, and how many ranks the job has."""
 
     job: str
     rank: int
-    here: int
     size: int
 
 
@@ -97,7 +96,7 @@ def _call(entry: dict[str, Any]) -> Call:
     return Call(**entry | {"ranks": tuple(ranks), "requests": tuple(map(_call, entry.get("requests", ())))}, place=at)
 
 
-def place(file: str | None, line: int | None) -> str:
+def place(file: str | None, line: int | str | None) -> str:
     """A file and a line in short; files below this folder without the folder's name."""
     if not file:
         return ""
@@ -112,7 +111,7 @@ class Sampler:
     def __init__(self, parent: int, folder: Path) -> None:
         self.parent, self.folder = parent, folder
         self.jobs: dict[str, dict[int, int]] = {}  # job -> rank -> process, also those that have ended
-        self.sizes: dict[str, Ranked] = {}
+        self.sizes: dict[str, int] = {}
         self._environments: dict[tuple[int, float], Ranked | None] = {}
         self._polls: dict[int, int] = {}
 
@@ -123,7 +122,7 @@ class Sampler:
             for process in psutil.Process(self.parent).children(recursive=True):
                 ranked = self._ranked(process)
                 if ranked is not None:
-                    self.sizes[ranked.job] = ranked
+                    self.sizes[ranked.job] = ranked.size
                     living.setdefault(ranked.job, {}).setdefault(ranked.rank, []).append(process.pid)
         for job in self.jobs.keys() - living.keys():
             del self.jobs[job]
@@ -146,9 +145,8 @@ class Sampler:
             if not number.isdecimal():
                 return None
             size = variables.get("OMPI_COMM_WORLD_SIZE", variables.get("PMI_SIZE", "0"))
-            here = variables.get("OMPI_COMM_WORLD_LOCAL_SIZE", variables.get("MPI_LOCALNRANKS", size))
             job = variables.get(NAMESPACE, variables.get("PMI_JOBID", ""))
-            self._environments[key] = Ranked(job, int(number), int(here), int(size))
+            self._environments[key] = Ranked(job, int(number), int(size))
         return self._environments[key]
 
     def progress(self) -> dict[int, tuple[int, int]]:
@@ -166,10 +164,8 @@ class Sampler:
             path = self.folder / str(pid)
             complete = path.exists() and read_progress(path)[0] < recorder.SLOTS
             states.append(replace(self._state(rank, pid), complete=complete))
-        sizes = self.sizes[job]
-        why = "it runs on another host" if sizes.here < sizes.size else "it was never seen"
-        others = (rank for rank in range(sizes.size) if rank not in ranks)
-        return [*states, *(RankState(rank, None, "unknown", detail=why) for rank in others)]
+        others = (rank for rank in range(self.sizes[job]) if rank not in ranks)
+        return [*states, *(RankState(rank, None, "unknown", detail="it isn't on this machine") for rank in others)]
 
     def _state(self, rank: int, pid: int) -> RankState:
         record = read_record(self.folder / str(pid)) or Recorded(0, (), None)
@@ -188,9 +184,9 @@ class Sampler:
             how: Activity = "raised" if record.end["how"] == "raised" else "ended"
             text, at = record.end.get("text", ""), place(record.end.get("file"), record.end.get("line"))
             within = f"in {last.name}: " if how == "raised" and mark == recorder.RAISED else ""
-            return state(how, at, detail=within + text, deliberate=bool(text))
+            return state(how, at, detail=within + text)
         if status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE):
-            return state("ended", detail="its process is gone", deliberate=True)
+            return state("ended", detail="its process is gone")
         if inside:
             return state("mpi", inside[-1].place, inside[-1])
         before, self._polls[pid] = self._polls.get(pid, record.polls), record.polls
@@ -262,21 +258,19 @@ def _hidden(pid: int) -> str:
 
 def _activity(pid: int) -> tuple[Activity, str]:
     """Find out what the main thread of a process waits for, and on which file. Raises OSError."""
-    before, words = _thread(pid, pid)
+    before, number, words = _thread(pid, pid)
     time.sleep(PAUSE)
-    after, _ = _thread(pid, pid)
-    number = int(words[0]) if words[0].lstrip("-").isdecimal() else -1
+    after, later, _ = _thread(pid, pid)
     if number in SLEEPS:
         return "sleeping", ""
-    if number == FUTEX and int(words[4], 16) and after.split()[:1] == before.split()[:1]:
+    if number == later == FUTEX and int(words[4], 16):
         return "sleeping", "it waits with a limit of time"  # or for another thread of its own that works
     if before != after or number < 0:
         return "computing", ""
     if number == FUTEX:
         return ("computing", "a thread of it") if _threads_work(pid) else ("lock", "")
     if number in (READ, WRITE, FLOCK, FCNTL):
-        descriptor = int(words[1], 16)
-        name = ""
+        descriptor, name = int(words[1], 16), ""
         with suppress(OSError):
             name = os.readlink(f"/proc/{pid}/fd/{descriptor}")
         if number == FLOCK or (number == FCNTL and str(int(words[2], 16)) in WAITING_LOCKS):
@@ -285,25 +279,22 @@ def _activity(pid: int) -> tuple[Activity, str]:
     return "pipe", "it waits for a child" if number in CHILDREN else f"in system call {number}"
 
 
-def _thread(pid: int, thread: int) -> tuple[str, list[str]]:
-    """The system call of a thread with its arguments, and how often it has slept: equal texts mean that it has not
-    moved."""
+def _thread(pid: int, thread: int) -> tuple[str, int, list[str]]:
+    """The system call of a thread and how often it has slept, where equal texts mean that it has not moved; the call's
+    number, negative outside of any; and the call with its arguments."""
     folder = Path(f"/proc/{pid}/task/{thread}")
     text = (folder / "syscall").read_text()
     switches = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("voluntary"))
-    return f"{text} {switches}", text.split()
+    words = text.split()
+    return f"{text} {switches}", int(words[0]) if words[0].isdecimal() else -1, words
 
 
 def _threads_work(pid: int) -> bool:
     """Whether another thread that runs Python works, or waits with a limit of time."""
-    threads, _ = _dump(pid)
-    for thread in threads:
-        identity = thread.get("os_thread_id")
-        if identity in (None, pid) or not thread.get("frames"):
-            continue
+    threads = [int(thread.get("os_thread_id") or pid) for thread in _dump(pid)[0] if thread.get("frames")]
+    for thread in {*threads} - {pid}:
         with suppress(OSError, ValueError):
-            _, words = _thread(pid, identity)
-            number = int(words[0]) if words[0].isdecimal() else -1
+            _, number, words = _thread(pid, thread)
             if number in SLEEPS or number < 0 or (number == FUTEX and int(words[4], 16)):
                 return True
     return False

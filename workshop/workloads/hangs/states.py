@@ -33,7 +33,7 @@ DOES: dict[Activity, str] = {
 # Collective calls in which all ranks have the same count.
 ALIKE = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
 PROGRAM = "program.py"  # artifact: the program as it was run
-PLACE = re.compile(r"^(.+\.py):(\d+)$")
+LINE = re.compile(r"rank (\d+)  (.*?)(?:  (\S.*\.py:\d+))?")  # in a report
 
 
 @dataclass(frozen=True)
@@ -108,9 +108,8 @@ class Call:
 @dataclass(frozen=True)
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
-    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
-    that it ended by sys.exit, `complete` that the history has all of its calls. `failed` is the last call that has
-    raised an exception."""
+    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `complete` says
+    that the history has all of its calls. `failed` is the last call that has raised an exception."""
 
     rank: int
     pid: int | None
@@ -119,7 +118,6 @@ class RankState:
     call: Call | None = None
     detail: str = ""
     history: tuple[Call, ...] = ()
-    deliberate: bool = False
     complete: bool = False
     failed: Call | None = None
 
@@ -166,23 +164,17 @@ def match_message(receive: Call, sender: int, sent: Call) -> bool:
 
 def rows(lines: Sequence[str]) -> list[list[str]]:
     """Each rank's line of a diagnosis as its number, what it does, and where."""
-    cells = []
-    for text in lines:
-        rank, _, rest = text.removeprefix("rank ").partition("  ")
-        does, _, place = rest.rpartition("  ")
-        cells.append([rank, does, place] if PLACE.match(place) else [rank, rest.strip(), ""])
-    return cells
+    return [list(cells.groups("")) for line in lines if (cells := LINE.fullmatch(line))]
 
 
 def marked(program: str, states: Sequence[Sequence[str]]) -> str:
     """The program with the numbers of its lines, and the ranks behind the lines where they are."""
     ranks: dict[int, list[int]] = {}
     for rank, _, place in states:
-        if at := PLACE.match(place):
-            ranks.setdefault(int(at[2]), []).append(int(rank))
-    lines = program.splitlines()
+        if place:
+            ranks.setdefault(int(place.rpartition(":")[2]), []).append(int(rank))
     return "\n".join(
         f"{'>' if number in ranks else ' '}{number:3}  {text}"
         + (f"    <-- {words.numbered('rank', ranks[number])}" if number in ranks else "")
-        for number, text in enumerate(lines, 1)
+        for number, text in enumerate(program.splitlines(), 1)
     )
