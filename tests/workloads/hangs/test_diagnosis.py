@@ -27,7 +27,7 @@ def send(dest: int, tag: int = 7, **fields: Any) -> Call:
     return Call("Send", **{**WORLD, "dest": dest, "tag": tag, "time": 1.0, **fields})
 
 
-def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankState, Call]) -> list[RankState]:
+def states(*ranks: Call | Activity | RankState | tuple[Any, ...]) -> list[RankState]:
     """States of ranks 0, 1, 2: a call in which a rank waits or what it does, alone or with a call that it has made."""
     made = []
     for rank, state in enumerate(ranks):
@@ -88,7 +88,7 @@ HANGS = {
         replace(ALLREDUCE, count=9),
         ALLREDUCE,
     )),
-    "a rank has left": ("ended", [0], states(RankState(0, 1, "ended", detail="its process is gone"), receive(0), "ended")),
+    "a rank has gone": ("ended", [0], states(RankState(0, 1, "ended", detail="it is gone"), receive(0), "ended")),
     "a rank has raised": ("raised", [1], states(BARRIER, RankState(1, 1, "raised", detail="ValueError: x"), BARRIER)),
     "a chain to one that has raised": ("raised", [0], states("raised", receive(0), receive(1))),
     "a lock": ("lock", [1], states(BARRIER, "lock", BARRIER)),
@@ -177,6 +177,35 @@ def test_what_is_said() -> None:
         "rank 1  Recv from rank 0, tag 7  work.py:9",
         "rank 2  computes  work.py:9",
     )
+
+
+def test_a_poll_for_one_of_several_tags_is_no_tag_mismatch() -> None:
+    asks = replace(POLLING, call=Call("Test", requests=(replace(IBARRIER, place="work.py:7"), PROBE)))
+    ranks = states((asks, send(1, tag=1, ranks=(0, 1))), replace(POLLING, call=replace(PROBE, source=0, recvtag=2)))
+    named = diagnose(ranks)
+    assert named is not None and (named.kind, named.ranks) == ("probe", (1,))
+    assert named.sentence == (
+        "Rank 1 polls iprobe from rank 0, tag 2, and no rank sends it. "
+        "So rank 0 waits for it in Ibarrier (number 1 on COMM_WORLD), at work.py:7."
+    )
+
+
+def test_the_calls_of_a_rank_that_has_left_a_loop_are_counted() -> None:
+    loop = [replace(ALLREDUCE, number=number, ranks=(0, 1), place="work.py:4") for number in range(1, 6)]
+    ranks = states((loop[4], *loop[:4]), (replace(BARRIER, number=5, ranks=(0, 1)), *loop[:4]))
+    assert not str(diagnose(ranks)).count("left"), "the histories may not have all calls"
+    named = diagnose([replace(state, complete=True) for state in ranks])
+    assert named is not None and named.sentence.endswith(" Rank 1 left work.py:4 after 4 calls.")
+    ended = diagnose([replace(ranks[0], complete=True), RankState(1, 1, "ended", history=(*loop[:4],), complete=True)])
+    assert ended is not None and ended.sentence == (
+        "Rank 1 has ended, and rank 0 waits for it in Allreduce of 10 float64. Rank 1 left work.py:4 after 4 calls."
+    )
+
+
+def test_horovods_calls_leave_a_graph_unseen() -> None:
+    first = Call("horovod_broadcast", "Horovod", number=1)
+    named = diagnose(states(("unknown", first), ("unknown", first)))
+    assert named is not None and named.kind == "unseen"
 
 
 def test_polls_in_turn_are_said_as_such() -> None:

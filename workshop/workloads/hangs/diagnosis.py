@@ -140,8 +140,10 @@ class _Diagnostician(WaitGraph):
 
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
-        for call in (call for _, call in self.stuck_calls() if call.collective and call.number and not call.foreign):
-            calls = self.calls_at(call)
+        for state, call in self.stuck_calls():
+            if not call.collective or call.number is None or call.foreign:
+                continue
+            calls = {state.rank: call} | self.calls_at(call)  # a request may be older than the history
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
             base = next(other for other in calls.values() if other.signature == usual)
             others = [rank for rank, other in calls.items() if not match_collectives(base, other)]

@@ -33,7 +33,7 @@ DOES: dict[Activity, str] = {
 # Collective calls in which all ranks have the same count.
 ALIKE = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
 PROGRAM = "program.py"  # artifact: the program as it was run
-LINE = re.compile(r"rank (\d+)  (.*?)(?:  (\S.*\.py:\d+))?")  # in a report
+LINE = re.compile(r"rank (\d+)  (.*?)(?:  ((?:(?!  ).)+\.py:\d+))?")  # in a report
 
 
 @dataclass(frozen=True)
