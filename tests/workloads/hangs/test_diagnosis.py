@@ -180,13 +180,15 @@ def test_what_is_said() -> None:
 
 
 def test_a_poll_for_one_of_several_tags_is_no_tag_mismatch() -> None:
-    asks = replace(POLLING, call=Call("Test", requests=(replace(IBARRIER, place="work.py:7"), PROBE)))
-    ranks = states((asks, send(1, tag=1, ranks=(0, 1))), replace(POLLING, call=replace(PROBE, source=0, recvtag=2)))
+    asks = replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE)))
+    ranks = states(
+        (asks, send(1, tag=1, ranks=(0, 1)), IBARRIER), replace(POLLING, call=replace(PROBE, source=0, recvtag=2))
+    )
     named = diagnose(ranks)
     assert named is not None and (named.kind, named.ranks) == ("probe", (1,))
     assert named.sentence == (
         "Rank 1 polls iprobe from rank 0, tag 2, and no rank sends it. "
-        "So rank 0 waits for it in Ibarrier (number 1 on COMM_WORLD), at work.py:7."
+        "So rank 0 waits for it in Ibarrier (number 1 on COMM_WORLD), at work.py:9."
     )
 
 

@@ -132,8 +132,13 @@ def test_ranges(numbers: list[int], text: str) -> None:
 @pytest.mark.parametrize(
     "result, found",
     [
-        (True, True), (False, False), (None, False), ((False, None), False), ((True, {"a": 1}), True),
-        ((1, True, None), True), ((-1, False), False),
+        (True, True),
+        (False, False),
+        (None, False),
+        ((False, None), False),
+        ((True, {"a": 1}), True),
+        ((1, True, None), True),
+        ((-1, False), False),
     ],
 )
 def test_a_test_has_found_something(result: Any, found: bool) -> None:

@@ -26,11 +26,10 @@ from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.hangs import WORKLOAD
-from workshop.workloads.hangs.diagnosis import KINDS, cause
+from workshop.workloads.hangs.diagnosis import KINDS, MOVING, cause
 from workshop.workloads.hangs.examples import example, examples, options
 from workshop.workloads.hangs.run import environment, watch
 from workshop.workloads.hangs.states import PROGRAM, marked, rows
-from workshop.workloads.hangs.waits import MOVING
 
 HANGS = failures_of("hang")
 STATES = ["rank 0  Recv from rank 1, tag 7  work.py:2", "rank 1  has ended", "rank 2  raised (a  b)  work.py:2"]

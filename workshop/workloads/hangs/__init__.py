@@ -1,7 +1,7 @@
 """Hangs: `workshop watch` says for which rank the others wait, at which line, and why.
 
-`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `waits` finds
-which ranks wait for which, `diagnosis` says why, and `command` is the command. `examples` is the catalogue of hangs,
+`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `diagnosis`
+finds which ranks wait for which and why, and `command` is the command. `examples` is the catalogue of hangs,
 which `page` shows as guided failures; `run` runs one below the command, for the workload and the bench. This file only
 describes the capability.
 """

@@ -22,8 +22,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
 from workshop.extension import Failure, ProgramPrediction
 from workshop.mpi import openmpi
-from workshop.workloads.hangs.diagnosis import KINDS, cause
-from workshop.workloads.hangs.waits import MOVING
+from workshop.workloads.hangs.diagnosis import KINDS, MOVING, cause
 
 FOLDER = "failures"  # of the labs
 QUESTION = "For which ranks do the others wait, and why?"
