@@ -2,8 +2,8 @@
 
 A rank that waits in MPI waits for other ranks: for the source of a message, for its destination, or for the ranks that
 are missing from a collective call. A wait can end only if a rank for which it waits can move on. Ranks that compute or
-sleep can move on, and so can the ranks that wait for them. All others are stuck. The cause is a call that doesn't fit, a
-rank that stands still outside of MPI, or a circle of waits. Calls are compared first, also those made before.
+sleep can move on, and so can the ranks that wait for them. All others are stuck. The cause is a call that doesn't fit,
+a rank that stands still outside of MPI, or a circle of waits. Calls are compared first, also those made before.
 """
 
 from __future__ import annotations
