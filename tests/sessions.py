@@ -9,10 +9,8 @@ import psutil
 
 from tests.support import limit, until
 from workshop.core import config, processes
-from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import client, loopback, shared_memory
-from workshop.runtime.lease import HeldRanks
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -49,12 +47,3 @@ class Session:
     def segments(self) -> list[Path]:
         """The shared memory of the ranks that are up."""
         return shared_memory.remembered(config.session_folder(self.record.id))
-
-
-def why_gone(held: HeldRanks) -> str:
-    """What the holder of a lease is told of ranks that are gone; "" as long as they are there."""
-    try:
-        held.check()
-    except WorkshopError as error:
-        return str(error)
-    return ""

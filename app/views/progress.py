@@ -11,6 +11,7 @@ from workshop.course.class_progress import SAME, outlines
 from workshop.course.progress import Outline, time_ago
 from workshop.pages import blocks, classroom_bar, frame
 from workshop.pages.live import class_view, learner_view
+from workshop.quiz.results import gradebook
 from workshop.server import actions, classroom
 from workshop.store.records import Identity
 
@@ -33,6 +34,9 @@ def page() -> None:
         class_view()
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
+            with st.popover("Grades", icon=":material/grading:"):
+                for kind, title in gradebook.TITLES.items():
+                    st.link_button(title, f"/live/labs.grades-{kind}.csv", icon=":material/download:")
             if frame.recorded() is None:
                 st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
                 _removal(identity)

@@ -48,7 +48,6 @@ def page() -> None:
         return
     _to_join()
     _decks(identity)
-    st.link_button("See or remove what is kept of me", "/quiz/mine", icon=":material/shield_person:")
 
 
 def _decks(identity: Identity) -> None:

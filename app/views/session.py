@@ -15,7 +15,6 @@ from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
 
 COMPILED = 10.0  # seconds between looks at how far Horovod is
-EVERY = 2.0  # seconds between looks at who has the ranks
 
 
 def page() -> None:
@@ -76,23 +75,12 @@ def _buttons(session: SessionRecord, identity: Identity) -> None:
             actions.reset(frame.store(), identity, session.name)
             st.toast("New ranks are being started.")
             st.rerun()
-    st.fragment(run_every=EVERY)(_reclaim)(session, identity)
     words = "This ends the session and whatever runs in it. The history stays."
     if blocks.confirmed("Stop", ":material/stop_circle:", words, "Stop it"):
         with blocks.errors(), st.spinner("Stopping …"):
             actions.stop(frame.store(), identity, session.name)
             st.toast("The session is stopped.")
             st.rerun()
-
-
-def _reclaim(session: SessionRecord, identity: Identity) -> None:
-    """A button while a notebook has the ranks."""
-    leased = any(lease.state == "held" for lease in frame.store().leases(session.id))
-    help_ = "End a notebook's hold on the ranks; the queue goes on"
-    if leased and st.button("Take back", icon=":material/undo:", help=help_):
-        with blocks.errors():
-            actions.reclaim(frame.store(), identity, session.name)
-            st.toast("The ranks are taken back.")
 
 
 def _limits(session: SessionRecord, identity: Identity) -> None:

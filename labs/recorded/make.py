@@ -1,6 +1,6 @@
 """Make the recording that ships with the project: a class of eight at work, all of it by real runs on this machine.
 
-    .venv/bin/python labs/recorded/make.py --out labs/recorded/course.jsonl.gz
+    .venv/bin/python labs/recorded/make.py --out labs/recorded/course.db.gz
 
 Takes about 40 minutes on two cores that do nothing else, or about 15 with `--short`, and needs no network. Its state is
 in a folder of its own (`--state`, else a temporary one), and everything goes through the same ways as a class's work:
@@ -139,7 +139,7 @@ def sgan(room: Classroom) -> None:
 def federated(room: Classroom) -> None:
     six, seven = room.learners[5:7]
     room.run("federated", six, way="all", rounds=8, partition="label", model="dense", **DIGITS)
-    room.run("federated", seven, rounds=5, secure="masks", model="dense", **DIGITS)
+    room.run("federated", seven, rounds=5, privacy="institutions", model="dense", **DIGITS)
     for failure in failures_of("federated"):
         for side in SIDES:
             room.run(failure.workload, seven, **failure.params_of(side))

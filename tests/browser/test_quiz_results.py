@@ -50,14 +50,11 @@ def test_results_are_readable(new_page: NewPage, there: Counted, width: int) -> 
     expect(page.get_by_role("heading", level=1)).to_have_text("Results: Ranks and their cores")
     expect(page.get_by_text("Zoë <b>bold</b>").first).to_be_visible()
     is_laid_out(page)
-    page.get_by_label("Compare with").select_option(str(there.before.id))
-    page.get_by_label("Without nicknames").check()
-    page.get_by_role("button", name="Show").click()
-    expect(page.get_by_role("heading", name="Before and after")).to_be_visible()
+    page.get_by_role("link", name="Without nicknames").click()
     expect(page.get_by_text("learner-12").first).to_be_visible()
     is_laid_out(page)
     page.emulate_media(media="print")
-    expect(page.get_by_role("button", name="Show")).to_be_hidden()
+    expect(page.get_by_role("link", name="With nicknames")).to_be_hidden()
     assert told == []
 
 
@@ -77,18 +74,4 @@ def test_the_report_is_a_page_of_its_own(new_page: NewPage, there: Counted) -> N
         == "rgb(244, 249, 251)"
     )
     is_laid_out(alone)
-    assert told == []
-
-
-def test_a_learner_removes_what_is_theirs(new_page: NewPage, there: Counted) -> None:
-    page = new_page(width=390, height=800)
-    told = visit(page, there, "Grace", "/quiz/mine")
-    page.get_by_role("button", name="Remove my data …").first.click()
-    page.get_by_role("link", name="Keep everything").click()
-    assert len(there.store.players(there.round.id)) == LEARNERS
-    page.get_by_role("button", name="Remove my data …").first.click()
-    page.get_by_role("button", name="Remove for good").click()
-    expect(page.get_by_role("status")).to_contain_text("answers and the name are removed.")
-    expect(page.get_by_role("button", name="Remove my data …")).to_have_count(1)
-    assert "Grace" not in {player.nickname for player in there.store.players(there.round.id)}
     assert told == []

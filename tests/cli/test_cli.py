@@ -72,7 +72,6 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
         (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
         (["session", "reset", "nobody"], "no session 'nobody'"),
-        (["session", "reclaim", "nobody"], "no session 'nobody'"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["session", "start", "--ranks", "0"], "ranks is 0"),
         (["session", "stop", "nobody"], "no session 'nobody'"),
@@ -157,6 +156,8 @@ def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: 
     started = answer("session", "start", "class", "--ranks", "2")
     assert (started["state"], len(started["rank_map"]["ranks"])) == ("ready", 2)
     assert [session["name"] for session in answer("session", "list")] == ["class"]
+    assert answer("session", "show", "class")["queue"] == []
+    assert "  rank 1  on " in workshop("session", "show", "class").stdout
 
     run = answer("run", "kmeans", "--clusters", "8", "--save", str(tmp_path / "saved"))
     assert (run["status"], run["session"], run["params"]["clusters"]) == ("completed", "class", 8)

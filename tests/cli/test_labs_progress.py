@@ -15,6 +15,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import copies, progress_reset
 from workshop.course import learner as of_this_machine
+from workshop.course.class_progress import outlines
 from workshop.course.learner_folder import Folder
 from workshop.store.read_only import RecordingOrigin, mark
 from workshop.store.store import Store
@@ -75,6 +76,19 @@ def test_the_class_is_told(store: Store, capsys: pytest.CaptureFixture[str]) -> 
     assert document["learners"][0]["stuck"]["words"]
     first = document["learners"][0]["labs"][0]
     assert {"lab", "solved", "finished", "minutes", "exercises", "predictions", "quizzes"} <= set(first)
+
+
+def test_grades_are_written_for_a_gradebook(
+    mine: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    classroom.quiz(store, "first", {"only-quizzes": 3}, questions=4)
+    assert run(["labs", "progress", "--gradebook", "csv"]) == 0
+    assert capsys.readouterr().out == "labs.grades-csv.csv\n"
+    head, *rows = Path("labs.grades-csv.csv").read_text(encoding="utf-8-sig").splitlines()
+    most = sum(len(lab.exercises) for lab in outlines()[0])
+    assert (head, rows) == ("learner,score,maximum", [f"ada,1,{most}", f"bob,1,{most}"])
+    assert run(["labs", "progress", "--gradebook", "csv"]) == 2, "nothing is written over"
 
 
 def test_one_learner_is_told(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from tests.conftest import PROBES, leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import patient, state
 from tests.support import starts_processes, until
-from workshop.runtime.engine_client import connected, who
+from workshop.notebook.connection import connected, who
 from workshop.store.store import Store
 
 SLOW = 150.0  # seconds; neighbours may have both cores
@@ -97,9 +97,8 @@ def test_stopping_a_cell_after_one_of_its_ranks_has_died(notebook: Kernel) -> No
     notebook.cell("%px 1", SLOW)  # which starts ranks where there are none
     with Store.open() as store:
         (session,) = (one for one in store.sessions() if one.name.startswith("cells-") and one.up)
-    ranks = who(session.rank_map)
-    beside = connected(session, ranks)  # hears of ranks what the notebook does
-    killed = psutil.Process(ranks[1][2])
+    beside = connected(session)  # hears of ranks what the notebook does
+    killed = psutil.Process(who(session)[1][2])
     mpirun = killed.parent()
     assert mpirun is not None
     cell = notebook.begin("%%px\nimport time\nprint('begun', flush=True)\nwhile True:\n    time.sleep(0.1)")

@@ -151,8 +151,8 @@ def test_a_flood_is_stopped(notebook: Kernel) -> None:
         ("%%ranks\nexit()", "ranks 0-1: SystemExit: exit() doesn't end a rank (line 2: exit())"),
         ("%%ranks --seconds soon\n1", "--seconds is 'soon': it should be a number of seconds, like --seconds 30."),
         ("%%ranks --seconds 0\n1", "seconds is 0: it should be more than 0 and at most 86400, which is a day."),
-        ("%%ranks --second 3 --fast\n1", "%%ranks: unrecognized arguments: --fast; its line may have --seconds N and "
-         "--shared, the code is below it."),
+        ("%%ranks --second 3 --fast\n1", "%%ranks: unrecognized arguments: --fast; its line may have --seconds N, "
+         "the code is below it."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_a_line(notebook: Kernel, code: str, said: str) -> None:
@@ -264,21 +264,35 @@ def test_a_rank_is_killed(notebook: Kernel) -> None:
     assert cell.text.endswith("rank 0 | 0\nrank 1 | 1")
 
 
-def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
-    def kill_conductor() -> None:
-        conductor = psutil.Process(own(store).conductor_pid)
-        conductor.kill()
-        threads = Path(f"/proc/{conductor.pid}/task")  # it is over when all have ended, of a process that is waited for
-        until(lambda: not processes.alive(conductor) and len(list(threads.glob("*"))) < 2, 30, "its conductor to end")
+def kill_conductor(store: Store) -> None:
+    conductor = psutil.Process(own(store).conductor_pid)
+    conductor.kill()
+    threads = Path(f"/proc/{conductor.pid}/task")  # it is over when all have ended, of a process that is waited for
+    until(lambda: not processes.alive(conductor) and len(list(threads.glob("*"))) < 2, 30, "its conductor to end")
 
-    kill_conductor()
+
+def test_the_session_of_the_ranks_died(notebook: Kernel, store: Store) -> None:
+    kill_conductor(store)
     cell = notebook.cell("%%ranks\nrank", SLOW)
     assert cell.text.startswith("Your ranks are gone, and the names on them. Started 2 ranks"), cell.text
     cell = notebook.begin("%%ranks\nprint('begun')\ncomm.recv(source=rank)")
     notebook.sees(cell, lambda: "begun" in cell.text)
-    kill_conductor()
+    kill_conductor(store)
     notebook.end(cell, SLOW)
     assert cell.error == "The session of this notebook's ranks has died; run the cell again to get new ones."
+    assert notebook.cell("%%ranks\nrank", SLOW).text.endswith("rank 0 | 0\nrank 1 | 1")
+
+
+def test_ranks_that_eat_the_memory_are_replaced_with_a_sentence(notebook: Kernel, store: Store) -> None:
+    notebook.cell("%%ranks\nrank", SLOW)
+    notebook.cell("import os\nos.environ['WORKSHOP_MEMORY'] = '600M'")
+    kill_conductor(store)  # the next one reads it
+    cell = notebook.cell("%%ranks\neaten = []\nwhile True:\n    eaten.append(bytearray(b'x') * (8 << 20))", SLOW)
+    first, second = cell.error.split("\n")
+    assert first.startswith("The ranks took more memory than WORKSHOP_MEMORY allows: rank "), first
+    assert REPLACED.fullmatch(second)
+    notebook.cell("del os.environ['WORKSHOP_MEMORY']")
+    kill_conductor(store)
     assert notebook.cell("%%ranks\nrank", SLOW).text.endswith("rank 0 | 0\nrank 1 | 1")
 
 
@@ -287,44 +301,6 @@ def test_a_run_of_the_class_goes_on_beside_cells(notebook: Kernel, store: Store,
     cell = notebook.begin("%%ranks\nimport time\ntime.sleep(2)\ncomm.allreduce(1)")
     assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
     assert notebook.end(cell).text.endswith("rank 0 | 2\nrank 1 | 2")
-
-
-def test_the_instructor_leases_the_class_s_ranks(notebook: Kernel, store: Store, shared: str) -> None:
-    cell = notebook.cell("%%ranks --shared\nshared = True\nprint('here')", SLOW)
-    assert cell.text.split("\n")[0] == "On the ranks of session class, whose queue waits until session.release()."
-    assert cell.text.endswith("rank 0 | here\nrank 1 | here")
-    run = submit(store, shared)
-    assert notebook.cell("%%ranks --shared\nshared").text.endswith("rank 0 | True\nrank 1 | True")
-    assert store.run(run.id).status == "queued"
-    cell = notebook.cell("%%ranks\nrank", SLOW)
-    assert cell.text.split("\n")[0] == "The ranks of session class were given back; this cell runs on your own."
-    assert client.wait(store, run.id, timeout=limit(SLOW)).status == "completed"
-    cell = notebook.cell("with session.lease() as ranks:\n    print(len(ranks.run('rank')))", SLOW)
-    assert "rank 1 | 1" in cell.text
-    until(lambda: store.session(shared).state == "ready", SLOW, "the session to be the class's again")
-
-
-def test_ranks_that_were_taken_back_and_are_taken_again(notebook: Kernel, store: Store, shared: str) -> None:
-    assert notebook.cell("%%ranks --shared\nkept = rank", SLOW).error == ""
-    client.reclaim(store, store.session(shared))
-    cell = notebook.cell("%%ranks --shared\n'kept' in globals()", SLOW)
-    assert cell.text.split("\n")[0] == (
-        "The ranks of session class are ours no longer: the instructor took them back. They were taken again: the "
-        "names on them are gone, so run the cells above again."
-    )
-    assert cell.text.endswith("rank 0 | False\nrank 1 | False")
-    assert "taken again" not in notebook.cell("%%ranks --shared\nrank", SLOW).text, "said once"
-    notebook.cell("session.release()")
-    until(lambda: store.session(shared).state == "ready", SLOW, "the session to be the class's again")
-
-
-def test_learners_can_t_lease_the_class_s_ranks(shared: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WORKSHOP_LEARNER", "ada")
-        with kernel() as learners:
-            learners.run(ATTACH)
-            said = learners.cell("%%ranks --shared\nrank").error
-            assert said.startswith("Only the instructor can take the ranks of session class"), said
 
 
 def test_a_kernel_that_is_restarted_leaves_nothing(store: Store, home: Path, notebook: Kernel, shared: str) -> None:

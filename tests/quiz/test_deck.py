@@ -83,7 +83,7 @@ def test_questions_that_can_not_be(question: dict[str, Any], sentence: str) -> N
 
 
 def test_names_of_questions_are_their_own() -> None:
-    assert "the id 'x' is there twice" in said({**TEXT, "id": "x"}, {**TEXT, "id": "x"})
+    assert "id 'x' is already that of question 1" in said({**TEXT, "id": "x"}, {**TEXT, "id": "x"})
     found = deck(TEXT, {**TEXT, "points": 0})
     assert found.question("q1") is found.questions[1]
     with pytest.raises(KeyError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from typing import Any, get_args
 
 import pytest
@@ -26,7 +25,7 @@ from workshop.report.sentences import (
     value_words,
     waiting,
 )
-from workshop.store.records import Lease, SessionState
+from workshop.store.records import SessionState
 
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
@@ -127,13 +126,9 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
 
 
 def test_when_a_run_s_turn_comes() -> None:
-    lease = Lease(1, 1, "ada's notebook", "host", 7, 1.0, "held", "", 1.0, 1.0, 1.0, None)
-    assert turn_words(2, None, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
-    behind = turn_words(2, None, None, run(id=7))
+    assert turn_words(2, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
+    behind = turn_words(2, None, run(id=7))
     assert behind == "Number 2 in the queue, behind run 7, expected to start: not known yet."
-    assert turn_words(1, lease, 30.0) == "Number 1 in the queue, after ada's notebook, which has the ranks."
-    wanted = replace(lease, state="wanted", held_at=None)
-    assert turn_words(1, wanted, None) == "Number 1 in the queue, after ada's notebook, which gets the ranks first."
 
 
 def test_every_state_of_a_session_has_its_words() -> None:

@@ -36,7 +36,6 @@ def test_learners_neither_launch_nor_stop_nor_reset_nor_set_limits(store: Store,
         lambda: actions.launch(store, learner, "mine", PLACEMENT),
         lambda: actions.stop(store, learner, "class"),
         lambda: actions.reset(store, learner, "class"),
-        lambda: actions.reclaim(store, learner, "class"),
         lambda: actions.set_limits(store, learner, "class", Limits(ranks=1000)),
     ):
         with pytest.raises(BadInput, match="Only the instructor"):
@@ -44,17 +43,6 @@ def test_learners_neither_launch_nor_stop_nor_reset_nor_set_limits(store: Store,
     now = store.session("class")
     assert (now.stop_requested, now.reset_requested, now.limits) == (False, False, Limits())
     assert len(store.sessions()) == 1
-
-
-def test_the_instructor_takes_the_ranks_back(store: Store, instructor: Identity) -> None:
-    session = seed.session(store)
-    with pytest.raises(BadInput, match="No notebook has the ranks of session class; it is ready"):
-        actions.reclaim(store, instructor, "class")
-    leases = [store.ask_lease(session.id, f"{name}'s notebook", "host", 1, 1.0) for name in ("ada", "bob")]
-    store.hold_lease(leases[0].id)
-    actions.reclaim(store, instructor, "class")
-    assert store.leases(session.id) == []
-    assert {store.lease(lease.id).why for lease in leases} == {"the instructor took them back"}
 
 
 @pytest.mark.real

@@ -110,6 +110,8 @@ def test_the_table_as_csv(dashboard: Dashboard) -> None:
     assert (guess["item"], guess["measured"]) == ("speed", "漢")
     (quiz,) = (row for row in rows if row["kind"] == "quiz")
     assert (quiz["item"], quiz["right answers"], quiz["questions"]) == ("live", "3.0", "4")
+    grades = dashboard.instructor().get("/live/labs.grades-moodle.csv").body.decode("utf-8-sig").splitlines()
+    assert grades[0] == "Username,Labs,Maximum grade" and grades[1].startswith("'=HYPERLINK(1),0,")
     store.forget_progress("=HYPERLINK(1)")
 
 

@@ -36,7 +36,7 @@ def test_new_secrets_end_what_old_ones_opened(dashboard: Dashboard) -> None:
                 line.recv(timeout=60)
         assert closed.value.rcvd is not None and closed.value.rcvd.code == OUT
     until(lambda: learner.get("/", **HTML).status == 303 == instructor.get("/", **HTML).status, 60, "an end of cookies")
-    assert player.get("/quiz/mine").status == 200, "the code of a round is the same as before"
+    assert player.get("/leave").status == 200, "the code of a round is the same as before"
     # With the new code and the old cookie one is who one was.
     assert 'value="Lea"' in learner.get("/join").text
     assert learner.post("/join", {"code": dashboard.code, "nickname": "Lea"}).status == 303
@@ -54,9 +54,9 @@ def test_everybody_can_log_out(dashboard: Dashboard) -> None:
         answer = visitor.post("/leave", {"who": "me"})
         assert (answer.status, answer.headers["location"]) == (303, "/join")
         assert visitor.cookie.partition("=")[0] == kept.partition("=")[0] and visitor.cookie != kept
-        assert visitor.get("/quiz/mine", **HTML).status == 303, "what the browser has now lets nobody in"
+        assert visitor.get("/leave", **HTML).status == 303, "what the browser has now lets nobody in"
         visitor.cookie = kept
-        until(lambda visitor=visitor: visitor.get("/quiz/mine", **HTML).status == 303, 60, f"the end of the {role}")
+        until(lambda visitor=visitor: visitor.get("/leave", **HTML).status == 303, 60, f"the end of the {role}")
         assert name not in visitor.get("/join").text, "nobody comes back as them"
 
 

@@ -45,7 +45,6 @@ def test_learners_are_removed_and_their_rows_stay_without_names(store: Store) ->
     store.create_study("scaling", "kmeans", {}, [], "Ada Secretname")
     for name in ("Ada Secretname", "Instructor"):
         store.keep_opened(name, "first")
-    store.end_lease(store.ask_lease(session.id, "Ada Secretname's notebook", "host", 1, 1.0).id, "")
     before = store.changes()
     for _ in range(2):
         store.remove_learners("Instructor")

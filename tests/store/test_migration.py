@@ -57,7 +57,7 @@ def version(url: str) -> int:
 def test_everything_is_found_again(old: str) -> None:
     assert version(old) == 1
     with Store.open(old) as store:
-        assert version(old) == tables.VERSION == 11
+        assert version(old) == tables.VERSION == 12
         assert [(run.id, run.status) for run in store.runs()] == [(3, "queued"), (2, "failed"), (1, "completed")]
         done = store.run(1)
         assert (done.submitted_by, done.metrics, done.params["clusters"]) == ("Ada", {"inertia": 4.25}, 4)
@@ -101,6 +101,19 @@ def test_studies_of_version_3_get_points_and_go_on(url: str) -> None:
         third = store.trials(study.id)[2]
         assert (third.point, third.pruned) == ({"ranks": 3}, {"why": "too slow", "rate": 1.5, "seconds": 2.0})
         assert store.keep_guess(None, "study/1", [1, 2]).value == [1, 2]
+
+
+def test_leases_of_version_11_are_dropped(url: str) -> None:
+    Store.open(url).close()
+    engine = engine_of(url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE workshop_schema SET version = 11"))
+        connection.execute(text("CREATE TABLE leases (id INTEGER, session_id INTEGER REFERENCES sessions (id))"))
+    with Store.open(url) as store:
+        assert version(url) == tables.VERSION
+        assert store.sessions() == []
+    assert "leases" not in inspect(engine).get_table_names()
+    engine.dispose()
 
 
 def test_several_open_it_at_once(old: str) -> None:

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from workshop.store.store import Store
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
+Gradebook = Annotated[
+    Literal["moodle", "canvas", "csv"] | None,
+    typer.Option(help="Write learner, score and maximum into a file in this folder, for this gradebook."),
+]
 
 Hosts = Annotated[
     str | None, typer.Option("--hosts", metavar="HOST:SLOTS,…", help="Hosts and their slots, or a file with them.")

@@ -23,19 +23,30 @@ SIGNS_SAID = "+ right, x not right yet, ! wrong three times or more, . not tried
 
 def progress(
     learner: Annotated[str | None, typer.Option("--learner", metavar="NAME", help="One learner, in detail.")] = None,
+    gradebook: common.Gradebook = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
     """Tell how everybody stands in the labs, lab by lab; who is stuck comes first."""
+    from workshop.core import output_files
     from workshop.core.errors import BadInput
-    from workshop.course.class_progress import Classroom
+    from workshop.course.class_progress import Classroom, grades
 
     with common.store() as store:
         room = Classroom(store)
         standing_of_class = room.look(learner)
     if learner is not None and not standing_of_class.learners:
         raise BadInput(f"Nothing is known of a learner {learner!r:.90}; workshop labs progress shows those there are.")
+    files = []
+    if gradebook is not None:
+        path = Path(f"labs.grades-{gradebook}.csv")
+        output_files.check([path], overwrite)
+        files = [output_files.write(path, grades(standing_of_class).write(gradebook))]
     if as_json:
-        common.answer(_document(standing_of_class))
+        common.answer({**_document(standing_of_class), "files": files})
+        return
+    if files:
+        print(*files)
         return
     for problem in room.problems:
         common.stderr().print(problem, soft_wrap=True)

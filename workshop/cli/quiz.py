@@ -44,7 +44,7 @@ def check(
     decks: Annotated[list[str], typer.Argument(metavar="NAME|FILE…", help="Labs' decks, or decks' YAML files.")],
     as_json: common.JSON = False,
 ) -> int:
-    """Check decks, and tell everything that is wrong with them; 2 is returned where something is."""
+    """Check decks, and tell the first mistake of each question; 2 is returned where there is one."""
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.quiz import reader

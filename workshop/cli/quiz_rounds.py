@@ -108,32 +108,29 @@ def results(
     html: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The class report, one page for any browser.")
     ] = None,
-    before: Annotated[
-        int | None, typer.Option(metavar="ROUND", help="Compare with this earlier round of the same questions.")
-    ] = None,
+    gradebook: common.Gradebook = None,
     anonymous: Annotated[bool, typer.Option("--anonymous", help="Learner-1, learner-2, … for nicknames.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
     """Tell what a round says of its questions and learners, and write it into files."""
     from workshop.core import output_files
-    from workshop.quiz.results import reader
+    from workshop.quiz.results import gradebook as grades
+    from workshop.quiz.results import reader, report, spreadsheets
     from workshop.quiz.results.findings import find
 
-    requested = {"csv": csv, "xlsx": xlsx, "html": html}
-    paths = {kind: path for kind, path in requested.items() if path is not None}
-    output_files.check(paths.values(), overwrite)
     with common.store() as store:
-        earlier = None if before is None else reader.read(store, before)
-        round_findings = find(reader.read(store, round), earlier, anonymous=anonymous)
-    files = []
-    for kind, path in paths.items():
-        from workshop.quiz.results import report, spreadsheets
-
-        data = {"csv": spreadsheets.csv, "xlsx": spreadsheets.xlsx, "html": report.write}[kind](round_findings)
-        files.append(output_files.write(path, data))
+        findings = find(reader.read(store, round), anonymous=anonymous)
+    writers = [(csv, lambda: spreadsheets.csv(findings)), (xlsx, lambda: spreadsheets.xlsx(findings))]
+    writers.append((html, lambda: report.write(findings)))
+    if gradebook is not None:
+        name = f"{findings.results.deck.deck}-round-{round}.grades-{gradebook}.csv"
+        writers.append((Path(name), lambda: grades.of_round(findings).write(gradebook)))
+    requested = [(path, write) for path, write in writers if path is not None]
+    output_files.check([path for path, _ in requested], overwrite)
+    files = [output_files.write(path, write()) for path, write in requested]
     if as_json:
-        common.answer({**round_findings.as_json(), "files": files})
+        common.answer({**findings.as_json(), "files": files})
     elif files:
         print("\n".join(files))
     else:
@@ -142,7 +139,7 @@ def results(
         from workshop.quiz.results.cards import summary
         from workshop.report import terminal
 
-        terminal.show(Console(highlight=False), summary(round_findings), most_rows=len(round_findings.learners) + 100)
+        terminal.show(Console(highlight=False), summary(findings), most_rows=len(findings.learners) + 100)
 
 
 def forget(
@@ -154,26 +151,19 @@ def forget(
     """Remove a learner's answers and name from a round, for good."""
     from workshop.core import words
     from workshop.core.errors import BadInput
-    from workshop.quiz.results import reader
 
     with common.store() as store:
-        this = store.round(round)
-        player = next((each for each in store.players(round) if each.nickname == nickname), None)
+        players = store.players(store.round(round).id)
+        player = next((each for each in players if each.nickname == nickname), None)
         if player is None:
             raise BadInput(
                 f"Nobody in round {round} has the nickname {nickname[:60]!r}; see: workshop quiz results {round}"
             )
-        if this.kind == "live" and this.ended_at is None:
-            raise BadInput(
-                f"Round {round} is still going on; remove a learner's data at /quiz/{round}/results, or after its end."
-            )
-        count = words.count(len(store.answers(round, player_id=player.id)), "answer")
         if not yes:
-            raise BadInput(f"{count} of {nickname} would be removed from round {round} for good; add --yes to do so.")
-        gone = reader.forget(store, [player])
+            raise BadInput(f"All answers of {nickname} would be removed from round {round}; add --yes to do so.")
+        gone = store.forget_player(player.id)
     if as_json:
         common.answer({"round": round, "nickname": nickname, "removed": gone})
     else:
-        print(
-            f"{count} and the nickname are removed from round {round}; files that were written before still hold them."
-        )
+        count = words.count(gone, "answer")
+        print(f"{count} and the nickname are removed from round {round}; files of before still hold them.")

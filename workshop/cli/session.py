@@ -61,22 +61,18 @@ def list_(
 @app.command()
 def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Show one session: its state, its ranks, its queue."""
-    from workshop.cli.show import RUNS, SESSIONS, leases_json, run_rows, session_json, session_rows
+    from workshop.cli.show import RUNS, SESSIONS, run_rows, session_json, session_rows
 
     store = common.store()
     session = store.session(name)
-    queue, leases = store.queue(session.id), store.leases(session.id)
+    queue = store.queue(session.id)
     if as_json:
-        common.answer(
-            session_json(session) | {"queue": [run.as_json() for run in queue], "leases": leases_json(leases)}
-        )
+        common.answer(session_json(session) | {"queue": [run.as_json() for run in queue]})
         return
     common.show_table(SESSIONS, session_rows([session]))
     for rank in (session.rank_map or {"ranks": []})["ranks"]:
         units = ", ".join(map(str, rank["units"]))
         print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}")
-    for lease in leases:
-        print(f"  {lease.holder} {'has' if lease.state == 'held' else 'waits for'} the ranks")
     if queue:
         common.show_table(RUNS, run_rows(queue), ("run", "seconds"))
 
@@ -92,16 +88,6 @@ def reset(name: Name = "workshop") -> None:
         raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
     store.request_reset(session.id)
     common.stderr().print(f"Session {name} starts its ranks anew.")
-
-
-@app.command()
-def reclaim(name: Name = "workshop") -> None:
-    """Take the session's ranks back from the notebook that has them; new ranks are started, and the queue goes on."""
-    from workshop.runtime import client
-
-    store = common.store()
-    holders = client.reclaim(store, store.session(name))
-    common.stderr().print(f"The ranks of session {name} are taken back from {', '.join(holders)}.", markup=False)
 
 
 @app.command()

@@ -24,7 +24,7 @@ from workshop.report.analysis.endings import failure_words
 from workshop.report.sentences import metrics_in_two
 from workshop.runtime import client
 from workshop.server import address
-from workshop.store.records import Lease, RunRecord, SessionRecord
+from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
 PICTURES = (".png", ".jpg", ".jpeg")  # how names of files end that are pictures
@@ -51,7 +51,6 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
                 position = ahead.index(now.id) + 1 if now.id in ahead else 1
                 running = [run.id for run in store.runs(session_id=now.session_id, status="running", limit=1)]
                 before = "".join(f", behind run {first}" for first in (running + ahead[: position - 1])[-1:])
-                before = next((f", after {escape(lease.holder)}" for lease in store.leases(now.session_id)), before)
                 bar.update(task, description=f"run {now.id}: queued, number {position}{before}")
             else:
                 done, total = now.progress or (0, None)
@@ -136,12 +135,6 @@ def session_rows(sessions: list[SessionRecord]) -> list[tuple[str, ...]]:
         (session.name, session.state, Placement.parse(session.placement).describe(), session.message)
         for session in sessions
     ]
-
-
-def leases_json(leases: list[Lease]) -> list[dict[str, Any]]:
-    """The holder of a session's ranks, and the people who wait for them."""
-    names = "id holder host pid state asked_at held_at"
-    return [{name: getattr(lease, name) for name in names.split()} for lease in leases]
 
 
 def session_json(session: SessionRecord) -> dict[str, Any]:

@@ -18,8 +18,10 @@ WIDTH = 78
 
 
 def without_answers(deck: Deck) -> dict[str, Any]:
-    """A deck as a document from which nothing that is right can be told: items and rights are mixed."""
-    questions = [question.hidden(ask(deck, question, "show")) for question in deck.questions]
+    """A deck as a document from which nothing that is right can be told: its questions are as a browser gets them."""
+    questions = [
+        question.view(ask(deck, question, "show"), lambda picture: picture.file) for question in deck.questions
+    ]
     return deck.model_dump(mode="json", exclude={"questions"}) | {"questions": questions}
 
 

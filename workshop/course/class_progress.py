@@ -9,6 +9,7 @@ from pathlib import Path
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
 from workshop.course.progress import Class, Outline, QuizProgress, class_progress
+from workshop.quiz.results.gradebook import Gradebook
 from workshop.store.read_only import now
 from workshop.store.store import Store
 
@@ -26,6 +27,21 @@ def outlines(labs: Path | None = None) -> tuple[list[Outline], list[str]]:
         else:
             lab_outlines.append(Outline(folder.name, lab.title, lab.number, lab.exercises, lab.deck))
     return lab_outlines, problems
+
+
+def grades(class_: Class) -> Gradebook:
+    """The grades of the labs: how many of the course's exercises each learner has right. Learners who only answered
+    quizzes have none."""
+    scores = []
+    for learner in class_.learners:
+        if not learner.quizzes_only:
+            right = (
+                exercise.mark == "right" and exercise.id in where.lab.exercises
+                for where in learner.labs
+                for exercise in where.exercises
+            )
+            scores.append((learner.name, sum(right)))
+    return Gradebook("Labs", tuple(scores), sum(len(lab.exercises) for lab in class_.labs))
 
 
 class Classroom:

@@ -1,6 +1,6 @@
 """A notebook's cell on a rank: its code runs in the engine's IPython, and its output is sent at once.
 
-`workshop.notebook.ranks` calls `run` and `call` on all ranks of a lease together. A cell's output travels as messages
+`workshop.notebook.ranks` calls `run` and `call` on all ranks together. A cell's output travels as messages
 of one kind, which ipyparallel's client keeps in order: text, figures, and the line that the rank is in.
 """
 

@@ -15,8 +15,8 @@ import ipyparallel as ipp
 
 from workshop.core.words import count, ranges
 from workshop.engine import cells
+from workshop.notebook.connection import Ranks
 from workshop.notebook.output import PATIENT, Output
-from workshop.runtime.engine_client import Ranks
 
 WAITED = 5.0  # seconds for which ranks go on without one that has raised, before they are stopped
 DEAF = 2.0  # seconds within which a rank that is interrupted has to end; one in a collective is deaf

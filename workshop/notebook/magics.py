@@ -53,12 +53,6 @@ class CellMagics(Magics):
     @no_var_expand
     @magic_arguments("%ranks")
     @argument("--seconds", default=str(ranks.SECONDS), help="time limit of the cell; default: 300")
-    @argument(
-        "--shared",
-        action="store_true",
-        help="on the ranks of the session that everybody shares, for instructors; its queue waits until "
-        "session.release(), or until a cell with %%%%ranks alone",
-    )
     @cell_magic("ranks")
     def cell_ranks(self, line: str, cell: str) -> None:
         """Run this cell on all ranks, at the same time.
@@ -67,12 +61,10 @@ class CellMagics(Magics):
         The output of each rank is shown while the cell runs; the value of the last line is shown, too. The stop button
         ends the cell. Where ranks then wait for each other for ever they are replaced, and the names on them are gone.
 
-        The ranks are this notebook's own, and are started by the first such cell. With --shared they are those of the
-        session that everybody shares: only instructors can have them, the class's runs wait meanwhile, and names are
-        kept until they are given back, by `session.release()` or by a cell that has %%ranks without --shared.
+        The ranks are this notebook's own, and are started by the first such cell.
         """
         options = _parsed(self.cell_ranks, line)
-        results = ranks.cells(self._session).run(_numbered(cell), _seconds(options.seconds), shared=options.shared)
+        results = ranks.cells(self._session).run(_numbered(cell), _seconds(options.seconds))
         if lines := ranks.errors(results):
             raise ranks.RanksFailed("\n".join(lines))
 
@@ -148,7 +140,7 @@ def _parsed(function: Callable[..., Any], line: str) -> Any:
     try:
         return parse_argstring(function, line)
     except UsageError as error:
-        raise BadInput(f"%%ranks: {error}; its line may have --seconds N and --shared, the code is below it.") from None
+        raise BadInput(f"%%ranks: {error}; its line may have --seconds N, the code is below it.") from None
 
 
 def _seconds(text: str) -> float:

@@ -170,12 +170,11 @@ class OfRank:
 
 
 class Output:
-    """The output of a cell. Nothing appears where `show` is False; `note` is a line above the ranks' blocks."""
+    """The output of a cell; `note` is a line above the ranks' blocks."""
 
-    def __init__(self, show: bool = True) -> None:
+    def __init__(self) -> None:
         self.ranks: list[OfRank] = []
         self.status = ""  # a line below the blocks, while the cell runs
-        self._show = show
         self._notes: list[str] = []
         self._id: str | None = None
         self._drawn: tuple[str, str] = ("", "")
@@ -190,13 +189,13 @@ class Output:
         if instead and self._notes:
             self._notes.pop()
         self._notes.append(text)
-        if self._show and not _can_redraw() and not instead:
+        if not _can_redraw() and not instead:
             print(text)
         self.draw(now=True)
 
     def draw(self, now: bool = False) -> None:
         """Redraw where something has changed, not too often."""
-        if not self._show or not _can_redraw() or (not now and time.monotonic() < self._next):
+        if not _can_redraw() or (not now and time.monotonic() < self._next):
             return
         contents = self.html(), self.plain()
         if contents != self._drawn and (self._id is not None or contents != ("", "")):
@@ -207,8 +206,6 @@ class Output:
     def finish(self) -> None:
         """Draw for the last time, and show figures and tables below."""
         self.status = ""
-        if not self._show:
-            return
         if not _can_redraw() and (text := self.plain(notes=False)):
             print(text)
         self.draw(now=True)

@@ -174,18 +174,6 @@ class Session(NotebookDisplay):
 
         return cells(self)
 
-    def lease(self) -> Any:
-        """Hold the shared session's ranks for this notebook's cells, for the instructor: a context manager."""
-        from workshop.notebook.ranks import lease
-
-        return lease(self)
-
-    def release(self) -> None:
-        """Give the ranks of a shared session back. This notebook's own ranks stay."""
-        from workshop.notebook.ranks import release
-
-        release(self)
-
     def words(self) -> str:
         now = self.record
         ahead = "" if now.up else f"; take another one with `{ATTACH}`"

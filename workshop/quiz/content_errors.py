@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def problems(question: Question, folder: File | None) -> Iterator[DeckMistake]:
-    """Every mistake in the content; `folder` contains the deck and its pictures."""
+    """Mistakes in the content; `folder` contains the deck's pictures. Those behind the first may follow from it."""
     yield from _texts(question)
     yield from _picture(question, folder)
     yield from _code(question)
@@ -50,7 +50,7 @@ def _texts(question: Question) -> Iterator[DeckMistake]:
             )
         for problem in rendering.problems(text, numbers):
             yield DeckMistake(path, problem)
-    for name in question.numbers.keys() - used:
+    for name in sorted(question.numbers.keys() - used):
         yield DeckMistake(("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it")
 
 

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, create_model, field_validator
 from pydantic_core import PydanticCustomError
 
-from workshop.core import config, words
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import types
+from workshop.quiz.form_errors import fault, hint
 from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds
-from workshop.quiz.types.base import Question, repeated
+from workshop.quiz.types.base import Question
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMA_FILE = "quiz.schema.json"
 
 
-def _typed(raw: Any, info: ValidationInfo) -> Question:
+def _typed(raw: Any) -> Question:
     """Validate a question with the class of its type, which may come from an extension."""
     if isinstance(raw, Question):
         return raw
     name, classes = raw.get("type") if isinstance(raw, dict) else None, types.classes()
     if not isinstance(name, str) or name not in classes:
         raise PydanticCustomError("question_type", f"should have a type: {words.listed(classes, 'or')}")
-    return classes[name].model_validate(raw, context=info.context)
+    return classes[name].model_validate(raw)
 
 
 class Deck(DeckPart):
@@ -52,19 +50,23 @@ class Deck(DeckPart):
     @field_validator("questions")
     @classmethod
     def _have_unique_ids(cls, questions: tuple[Any, ...]) -> tuple[Any, ...]:
-        for _, text in repeated("questions", "the id", (question.id for question in questions)):
-            raise ValueError(text)
+        ids = [question.id for question in questions]
+        for place, id in enumerate(ids):
+            if (first := ids.index(id)) < place:
+                raise fault(
+                    (place, "id"), f"id {id!r} is already that of question {first + 1}; each should have its own"
+                )
         return questions
 
     @field_validator("short")
     @classmethod
     def _are_questions(cls, short: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         ids = [question.id for question in info.data.get("questions", ())]
-        for id in short:
+        for place, id in enumerate(short):
             if ids and id not in ids:
-                raise ValueError(f"{id!r} is the id of no question")
-        for _, text in repeated("short", "the id", short):
-            raise ValueError(text)
+                raise fault((place,), f"{id!r} is the id of no question{hint(id, ids)}")
+            if id in short[:place]:
+                raise fault((place,), f"the id {id!r} is there twice")
         return short
 
     def brief(self) -> Deck:
@@ -104,13 +106,3 @@ def schema() -> dict[str, Any]:
         "Deck", __base__=Deck, __doc__=Deck.__doc__, questions=(tuple[question, ...], Deck.model_fields["questions"])
     )
     return {"$schema": DIALECT, **model.model_json_schema(), "title": "A quiz's deck"}
-
-
-def schema_text() -> str:
-    """The schema as it is written to a file."""
-    return json.dumps(schema(), indent=1, ensure_ascii=False) + "\n"
-
-
-def schema_file() -> Path:
-    """The file that decks of the labs name."""
-    return config.labs_folder() / SCHEMA_FILE

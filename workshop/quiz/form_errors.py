@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import PydanticCustomError
 
 from workshop.core import words
 from workshop.core.errors import in_words
@@ -18,11 +19,15 @@ Where = tuple[str | int, ...]  # keys and indexes, from the root of the checked 
 
 @dataclass(frozen=True)
 class DeckMistake:
-    """One mistake in a deck. `kind` is pydantic's type of the error, or ours."""
+    """One mistake in a deck."""
 
     path: Where
     text: str
-    kind: str = "meaning"
+
+
+def fault(path: Where, text: str) -> PydanticCustomError:
+    """An error for a validator to raise: a contradiction between parts that are valid one by one, with its place."""
+    return PydanticCustomError("value_error", "{text}", {"path": path, "text": text})
 
 
 def mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> list[DeckMistake]:
@@ -33,10 +38,9 @@ def mistakes(error: ValidationError, model: type[BaseModel], data: Any) -> list[
         if problem["type"] == "too_short" and len(problem["input"]) >= problem["ctx"]["min_length"]:
             continue  # pydantic counts only the valid parts; each of the others has its own mistake
         if path in by_path:  # pydantic reports one error for each type of a union: a number, or text
-            by_path[path] = DeckMistake(path, _either(by_path[path].text, problem, path), by_path[path].kind)
+            by_path[path] = DeckMistake(path, _either(by_path[path].text, problem, path))
         else:
-            kind = "name" if problem["loc"][-1:] == ("[key]",) else problem["type"]
-            by_path[path] = DeckMistake(path, _text(problem, path, model), kind)
+            by_path[path] = DeckMistake(path, _text(problem, path, model))
     return list(by_path.values())
 
 
@@ -68,11 +72,13 @@ def _path(problem: Mapping[str, Any], data: Any) -> Where:
             at = at[part]
         elif last and problem["type"] == "missing":
             path.append(part)
-    return tuple(path)
+    return (*path, *problem.get("ctx", {}).get("path", ()))
 
 
 def _text(problem: Mapping[str, Any], path: Where, model: type[BaseModel]) -> str:
     field, kind = named(path), problem["type"]
+    if "path" in problem.get("ctx", {}):  # of `fault`
+        return str(problem["msg"])
     if kind == "extra_forbidden":
         allowed = fields(model, path[:-1])
         whose = f"{named(path[:-1])} can have" if path[:-1] else "there can be"
@@ -99,25 +105,17 @@ def _either(first: str, problem: Mapping[str, Any], path: Where) -> str:
 
 def fields(model: type[BaseModel], path: Where) -> list[str]:
     """The names of the fields at a place of such a model; empty where any name is allowed."""
-    for kind in kinds(annotation(model, path)):
+    for kind in _kinds(_annotation(model, path)):
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             return list(kind.model_fields)
     return []
 
 
-def owner(model: type[BaseModel], path: Where) -> Any:
-    """pydantic's description of the field at this place; None for an item of a list and for a free name."""
-    for kind in kinds(annotation(model, path[:-1])):
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return kind.model_fields.get(str(path[-1]))
-    return None
-
-
-def annotation(model: Any, path: Where) -> Any:
+def _annotation(model: Any, path: Where) -> Any:
     """The type of the value at this place; None where any value is allowed."""
     at: Any = model
     for part in path:
-        at = next((inner for kind in kinds(at) if (inner := _inside(kind, part)) is not None), None)
+        at = next((inner for kind in _kinds(at) if (inner := _inside(kind, part)) is not None), None)
     return at
 
 
@@ -131,12 +129,12 @@ def _inside(kind: Any, part: str | int) -> Any:
     return arguments[1] if get_origin(kind) is dict else None
 
 
-def kinds(annotated: Any) -> Iterator[Any]:
+def _kinds(annotated: Any) -> Iterator[Any]:
     """The types that an annotation allows."""
     if get_origin(annotated) is Annotated:
-        yield from kinds(get_args(annotated)[0])
+        yield from _kinds(get_args(annotated)[0])
     elif get_origin(annotated) in (Union, UnionType):
         for kind in get_args(annotated):
-            yield from kinds(kind)
+            yield from _kinds(kind)
     elif annotated is not None and get_origin(annotated) is not Literal:
         yield annotated

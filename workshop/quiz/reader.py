@@ -1,34 +1,30 @@
-"""Reads decks from YAML files, and reports all problems of a bad deck at once, each with file, line and advice."""
+"""Reads decks from YAML files. Of a bad deck, the first mistake of each question is reported, with file, line and
+advice."""
 
 from __future__ import annotations
 
-import copy
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
 import yaml
-from annotated_types import MinLen
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.extension import Lab
 from workshop.quiz import content_errors, rendering, types
 from workshop.quiz.deck import Deck, schema
-from workshop.quiz.form_errors import DeckMistake, Where, annotation, closest, hint, kinds, mistakes, owner
-from workshop.quiz.types.base import WITH_FAULTS, Question
+from workshop.quiz.form_errors import DeckMistake, closest, hint, mistakes
 from workshop.registry import decks, labs
 
 __all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
 
 LARGEST = 1024 * 1024  # bytes
 DEEPEST = 12  # levels
-MOST = 200  # problems in a report
 FILE = "quiz.yaml"  # a lab's deck
-ROUNDS = 20  # of validation
 
 
 @dataclass(frozen=True)
@@ -95,7 +91,7 @@ def read(path: Path, thorough: bool = False) -> Deck:
 
 
 def parse(text: str, name: str, folder: Path | None = None, thorough: bool = False) -> Deck:
-    """Read a deck from the text of a file; its pictures are in `folder`. Raises BadDeck with all problems."""
+    """Read a deck from the text of a file; its pictures are in `folder`. Raises BadDeck."""
     try:
         node, loader = yaml_files.compose(text, DEEPEST)
         document = yaml_files.document(node, loader)
@@ -108,45 +104,51 @@ def parse(text: str, name: str, folder: Path | None = None, thorough: bool = Fal
     if node is None or not isinstance(document, dict):
         expected = "the file holds no deck; it should have lines like `deck: ring`, `title: ...` and `questions: ...`"
         raise BadDeck(name, (DeckProblem(None, "", expected),))
-    lines = _Lines(node, document)
     problems = [DeckProblem(line, "", text.rstrip(".")) for line, text in yaml_files.bad_keys(node)]
-    problems += [lines.problem(mistake) for mistake in _mistakes(document, folder, thorough)]
-    if problems:
-        ordered = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
-        if len(ordered) > MOST:
-            ordered[MOST:] = [DeckProblem(None, "", f"and {len(ordered) - MOST} more problems")]
-        raise BadDeck(name, tuple(ordered))
-    return Deck.model_validate(document)
+    problems += _problems(node, document, _mistakes(node, document, folder, thorough))
+    if not problems:
+        try:
+            return Deck.model_validate(document)
+        except ValidationError as error:  # ids
+            problems = _problems(node, document, mistakes(error, Deck, document))
+    raise BadDeck(name, tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)))
 
 
-def _mistakes(document: Mapping[str, Any], folder: Path | None, thorough: bool) -> Iterator[DeckMistake]:
-    """All mistakes in a deck, with their places in the document."""
+def _mistakes(
+    node: yaml.Node, document: Mapping[str, Any], folder: Path | None, thorough: bool
+) -> Iterator[DeckMistake]:
+    """The mistakes outside of the questions, and the first mistake of each question."""
     yield from _heading(document)
     questions = document.get("questions")
     for place, raw in enumerate(questions if isinstance(questions, list) else []):
-        check = look(raw)
-        meaning = content_errors.problems(check.question, folder) if check.question is not None else ()
-        problems = [*check.mistakes, *(mistake for mistake in meaning if check.concerns(mistake))]
-        if thorough and not problems and check.question is not None:
-            problems += _slow_mistakes(check.question)
-        for mistake in problems:
-            yield DeckMistake(("questions", place, *mistake.path), mistake.text)
-    yield from _names(questions)
-    yield from _short(document.get("short"), questions)
+        of_question = [
+            DeckMistake(("questions", place, *mistake.path), mistake.text)
+            for mistake in _question_mistakes(raw, folder, thorough)
+        ]
+        yield from sorted(of_question, key=lambda mistake: yaml_files.line_of(node, mistake.path))[:1]
 
 
-def _short(short: Any, questions: Any) -> Iterator[DeckMistake]:
-    """Report what is no list of ids of questions."""
-    if short is not None and not isinstance(short, list):
-        yield DeckMistake(("short",), "short should be a list of ids of questions")
-        return
-    rows = [raw for raw in questions if isinstance(raw, Mapping)] if isinstance(questions, list) else []
-    ids = [row["id"] for row in rows if isinstance(row.get("id"), str)]
-    for place, id in enumerate(short or []):
-        if id not in ids:
-            yield DeckMistake(("short", place), f"{str(id)[:60]!r} is the id of no question{hint(str(id), ids)}")
-        elif id in (short or [])[:place]:
-            yield DeckMistake(("short", place), f"the id {id!r} is there twice")
+def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[DeckMistake]:
+    """Mistakes of a question: those of its form; where there is none, the first one of its content."""
+    if not isinstance(raw, Mapping):
+        return [DeckMistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text")]
+    classes, name = types.classes(), raw.get("type")
+    kind = classes.get(name) if isinstance(name, str) else None
+    if kind is None:
+        was = "missing" if name is None else repr(str(name)[:60])
+        text = f"type is {was}; it should be one of {words.listed(classes)}{hint(str(name), classes)}"
+        return [DeckMistake(("type",), text)]
+    try:
+        question = kind.model_validate(raw)
+    except ValidationError as error:
+        return mistakes(error, kind, raw)
+    of_content = list(islice(content_errors.problems(question, folder), 1))
+    if thorough and not of_content:
+        try:
+            of_content = [DeckMistake(path, text) for path, text in islice(question.slow_problems(), 1)]
+        except WorkshopError as error:
+            of_content = [DeckMistake(("right",), str(error))]
+    return of_content
 
 
 def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
@@ -170,42 +172,17 @@ def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
             )
 
 
-def _names(questions: Any) -> Iterator[DeckMistake]:
-    """Report questions with the id of an earlier question."""
-    rows = questions if isinstance(questions, list) else []  # `_heading` reports other types
-    named = [raw.get("id") if isinstance(raw, Mapping) else None for raw in rows]
-    times = Counter(name for name in named if isinstance(name, str))
-    for place, name in enumerate(named):
-        if isinstance(name, str) and times[name] > 1 and (first := named.index(name)) < place:
-            message = f"id {name[:60]!r} is already that of question {first + 1}; each should have one of its own"
-            yield DeckMistake(("questions", place, "id"), message)
-
-
-def _slow_mistakes(question: Question) -> Iterator[DeckMistake]:
-    try:
-        for path, text in question.slow_problems():
-            yield DeckMistake(path, text)
-    except WorkshopError as error:
-        yield DeckMistake(("right",), str(error).rstrip("."))
-
-
-class _Lines:
-    """Finds the line of each part of a document."""
-
-    def __init__(self, node: yaml.Node, document: Mapping[str, Any]) -> None:
-        self.node, self.document = node, document
-
-    def problem(self, mistake: DeckMistake) -> DeckProblem:
-        return DeckProblem(
-            yaml_files.line_of(self.node, mistake.path), self._where(mistake.path), mistake.text.rstrip(".")
-        )
-
-    def _where(self, path: Where) -> str:
-        if len(path) < 2 or path[0] != "questions":
-            return ""
-        raw = self.document["questions"][path[1]]
-        name = raw.get("id") if isinstance(raw, Mapping) else None
-        return f"question {name[:60] if isinstance(name, str) and name else int(path[1]) + 1}"
+def _problems(node: yaml.Node, document: Mapping[str, Any], deck_mistakes: Iterable[DeckMistake]) -> list[DeckProblem]:
+    """Mistakes with their lines and questions."""
+    problems = []
+    for mistake in deck_mistakes:
+        where = ""
+        if len(mistake.path) > 1 and mistake.path[0] == "questions":
+            raw = document["questions"][mistake.path[1]]
+            name = raw.get("id") if isinstance(raw, Mapping) else None
+            where = f"question {name[:60] if isinstance(name, str) and name else int(mistake.path[1]) + 1}"
+        problems.append(DeckProblem(yaml_files.line_of(node, mistake.path), where, mistake.text.rstrip(".")))
+    return problems
 
 
 def dump(deck: Deck) -> str:
@@ -231,122 +208,3 @@ def _text(dumper: _Dumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _text)
-
-
-@dataclass(frozen=True)
-class QuestionCheck:
-    """The mistakes of a question, and the question itself as far as it can be read; `mended` are the places where
-    placeholders replace the author's text."""
-
-    mistakes: tuple[DeckMistake, ...]
-    question: Question | None
-    mended: tuple[Where, ...] = ()
-
-    def concerns(self, mistake: DeckMistake) -> bool:
-        """Whether a mistake of the mended question concerns the author's text, not a placeholder."""
-        return _concerns(mistake, self.mended)
-
-
-def look(raw: Any) -> QuestionCheck:
-    """Check the form of a question as it was read from YAML. Each part that pydantic refuses is reported and replaced
-    in a copy by a valid placeholder. The copy becomes a question, whose parts are then checked together."""
-    if not isinstance(raw, Mapping):
-        return QuestionCheck(
-            (DeckMistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text"),), None
-        )
-    reported: list[DeckMistake] = []
-    mended: list[Where] = []
-    work = copy.deepcopy(dict(raw))
-    kind = _class_of(work, reported)
-    if kind is None:
-        return QuestionCheck(tuple(reported), None)
-    for _ in range(ROUNDS):
-        try:
-            question = kind.model_validate(work, context=WITH_FAULTS)
-        except ValidationError as error:
-            new_mistakes = mistakes(error, kind, work)
-        else:
-            faults = [fault for path, text in question.faults() if _concerns(fault := DeckMistake(path, text), mended)]
-            # Faults suppress mistakes in the content of the same places, except in lists, whose items are independent.
-            mended += [fault.path for fault in faults if fault.path[0] not in ("numbers", "options", "items", "pairs")]
-            return QuestionCheck((*reported, *faults), question, tuple(mended))
-        reported += [mistake for mistake in new_mistakes if _concerns(mistake, mended)]
-        for mistake in new_mistakes:
-            mended += _mend(work, mistake, kind)
-    return QuestionCheck(tuple(reported), None)
-
-
-def _concerns(mistake: DeckMistake, mended: Sequence[Where]) -> bool:
-    at = mistake.path
-    gone = [place[1] for place in mended if len(place) == 2 and place[0] in ("numbers", "runs")]
-    if any(f"names {name}," in mistake.text or mistake.text.startswith(f"{{{name}}} ") for name in gone):
-        return False  # the name is only missing because `_mend` has removed it
-    if at == ("numbers",):  # a mistake in their names
-        return True
-    if at == ("options",):  # too few or too many right ones, or two equal ones
-        part = "text" if "twice" in mistake.text else "right"
-        return not any(len(place) < 3 or place[2] == part for place in mended if place[:1] == at)
-    return not any(at[: len(place)] == place or place[: len(at)] == at for place in mended)
-
-
-def _class_of(work: dict[str, Any], reported: list[DeckMistake]) -> type[Question] | None:
-    """The class of a question's type; for a misspelt type, the class of the most similar one."""
-    name, classes = work.get("type"), types.classes()
-    if isinstance(name, str) and name in classes:
-        return classes[name]
-    if name is None:
-        reported.append(DeckMistake(("type",), f"type is missing; it should be one of {words.listed(classes)}"))
-        return None
-    guess = hint(str(name), classes)
-    reported.append(
-        DeckMistake(("type",), f"type is {str(name)[:60]!r}; it should be one of {words.listed(classes)}{guess}")
-    )
-    if near := closest(str(name), classes):
-        work["type"] = near
-    return classes.get(near)
-
-
-def _mend(work: dict[str, Any], mistake: DeckMistake, kind: type[Question]) -> list[Where]:
-    """Replace a wrong part by a valid placeholder, and return the changed places."""
-    path = mistake.path
-    holder: Any = work
-    try:
-        for part in path[:-1]:
-            holder = holder[part]
-    except (KeyError, IndexError):
-        return [path]  # an earlier mistake has removed the parent
-    last, field = path[-1], owner(kind, path)
-    if mistake.kind in ("name", "extra_forbidden"):
-        holder.pop(last, None)  # an earlier mistake may have replaced the parent
-        return [path] if mistake.kind == "name" else []
-    if path[0] == "numbers" and len(path) > 1:
-        work["numbers"][path[1]] = {"values": [1]}  # expressions use the name, so it must stay
-        return [path[:2]]
-    if isinstance(holder, list):
-        holder[int(last)] = _harmless(annotation(kind, path))
-    elif field is None or not field.is_required():
-        holder.pop(last, None)
-    else:
-        holder[last] = _harmless(
-            field.annotation,
-            next((constraint.min_length for constraint in field.metadata if isinstance(constraint, MinLen)), 0),
-        )
-    return [path]
-
-
-def _harmless(annotated: Any, least: int = 0) -> Any:
-    """A minimal valid value of such a type."""
-    if get_origin(annotated) is Literal:
-        return get_args(annotated)[0]
-    for kind in kinds(annotated):
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            return {
-                name: _harmless(field.annotation) for name, field in kind.model_fields.items() if field.is_required()
-            }
-        if get_origin(kind) is tuple:
-            return [_harmless(get_args(kind)[0]) for _ in range(least)]
-        if get_origin(kind) is dict:
-            return {"x": _harmless(get_args(kind)[1])} if least else {}
-        if kind in (int, float):
-            return 1
-    return "x"

@@ -20,7 +20,7 @@ from workshop.report.panels import panels
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
 from workshop.report.snapshot import Snapshot
 from workshop.store.queue import expected_wait
-from workshop.store.records import Lease, RunRecord, SessionRecord
+from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
 LIVE, ENDED = 0.25, 2.0  # seconds between looks
@@ -103,9 +103,8 @@ def turn(store: Store, run: RunRecord) -> str:
     position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
     running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
     waits = expected_wait(queue, running, store.runs(session_id=run.session_id, limit=50))
-    before = next(iter(store.leases(run.session_id)), None)
     behind = queue[position - 2] if position > 1 else running
-    return turn_words(position, before, waits.get(run.id), behind)
+    return turn_words(position, waits.get(run.id), behind)
 
 
 def _render(panel: Panel, snapshot: Snapshot) -> str:
@@ -124,7 +123,6 @@ RECENT = 6  # ended runs that are shown
 EMPTY = "Nobody waits: the next run starts at once."
 EMPTY_RECORDED = "Nobody waits: this is a recording."
 EMPTY_STARTING = "Nobody waits: the next run starts when the ranks are up."
-EMPTY_LEASED = "Nobody waits: the next run starts when the ranks are given back."
 
 
 class SessionLook:
@@ -140,9 +138,8 @@ class SessionLook:
     def __call__(self) -> Mapping[str, str]:
         session = self.store.session(self.name)
         runs = self.store.runs(session_id=session.id, limit=HISTORY)
-        leases = self.store.leases(session.id)
-        sections = {"session": dumps(_facts(session, leases)), "queue": dumps(self._queue(session, runs, leases))}
-        up = session.state in ("ready", "running", "leased", "recorded")
+        sections = {"session": dumps(_facts(session)), "queue": dumps(self._queue(session, runs))}
+        up = session.state in ("ready", "running", "recorded")
         last_run = _last_run(session, runs) if up else None
         threads = threads_of(last_run) if last_run else asked_threads(session.placement)
         picture_state = (session.machine, session.rank_map if up else None, threads, _resting(session, last_run))
@@ -151,19 +148,17 @@ class SessionLook:
             sections["machine"] = html.live(machine_card("Ranks on the machine", *picture_state))
         return sections
 
-    def _queue(self, session: SessionRecord, runs: list[RunRecord], leases: list[Lease]) -> dict[str, Any]:
+    def _queue(self, session: SessionRecord, runs: list[RunRecord]) -> dict[str, Any]:
         running = next((run for run in runs if run.status == "running"), None)
         queue = self.store.queue(session.id)
         waits = {run_id: waiting(seconds) for run_id, seconds in expected_wait(queue, running, runs).items()}
         waits |= {run.id: "until the machine is free for measuring" for run in queue if waits_for(session, run)}
-        if leases:
-            waits = dict.fromkeys(waits, f"after {leases[0].holder}")
         return {
             "running": _row(running) | {"progress": running.progress, "activity": self._activity.words(running)}
             if running
             else None,
             "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
-            "empty": _empty(session, leases),
+            "empty": _empty(session),
             "recent": [
                 _row(run) | {"verdict": (run.verdict or {}).get("verdict", "")}
                 for run in [run for run in runs if run.ended][:RECENT]
@@ -171,7 +166,7 @@ class SessionLook:
         }
 
 
-def _empty(session: SessionRecord, leases: list[Lease]) -> str:
+def _empty(session: SessionRecord) -> str:
     """The meaning of an empty queue for learners who want to start a run."""
     if session.state == "recorded":
         return EMPTY_RECORDED
@@ -179,7 +174,7 @@ def _empty(session: SessionRecord, leases: list[Lease]) -> str:
         return rest_words(session)
     if session.state in ("starting", "restarting"):
         return EMPTY_STARTING
-    return EMPTY_LEASED if leases else EMPTY
+    return EMPTY
 
 
 def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
@@ -209,13 +204,11 @@ def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
     return f"Nothing runs now; run {last_run.id} had these ranks last.{other if launched != here else ''}"
 
 
-def _facts(session: SessionRecord, leases: list[Lease]) -> dict[str, Any]:
-    waiting = [lease.holder for lease in leases if lease.state == "wanted"]
+def _facts(session: SessionRecord) -> dict[str, Any]:
     return {
         "name": session.name,
         "state": session.state,
         "words": state_words(session),
-        "wanted": f"The ranks are wanted next by {', '.join(waiting)}." if waiting else "",
         "placement": Placement.parse(session.placement).describe(),
         "limits": (
             f"Learners: up to {say.count(session.limits.ranks, 'rank')}, {say.count(session.limits.threads, 'thread')} "

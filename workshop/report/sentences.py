@@ -19,7 +19,7 @@ from workshop.registry import workloads
 from workshop.report.activity import duration
 from workshop.report.analysis import scores
 from workshop.report.figures.curves import number
-from workshop.store.records import Lease, RunRecord, SessionRecord
+from workshop.store.records import RunRecord, SessionRecord
 
 # How names of metrics are read, in this order.
 _READ = (
@@ -41,7 +41,6 @@ SESSION = {
     "starting": "Starting its ranks.",
     "ready": "Ready: the next run starts at once.",
     "running": "Busy with a run.",
-    "leased": "A notebook has the ranks.",
     "restarting": "Starting new ranks.",
     "stopped": "Stopped.",
     "failed": "Failed.",
@@ -115,14 +114,10 @@ def waits_for(session: SessionRecord, run: RunRecord) -> str:
     return session.message if run.status == "queued" and run.measured and session.state == "ready" else ""
 
 
-def turn_words(position: int, before: Lease | None, seconds: float | None, behind: RunRecord | None = None) -> str:
-    """When a queued run is likely to begin; `before` is who has, or gets, the ranks until then, `behind` the run that
-    goes first."""
-    if before is None:
-        place = f", behind run {behind.id}" if behind is not None else ""
-        return f"Number {position} in the queue{place}, expected to start: {waiting(seconds)}."
-    has = "has the ranks" if before.state == "held" else "gets the ranks first"
-    return f"Number {position} in the queue, after {before.holder}, which {has}."
+def turn_words(position: int, seconds: float | None, behind: RunRecord | None = None) -> str:
+    """When a queued run is likely to begin; `behind` is the run that goes first."""
+    place = f", behind run {behind.id}" if behind is not None else ""
+    return f"Number {position} in the queue{place}, expected to start: {waiting(seconds)}."
 
 
 def waiting(seconds: float | None) -> str:

@@ -197,16 +197,6 @@ def kill_rank(store: Store, run_id: int, rank: int) -> None:
     store.request_kill(run_id, rank)
 
 
-def reclaim(store: Store, session: SessionRecord) -> list[str]:
-    """Take a session's ranks back from the notebook that has them, and from waiting ones, so that the queue goes on.
-    Returns their holders. Raises BadInput where nobody has them."""
-    open_ = store.leases(session.id)
-    if not open_:
-        raise BadInput(f"No notebook has the ranks of session {session.name}; it is {session.state}.")
-    store.end_leases(session.id, "the instructor took them back")
-    return [lease.holder for lease in open_]
-
-
 def read(store: Store, run_id: int) -> RunRecord:
     """A run with its verdict, also where its conductor has died before it could write one. Raises BadInput if there is
     no such run."""

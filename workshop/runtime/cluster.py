@@ -247,7 +247,6 @@ class Cluster:
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a function on all ranks; returns ipyparallel's AsyncResult."""
         assert self.engines is not None, "started before"
-        self.engines.used = True
         return self._client[:].apply_async(function, *arguments)
 
     def stop_engines(self) -> None:

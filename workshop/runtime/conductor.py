@@ -1,8 +1,8 @@
 """The conductor: one process per session that owns its cluster and takes its runs in order.
 
-Run as `python -m workshop.runtime.conductor SESSION_ID [--owner PID] [--until-idle]`. It reconciles: the cluster that a
-run's placement needs is started before the run, broken parts are replaced, and every event is written to the store,
-where everybody else reads it.
+Run as `python -m workshop.runtime.conductor SESSION_ID [--owner PID] [--until-idle] [--cells]`. It reconciles: the
+cluster that a run's placement needs is started before the run, broken parts are replaced, and every event is written to
+the store, where everybody else reads it.
 """
 
 from __future__ import annotations
@@ -40,11 +40,10 @@ from workshop.runtime.channel import Channel
 from workshop.runtime.cluster import Cluster
 from workshop.runtime.engines import EnginesFailed
 from workshop.runtime.launchers import site as sites
-from workshop.runtime.lease_manager import LeaseManager
 from workshop.runtime.lifecycle import END, cancel_queue, end_left
 from workshop.runtime.measurement_lock import holder, machine_held, waiting
 from workshop.runtime.memory_monitor import MemoryMonitor
-from workshop.runtime.run_monitor import RunMonitor, RunOutcome, problem, stopped
+from workshop.runtime.run_monitor import RunMonitor, RunOutcome, death, problem, stopped
 from workshop.runtime.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
@@ -54,6 +53,7 @@ HEARTBEAT = 1.0  # seconds
 NEW_RANKS = "The ranks that were up ended before the run had begun; it was started again, on new ones."
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
 PAUSE = 2.0
+CELLS = 0.2  # seconds between looks at the ranks of cells, which take processor time from them
 OUTPUT = 8_000  # characters of the output of ranks that died, which the log keeps
 AHEAD = 5.0  # seconds without a run after which what training needs is imported, for whoever comes
 MEMORY_GROWTH = 2 << 30  # bytes by which a rank may grow before equal placements get new engines
@@ -61,10 +61,11 @@ MEMORY_KEPT = 0.1  # share of the memory that all ranks together may keep of ear
 
 
 class Conductor:
-    def __init__(self, session_id: int, owner: int | None, until_idle: bool = False) -> None:
+    def __init__(self, session_id: int, owner: int | None, until_idle: bool = False, cells: bool = False) -> None:
         self.id = session_id
         self.owner = psutil.Process(owner) if owner else None
         self.until_idle = until_idle  # whether the session ends as soon as no run waits
+        self.cells = cells  # whether a notebook calls its cells on the ranks, which then take no run
         self.folder = config.session_folder(session_id)
         self.reserve = disk.Reserve(self.folder)
         self.store = Store.open()
@@ -77,7 +78,6 @@ class Conductor:
         self.site = sites.open_site(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
-        self.lease_manager = LeaseManager(self)
         self.watchdog = Watchdog()
         self._waits = ""  # what the session has said of a run that waits for the machine
         self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
@@ -95,7 +95,7 @@ class Conductor:
         for number in (signal.SIGINT, END):
             signal.signal(number, lambda *_: self.ending.set())
         # What a conductor before us left: its engines end themselves, but not before we would want theirs.
-        end_left(self.store, self.session, "the session was started anew")
+        end_left(self.store, self.session)
         tag = processes.session_tag(self.id)
         self.say("starting", "starting the controller and the ranks", conductor_pid=os.getpid(), machine=self.machine)
         threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
@@ -120,7 +120,9 @@ class Conductor:
         self.silent.set()
         if self.stop_requested:
             self.log(f"{state} {message}")
-            self.store.end_session(self.id, state, message)  # the very last word: who reads it may start it again
+            self.store.update_session(
+                self.id, state=state, message=message
+            )  # the very last word: who reads it may start it again
         else:  # it reads lost, as after a kill, and its queue goes on with the next conductor
             self.log("terminated")
             self.store.update_session(self.id, heartbeat_at=0.0, message="its conductor was terminated")
@@ -222,7 +224,9 @@ class Conductor:
             self.store.clear_reset(self.id)
             self.cluster.stop()
             self.bring_up(Placement.parse(session.placement))
-        elif self.lease_manager.serve() or self._take_run():
+        elif self.cells and self.cluster.alive:
+            self._watch_cells()
+        elif self._take_run():
             pass  # and look again
         elif self.until_idle:
             self.ending.set()
@@ -232,22 +236,31 @@ class Conductor:
         elif not session.private and time.monotonic() - self._busy > AHEAD and holder() is None:
             self.cluster.train_ahead()
 
-    def bring_up(
-        self,
-        placement: Placement,
-        state: SessionState = "ready",
-        message: str = "",
-        trains: bool = False,
-        tolerant: bool = False,
-    ) -> None:
-        """Start engines for a placement, and tell everybody what runs where, and in which state the session is then."""
+    def _watch_cells(self) -> None:
+        """Watch the ranks of a notebook's cells until they have died or the session is reset. New ones replace the
+        dead; the session's message says then why they died."""
+        engines, killed = self.cluster.engines, self.site.kills()
+        assert engines is not None, "alive"
+        with MemoryMonitor(engines.local, self.memory_limit) as memory_monitor:
+            while self.cluster.alive and not self.ending.is_set() and not self.session.reset_requested:
+                self.watchdog.feed()
+                engines.died.wait(CELLS)
+                self.session = self.store.session(self.id)
+            if not self.cluster.alive and not self.ending.is_set():
+                shortage, error = memory_monitor.found, death(self, memory_monitor, killed).error or {}
+                why = shortage.words if shortage else str(error["message"])
+                self.say("restarting", why)
+                self.bring_up(engines.placement, why)
+
+    def bring_up(self, placement: Placement, message: str = "", trains: bool = False, tolerant: bool = False) -> None:
+        """Start engines for a placement, and tell everybody what runs where."""
         self.cluster.stop_engines()  # first: as long as they live they say so, under numbers that may be nobody's soon
         self.channel.forget_ranks()
         self._baseline = {}
         engines = self.cluster.start_engines(placement, trains, tolerant)
         self._busy = time.monotonic()
         self.store.update_session(
-            self.id, state=state, message=message, rank_map=engines.rank_map, machine=engines.machine
+            self.id, state="ready", message=message, rank_map=engines.rank_map, machine=engines.machine
         )
 
     # The life of a run.
@@ -423,6 +436,7 @@ def main() -> None:
     parser.add_argument("session", type=int)
     parser.add_argument("--owner", type=int, help="end when this process does")
     parser.add_argument("--until-idle", action="store_true", help="end as soon as no run waits")
+    parser.add_argument("--cells", action="store_true", help="keep ranks for cells of the notebook that owns them")
     options = parser.parse_args()
     # Held as long as we live; the kernel lets go of it however we end.
     lock = os.open(config.session_folder(options.session) / "conductor.lock", os.O_RDWR | os.O_CREAT, 0o600)
@@ -436,7 +450,7 @@ def main() -> None:
     os.environ["KERAS_HOME"] = str(config.cache_folder("keras"))  # without the user's settings of Keras
     os.environ["IPYTHONDIR"] = str(Path(config.session_folder(options.session)) / "ipython")
     try:
-        Conductor(options.session, options.owner, options.until_idle).live()
+        Conductor(options.session, options.owner, options.until_idle, options.cells).live()
     except (WorkshopError, psutil.NoSuchProcess) as error:
         sys.exit(str(error))
 

@@ -47,7 +47,6 @@ class EngineSet:
         self.machine: dict[str, Any] = {}
         self.exit_watcher: ExitWatcher | None = None
         self.parent: psutil.Process | None = None  # from which they were forked, if they were
-        self.used = False  # whether anything has run on them
         self.tolerant = False  # whether they can go on after one of them has died
         self.trained = False  # whether what training needs was imported before they were forked
         self._gauge = Gauge()

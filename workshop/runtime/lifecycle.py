@@ -29,14 +29,19 @@ STOPPED = 20.0  # seconds within which it must have stopped
 END = signal.SIGUSR1  # what conductors take for their owner's word that the session should end
 
 
-def _conductor(session_id: int, *, attached: bool, until_idle: bool = False) -> subprocess.Popen[bytes]:
+def _conductor(
+    session_id: int, *, attached: bool, until_idle: bool = False, cells: bool = False
+) -> subprocess.Popen[bytes]:
     """Start a conductor that ends with this process (`attached`), with the `workshop up` that this process is under,
-    when no run waits any longer (`until_idle`), or when it is stopped. A terminal's Ctrl-C doesn't reach it."""
+    when no run waits any longer (`until_idle`), or when it is stopped. Its ranks are for `cells`, or for runs. A
+    terminal's Ctrl-C doesn't reach it."""
     command = [sys.executable, "-P", "-m", "workshop.runtime.conductor", str(session_id)]
     if owner := str(os.getpid()) if attached else os.environ.get(processes.UP_TAG):
         command += ["--owner", owner]
     if until_idle:
         command += ["--until-idle"]
+    if cells:
+        command += ["--cells"]
     with open(config.session_folder(session_id) / "conductor.log", "ab") as log:
         return subprocess.Popen(
             command,
@@ -58,13 +63,14 @@ def start_session(
     private: bool = False,
     attached: bool = False,
     until_idle: bool = False,
+    cells: bool = False,
     at: Mapping[str, Any] = site.LOCAL,
 ) -> tuple[SessionRecord, subprocess.Popen[bytes]]:
     """Launch a session; returns at once, `wait_ready` waits. A session whose conductor was killed is started again.
 
-    `attached` sessions end with this process, `until_idle` ones when they are up and no run waits; `at` is the site,
-    see `workshop.runtime.launchers.site`. Raises BadInput where the session runs already or the placement can't, and
-    NoRoom.
+    `attached` sessions end with this process, `until_idle` ones when they are up and no run waits; the ranks of one for
+    `cells` take no runs; `at` is the site, see `workshop.runtime.launchers.site`. Raises BadInput where the session
+    runs already or the placement can't, and NoRoom.
     """
     refuse_in(store.database)
     disk.check(config.home(), "a session")
@@ -76,7 +82,7 @@ def start_session(
     session = store.create_session(
         name, placement.as_json(), limits or Limits(), private=private, machine=topology.machine(), site=at
     )
-    return session, _conductor(session.id, attached=attached, until_idle=until_idle)
+    return session, _conductor(session.id, attached=attached, until_idle=until_idle, cells=cells)
 
 
 def revive(store: Store, session: SessionRecord, *, attached: bool) -> subprocess.Popen[bytes]:
@@ -103,7 +109,7 @@ def wait_ready(
         while conductor.poll() is None:
             now = store.session(session.id)
             on_look(now)
-            if now.state in ("ready", "running", "leased"):
+            if now.state in ("ready", "running"):
                 return now
             if time.monotonic() - began > (limit := queue + patient(seconds)):
                 raise WorkshopError(f"Session {session.name} was not ready within {limit:.0f} s: {now.message}")
@@ -178,14 +184,14 @@ def cancel_queue(store: Store, session_id: int) -> None:
 
 def clean_up(store: Store, session: SessionRecord, state: SessionState = "stopped") -> None:
     """End and record the processes and runs of a dead conductor. A session that is stopped loses its queue, too."""
-    end_left(store, session, "the session was stopped" if state == "stopped" else "its conductor had died")
+    end_left(store, session)
     if state == "stopped":
         cancel_queue(store, session.id)
     store.update_session(session.id, state=state, message="")
 
 
-def end_left(store: Store, session: SessionRecord, why: str) -> None:
-    """End what an earlier conductor of a session left behind, and the leases of its ranks."""
+def end_left(store: Store, session: SessionRecord) -> None:
+    """End what an earlier conductor of a session left behind."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
     folder = config.session_folder(session.id)
     shared_memory.remove(folder)
@@ -193,7 +199,6 @@ def end_left(store: Store, session: SessionRecord, why: str) -> None:
     with contextlib.suppress(BadInput):  # its launcher is gone, and nobody else knows what that has taken
         site.open_site(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
-    store.end_leases(session.id, why)
 
 
 def private_name(what: str) -> str:

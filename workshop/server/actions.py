@@ -59,13 +59,6 @@ def reset(store: Store, identity: Identity, name: str) -> None:
     store.request_reset(store.session(name).id)
 
 
-def reclaim(store: Store, identity: Identity, name: str) -> None:
-    """Take a session's ranks back from the notebook that has them; the queue goes on. Raises BadInput where none has
-    them."""
-    only_instructor(identity)
-    client.reclaim(store, store.session(name))
-
-
 def kill_rank(store: Store, identity: Identity, run_id: int, rank: int) -> None:
     """Have a rank of a running run killed. Raises BadInput."""
     only_instructor(identity)

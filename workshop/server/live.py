@@ -10,7 +10,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Protocol
+from functools import partial
+from typing import Protocol, get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -19,7 +20,8 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.course.class_progress import Classroom
+from workshop.course.class_progress import Classroom, grades
+from workshop.quiz.results.gradebook import Kind
 from workshop.report.run_sections import RunLook, SessionLook, moment
 from workshop.report.sentences import dumps
 from workshop.server import class_sections, limits, worker_gate
@@ -184,6 +186,9 @@ def routes(store: Store) -> list[BaseRoute]:
         now = time.time()
         return class_sections.write_roster(class_sections.read_roster(store, room.look(), now), now)
 
+    def grades_as(kind: Kind) -> bytes:
+        return grades(room.look()).write(kind)
+
     return [
         WebSocketRoute("/live/run/{id:int}", run),
         Route("/live/run/{id:int}/moment/{number:int}", replay),
@@ -191,6 +196,7 @@ def routes(store: Store) -> list[BaseRoute]:
         WebSocketRoute("/live/class", classroom),
         table("class.csv", lambda: class_sections.write_csv(room.look())),
         table("roster.csv", roster),
+        *(table(f"labs.grades-{kind}.csv", partial(grades_as, kind)) for kind in get_args(Kind)),
     ]
 
 

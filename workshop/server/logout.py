@@ -70,11 +70,8 @@ def _question(identity: Identity) -> str:
         case "instructor":
             return f"{name} Your link lets you in again.</p>{_ME}{_ALL}{back}"
         case "player":
-            return (
-                f"{name} Your answers stay, and nobody can go on as you. You can't remove your answers yourself then: "
-                f'do that first, at <a href="/quiz/mine">My quizzes</a>.</p>{_ME}'
-                '<p class="here"><a href="/quiz/mine">Stay</a></p>'
-            )
+            stay = '<p class="here"><a href="/quiz">Stay</a></p>'
+            return f"{name} Your answers stay, and nobody can go on as you.</p>{_ME}{stay}"
     return (
         f"{name} Your runs and answers stay, but nobody can go on as you: whoever comes in again with this nickname "
         f"gets a number behind it.</p>{_ME}{back}"

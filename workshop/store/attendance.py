@@ -10,7 +10,7 @@ from sqlalchemy import String, bindparam, cast, literal, select, union
 
 from workshop.store.identities import Identities, tell_changed
 from workshop.store.records import Attendance
-from workshop.store.tables import guesses, identities, leases, progress, quiz_players, runs, studies
+from workshop.store.tables import guesses, identities, progress, quiz_players, runs, studies
 
 FORMER = "Former learner"  # in place of the names of learners who were removed
 _OUT = "out:"  # no hash of a cookie begins so
@@ -68,7 +68,6 @@ class Attendances(Identities):
                 runs.update().where(runs.c.identity_id.in_(learners)).values(submitted_by=FORMER),
                 studies.update().where(studies.c.submitted_by.in_(nicknames)).values(submitted_by=FORMER),
                 quiz_players.update().where(quiz_players.c.identity_id.in_(learners)).values(nickname=numbered),
-                leases.update().where(leases.c.state == "ended").values(holder="a notebook"),
                 progress.delete().where(progress.c.learner != owner),
                 identities.delete().where(_LEARNERS, identities.c.id.not_in(referred)),
                 identities.update().where(_LEARNERS).values(nickname=FORMER, token_hash=token, **former),

@@ -151,7 +151,8 @@ class Database:
             )
 
     def _bring_up_to_date(self, connection: Connection, stored_version: int) -> None:
-        """Add the tables, columns and indexes that an older store lacks; its contents stay."""
+        """Add the tables, columns and indexes that an older store lacks, and drop those that are gone; what else it
+        holds stays."""
         new = [part for version, parts in tables.SINCE.items() if version > stored_version for part in parts]
         missing = [part for part in new if isinstance(part, Table)]
         others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
@@ -169,6 +170,8 @@ class Database:
             connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
         for index in (part for part in new if isinstance(part, Index)):
             index.create(connection)
+        for name in (name for version, names in tables.UNTIL.items() if version > stored_version for name in names):
+            connection.execute(text(f"DROP TABLE IF EXISTS {name}"))
         if stored_version < 9:  # since then the progress of this machine's root has no login name
             of_root = tables.progress.update().where(tables.progress.c.learner == "root")
             connection.execute(of_root.values(learner=tables.INSTRUCTOR))

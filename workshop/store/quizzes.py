@@ -139,16 +139,9 @@ class Quizzes:
                 player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
         return QuizPlayer(**player._mapping)
 
-    def player(self, player_id: int) -> QuizPlayer | None:
-        with self.database.reading() as connection:
-            row = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).first()
-        return QuizPlayer(**row._mapping) if row is not None else None
-
-    def players(self, round_id: int | None = None, identity_id: int | None = None) -> list[QuizPlayer]:
-        """The players of a round, of an identity, or of both, in the order of their arrival."""
-        query = select(quiz_players).order_by(quiz_players.c.id)
-        if round_id is not None:
-            query = query.where(quiz_players.c.round_id == round_id)
+    def players(self, round_id: int, identity_id: int | None = None) -> list[QuizPlayer]:
+        """The players of a round, or an identity's attempts in it, in the order of their arrival."""
+        query = select(quiz_players).where(quiz_players.c.round_id == round_id).order_by(quiz_players.c.id)
         if identity_id is not None:
             query = query.where(quiz_players.c.identity_id == identity_id)
         with self.database.reading() as connection:
@@ -166,18 +159,19 @@ class Quizzes:
             connection.execute(quiz_players.update().where(quiz_players.c.id.in_(player_ids)).values(removed=True))
 
     def forget_player(self, player_id: int) -> int:
-        """Delete a person's answers and name from a round. Returns the number of answers."""
+        """Delete a person's answers and name from a round, with all attempts. Return the number of answers. The
+        identity of somebody who came only for quizzes loses its name when no other round has them."""
         with self.database.writing(durable=True) as connection:
-            return _forget(connection, [player_id])
-
-    def forget_identity(self, identity_id: int) -> int:
-        """Delete a person's answers and name from all rounds. Returns the number of answers."""
-        with self.database.writing(durable=True) as connection:
-            player_ids = select(quiz_players.c.id).where(quiz_players.c.identity_id == identity_id)
-            # Who came in by a quiz is nobody elsewhere.
-            only_here = (identities.c.id == identity_id, identities.c.role == "player")
-            connection.execute(identities.update().where(*only_here).values(nickname=""))
-            return _forget(connection, list(connection.scalars(player_ids)))
+            player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
+            same_person = quiz_players.c.identity_id.in_([player.identity_id])  # not true of None
+            attempts = (quiz_players.c.id == player_id) | (same_person & (quiz_players.c.round_id == player.round_id))
+            player_ids = list(connection.scalars(select(quiz_players.c.id).where(attempts)))
+            gone = connection.execute(delete(quiz_answers).where(quiz_answers.c.player_id.in_(player_ids))).rowcount
+            connection.execute(delete(quiz_players).where(quiz_players.c.id.in_(player_ids)))
+            nobody = (identities.c.role == "player") & ~select(quiz_players.c.id).where(same_person).exists()
+            here = identities.c.id == player.identity_id
+            connection.execute(identities.update().where(here & nobody).values(nickname=""))
+        return gone
 
 
 def full(most: int) -> BadInput:
@@ -192,12 +186,6 @@ def _present(connection: Connection, round_id: int) -> int:
     """The number of players of a round who weren't removed."""
     conditions = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
     return connection.scalar(select(func.count()).select_from(quiz_players).where(*conditions)) or 0
-
-
-def _forget(connection: Connection, player_ids: list[int]) -> int:
-    gone = connection.execute(delete(quiz_answers).where(quiz_answers.c.player_id.in_(player_ids))).rowcount
-    connection.execute(delete(quiz_players).where(quiz_players.c.id.in_(player_ids)))
-    return gone
 
 
 def _free(connection: Connection, round_id: int, nickname: str) -> str:

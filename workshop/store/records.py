@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
-SessionState = Literal["starting", "ready", "running", "leased", "restarting", "stopped", "failed", "lost", "recorded"]
+SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost", "recorded"]
 StudyState = Literal["prepared", "running", "interrupted", "completed", "failed", "recorded"]
 Role = Literal["instructor", "learner", "player"]  # a player came in by the code of a quiz, and sees that only
 
@@ -271,24 +271,6 @@ class QuizStanding:
     answered: int
     share: float  # of right answers, 0 to 1 each, summed; what isn't judged yet and polls count nothing
     last_at: float  # when the newest answer came
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A notebook's hold on a session's ranks; the session's queue waits meanwhile."""
-
-    id: int
-    session_id: int
-    holder: str  # in words, for instance "ada's notebook"
-    host: str  # where the holder's process is
-    pid: int
-    pid_began_at: float  # when that process began: numbers are used again
-    state: Literal["wanted", "held", "ended"]
-    why: str  # one sentence: why it has ended; while it is held why its ranks were replaced, "" where they weren't
-    asked_at: float
-    heartbeat_at: float  # of the holder
-    held_at: float | None
-    ended_at: float | None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from workshop.store.attendance import Attendances
 from workshop.store.database import Database
 from workshop.store.events import Events
 from workshop.store.guesses import Guesses
-from workshop.store.leases import Leases
 from workshop.store.progress import Progresses
 from workshop.store.quiz_answers import QuizAnswers
 from workshop.store.quiz_rooms import QuizRooms
@@ -35,7 +34,6 @@ class Store(
     Quizzes,
     QuizRooms,
     QuizAnswers,
-    Leases,
     Progresses,
 ):
     """Made by `Store.open`; close it, or use it in a `with`."""

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 11
+VERSION = 12
 INSTRUCTOR = "Instructor"  # the nickname that no learner can have
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
@@ -308,28 +308,6 @@ quiz_rooms = Table(
     Column("heartbeat_at", Double, nullable=False),
 )
 
-# Who has, or wants, a session's ranks for cells of a notebook. Its queue waits meanwhile.
-leases = Table(
-    "leases",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("session_id", ForeignKey(sessions.c.id), nullable=False),
-    Column("holder", CleanText, nullable=False),  # in words, for instance "ada's notebook"
-    Column("host", CleanText, nullable=False),  # where the holder's process is
-    Column("pid", Integer, nullable=False),
-    Column("pid_began_at", Double, nullable=False),  # when that process began: numbers are used again
-    Column("state", String(10), nullable=False),  # wanted, held, ended
-    Column(
-        "why", CleanText, nullable=False
-    ),  # one sentence: why it has ended, or while it is held had its ranks replaced
-    Column("asked_at", Double, nullable=False),
-    Column("heartbeat_at", Double, nullable=False),  # of the holder
-    Column("held_at", Double),
-    Column("ended_at", Double),
-    Index("leases_of_session", "session_id", "state"),
-    sqlite_autoincrement=True,
-)
-
 # How far everybody has come in each lab: one row for each exercise, prediction, and notebook that was opened.
 progress = Table(
     "progress",
@@ -355,10 +333,13 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     3: (sessions.c.site,),
     4: (trials.c.point, trials.c.pruned, guesses),
     5: (quiz_rounds, quiz_players, quiz_answers),
-    6: (leases, progress),
+    6: (progress,),
     7: (quiz_rooms,),
     8: (identities.c.let_in_at, *identities.indexes),
     9: (identities.c.seen_at, identities.c.action, identities.c.acted_at, identities.c.help_asked_at),
     10: (runs.c.activity,),
     11: (runs.c.kill_requested,),
 }
+
+# The tables that went with a version.
+UNTIL: dict[int, tuple[str, ...]] = {12: ("leases",)}

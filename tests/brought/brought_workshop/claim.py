@@ -11,7 +11,6 @@ class Claim(Question):
     """True or false, in a word."""
 
     what: ClassVar[str] = "a claim"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"holds"}
 
     type: Literal["claim"]
     holds: bool
@@ -30,5 +29,5 @@ class Claim(Question):
     def grade(self, drawn: Any, answer: Any, truth: float | None = None) -> Mark:
         return Mark(float(answer == self.holds), answer == self.holds)
 
-    def results(self, results: Any, groups: Any) -> Any:
-        return others(groups, results.answers_to(self.id), str)
+    def results(self, results: Any) -> Any:
+        return others(results.answers_to(self.id), str)

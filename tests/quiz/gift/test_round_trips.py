@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import HealthCheck, example, given, reject, settings
 
 from tests.quiz.decks import decks
 from tests.quiz.gift.carried import there_and_back
@@ -29,8 +29,10 @@ def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, deck: Deck) -> 
         with pytest.raises(BadInput, match="has no question that GIFT can carry"):
             write(deck)
         return
-    left_out = {loss.question for loss in write(deck)[1] if loss.part == "question"}
-    assume(any(question.id not in left_out for question in deck.questions))
+    try:
+        write(deck)
+    except BadInput:  # of types that GIFT has, but with texts that it can't carry
+        reject()
     _, lost = there_and_back(deck, tmp_path / "deck.gift")
     for question in deck.questions:
         if question.type not in TYPES:

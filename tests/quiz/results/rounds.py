@@ -95,7 +95,7 @@ def deck(number: int, options: int = 4) -> Deck:
 
 def made(of: Deck, answers: Sequence[Mapping[str, Any]], names: Sequence[str] = (), **more: Any) -> Results:
     """A round in which each learner gave these answers (canonical, by question), graded as they would be."""
-    players = [Player(n, names[n - 1] if names else f"learner {n}", 100 + n) for n in range(1, len(answers) + 1)]
+    players = [Player(n, names[n - 1] if names else f"learner {n}") for n in range(1, len(answers) + 1)]
     given = []
     for player, theirs in zip(players, answers, strict=True):
         for place, (id, answer) in enumerate(theirs.items()):

@@ -7,7 +7,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,13 +17,11 @@ import pytest
 from tests import mpis
 from tests.control_groups import control_group, join
 from tests.hosts import WORKSHOP, emulated, running, session_on
-from tests.sessions import why_gone
 from tests.support import need, until
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
 from workshop.demo.hosts import EmulatedHosts
-from workshop.runtime import lease, lease_manager
 from workshop.runtime.launchers import ssh as site
 from workshop.store.store import Store
 
@@ -104,32 +101,6 @@ def test_a_lost_host_ends_the_run_with_its_name(workshop_home: Path, probe_workl
         left = ["hostC"] if how == "kill" else ["hostB", "hostC"]
         for name in left:
             until(lambda name=name: not running(hosts, name), 15, f"{name} to be clean")
-        until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
-
-
-@pytest.mark.exhaustive
-def test_a_notebook_has_the_ranks_until_a_host_is_lost(workshop_home: Path) -> None:
-    """One notebook where the session was started, whose line to the ranks is encrypted; and one elsewhere, of which
-    nothing but its heartbeat is known there."""
-    code = (
-        "import os, socket\n"
-        "from workshop.runtime import lease\n"
-        "from workshop.store.store import Store\n"
-        "store = Store.open()\n"
-        "with lease.take(store, store.session('test'), 'ada', timeout=60) as held:\n"
-        "    view = held.ranks.view\n"
-        "    print(view.apply_sync(socket.gethostname), held.ranks.client.curve_serverkey != b'')\n"
-    )
-    with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
-        told = hosts.run("hostA", sys.executable, "-c", code, seconds=120)
-        assert (told.returncode, told.stdout) == (0, "['hostA', 'hostB'] True\n"), told
-        with lease.take(session.store, session.now, "bob's notebook") as held:
-            time.sleep(lease_manager.SILENT + 2)
-            assert held.check().state == "leased", "its heart beats"
-            hosts.kill("hostB")
-            why = until(lambda: why_gone(held), 40, "the holder to hear that hostB is lost")
-        assert why.startswith("The ranks of session test are gone: it is failed (") and "hostB is lost" in why, why
-        assert session.now.state == "failed"
         until(lambda: not running(hosts, "hostA"), 15, "hostA to be clean")
 
 

@@ -19,7 +19,6 @@ from workshop.core.ports import free_port
 from workshop.server import artifacts, auth
 from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.quiz import results
-from workshop.server.quiz.rooms import Rooms
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
 
@@ -48,7 +47,7 @@ def counted(store: Store) -> Iterator[Counted]:
         people[name], secrets[name] = auth.let_in(store, role, name)
     before, this = keep(store, whole_class(LEARNERS, 5), people), keep(store, played, people)
     port = free_port()
-    routes = [*results.routes(store, Rooms(store)), *artifacts.routes(store)]
+    routes = [*results.routes(store), *artifacts.routes(store)]
     app = Starlette(routes=routes, middleware=[Middleware(AuthMiddleware, store=store, port=port)])
     server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", lifespan="off"))
     thread = threading.Thread(target=server.run)

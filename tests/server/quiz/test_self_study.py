@@ -140,7 +140,7 @@ def test_only_those_of_the_class_come_in(store: Store, port: int) -> None:
     assert "for those in the class" in player.get("/quiz/alone/nine", **HTML).text
     for answer in (player.get("/quiz/alone/nine/state"), send(player, "/answer", question="one-right", attempt=1)):
         assert (answer.status, "for those in the class" in answer.text) == (400, True)
-    assert store.players() == []
+    assert store.rounds() == []
     elsewhere = visitor(store, port).post("/quiz/alone/nine/answer", Origin="http://evil.example")
     assert elsewhere.status == 403
 

@@ -13,7 +13,6 @@ function sessionView(root) {
       root.dataset.state = session.state;
       head.replaceChildren(
         element("div", "ws-title", pill(session.state, session.state), element("h2", "", session.words)),
-        ...(session.wanted ? [element("p", "", session.wanted)] : []),
         element("p", "ws-about", `${session.name} · launched with ${session.placement}`),
         element("p", "ws-about", session.limits),
       );

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -43,12 +43,18 @@ def read(path: Path) -> tuple[Deck, tuple[Loss, ...]]:
             paths.append(_raw(block.text[len("$CATEGORY:") :]).strip())
         else:
             reader.question(block)
-    builder = reader.builder
-    if paths:
-        builder.title = builder.id = _category(paths[0])
-        if len(set(paths)) > 1:
-            builder.losses.append(Loss("", f"its {len(set(paths))} categories; all questions are in one deck"))
-    return builder.deck(), tuple(builder.losses)
+    if len(set(paths)) > 1:
+        reader.losses.append(Loss("", f"its {len(set(paths))} categories; all questions are in one deck"))
+    if not reader.questions:
+        why = f" ({'; '.join(str(loss) for loss in reader.losses[:5])})" if reader.losses else ""
+        raise BadInput(f"{path} has no question that a deck can hold{why}.")
+    title = " ".join(_category(paths[0]).split()) if paths else ""
+    deck = Deck(
+        deck=_slug(title or path.stem, "questions"),
+        title=(title or path.stem)[:500],
+        questions=tuple(reader.questions),
+    )
+    return deck, tuple(reader.losses)
 
 
 @dataclass
@@ -69,8 +75,12 @@ class _GiftAnswer:
 
 
 class _GiftReader:
+    """Collects the questions of a file while they are read; `lost` and `format` are those of the present question."""
+
     def __init__(self, name: str) -> None:
-        self.builder = _DeckBuilder(name)
+        self.name = name
+        self.questions: list[Any] = []
+        self.losses: list[Loss] = []
         self.format = "moodle"
         self.lost: list[str] = []
 
@@ -92,15 +102,15 @@ class _GiftReader:
         before, brace, rest = text.partition("{")
         inside, _, after = rest.partition("}")
         if text.count("{") > text.count("}") or ("{" in inside and _BLANK.search(text)):  # it swallows later questions
-            raise BadInput(f"{self.builder.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
+            raise BadInput(f"{self.name}, line {block.line}: a brace {{ that isn't closed; each needs a }}.")
         if match := _FORMAT.match(text):
             self.format = match[1]
         label = title or _unhidden(_FORMAT.sub("", before, count=1))
         if not brace and "}" not in text:
-            self.builder.leave(label, "not taken: a description, which asks for nothing")
+            self.leave(label, "not taken: a description, which asks for nothing")
             return
         if set("{}") & {*before, *inside, *after}:
-            self.builder.leave(label, f"not taken: {_several(text)}")
+            self.leave(label, f"not taken: {_several(text)}")
             return
         gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
         question_text = before.rstrip() if not after.strip() else before + gap + after
@@ -108,12 +118,12 @@ class _GiftReader:
         fields: dict[str, Any] = {"tags": block.tags}
         try:
             fields |= {"text": self.markdown(question_text), "explanation": self.markdown(explanation)}
-            fields |= {"id": self.builder.new_id(title or block.id or fields["text"][:60])}
+            fields |= {"id": self.new_id(title or block.id or fields["text"][:60])}
             fields |= self.answers(inside.strip())
         except ValueError as error:
-            self.builder.leave(label, f"not taken: {error}")
+            self.leave(label, f"not taken: {error}")
             return
-        self.builder.add(fields, self.lost)
+        self.add(fields)
 
     def answers(self, text: str) -> dict[str, Any]:
         """The type and the answers of a question. Raises ValueError with the reason if decks can't contain it."""
@@ -142,13 +152,32 @@ class _GiftReader:
         return [answer for answer in answers if answer.text]
 
     def choices(self, text: str) -> dict[str, Any]:
-        options = []
-        for answer in self.listed(text, "~"):
-            feedback = self.markdown(answer.feedback)
-            options.append({"text": self.markdown(answer.text), "feedback": feedback, "share": answer.weight})
-        question, lost = _choices(options, "=" in text)
-        self.lost += lost
-        return question
+        """A choice question. In a deck's single choice, one option gets all points. In a multiple choice, the right
+        options share the points, and each wrong option takes away as much."""
+        answers = self.listed(text, "~")
+        shares = [answer.weight for answer in answers]
+        best = max(shares, default=0.0)
+        if single := "=" in text:
+            rights = [share == best and share > 0 for share in shares]
+            partly = any(share and not right for share, right in zip(shares, rights, strict=True))
+            if partly or 0 < best < 0.995:
+                percentages = ", ".join(words.percent(share) for share in shares if share)
+                self.lost.append(f"shares of the points for options that are partly right ({percentages})")
+            if sum(rights) > 1:
+                self.lost.append("that one of several right options is enough; all of them have to be chosen")
+        else:
+            rights = [share > 0 for share in shares]
+            each = 1 / max(1, sum(rights))
+            usual = [each if right else -each for right in rights]
+            if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
+                self.lost.append(
+                    "options' own shares of the points; right ones count alike, wrong ones take as much away"
+                )
+        options = [
+            {"text": self.markdown(answer.text), "feedback": self.markdown(answer.feedback), "right": right}
+            for answer, right in zip(answers, rights, strict=True)
+        ]
+        return {"type": "single" if single and sum(rights) == 1 else "multiple", "options": options}
 
     def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
         wrong, right = (self.markdown(part) for part in [*feedback, "", ""][:2])
@@ -159,52 +188,75 @@ class _GiftReader:
         return {"type": "single", "options": options, "shuffle": False}
 
     def words(self, text: str) -> dict[str, Any]:
-        answers = self.listed(text)
-        return _forms(
-            ((self.plain(answer.text), answer.weight, self.markdown(answer.feedback)) for answer in answers), self.lost
-        )
+        """A text question. In a form, a star is a wildcard. Raises ValueError if no form gets all points."""
+        accept: list[str] = []
+        near: dict[str, list[str]] = {}
+        for answer in self.listed(text):
+            form, feedback = self.plain(answer.text), self.markdown(answer.feedback)
+            plain = form.replace("\\*", "*")
+            if re.search(r"(?<!\\)\*", form):
+                self.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
+            elif answer.weight == 1:
+                accept.append(plain)
+                self.lost += [f"the feedback on {plain[:40]!r}, which is right"] if feedback else []
+            elif answer.weight == 0 and feedback:
+                near.setdefault(feedback, []).append(plain)
+            else:
+                self.lost.append(
+                    f"the form {plain[:40]!r}, for which there are {100 * answer.weight:g} % of the points"
+                )
+        if not accept:
+            raise ValueError("no accepted form without a star is left")
+        wrong = [{"accept": forms, "feedback": feedback} for feedback, forms in near.items()]
+        return {"type": "text", "accept": accept, "near": wrong}
 
     def numbers(self, text: str) -> dict[str, Any]:
+        """A number question. Raises ValueError if no number gets all points."""
         text, _, wrong = text.partition("~")
         if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
             self.lost.append("the feedback on any other number")
-        parsed = self.listed(text)
-        answers = (
-            (*_range(self.plain(answer.text)), answer.weight, self.markdown(answer.feedback)) for answer in parsed
-        )
-        return _numbers(answers, self.lost)
+        right, near = [], []
+        for answer in self.listed(text):
+            (value, off), feedback = _range(self.plain(answer.text)), self.markdown(answer.feedback)
+            if answer.weight == 1:
+                right.append((value, off))
+                self.lost += [f"the feedback on {value:g}, which is right"] if feedback else []
+            elif answer.weight == 0 and feedback:
+                near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
+            else:
+                self.lost.append(f"{value:g} ± {off:g}, for which there are {100 * answer.weight:g} % of the points")
+        if not right:
+            raise ValueError("no number has all points")
+        (value, off), *others = right
+        if others:
+            self.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in others)})")
+        return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
 
     def pairs(self, text: str) -> dict[str, Any]:
-        pairs = []
+        """A match question; a right side that belongs to nothing has an empty left side."""
+        pairs, extra = [], []
         for piece in filter(str.strip, text.split("=")):
-            left_text, arrow, right = piece.partition("->")
+            left_text, arrow, right_text = piece.partition("->")
             if not arrow:
                 raise ValueError(f"{_unhidden(piece).strip()[:40]!r} should have -> in it, as all pairs")
-            sides = (self.markdown(left_text), escaped(_unhidden(right).strip()))
-            pairs.append((sides[0].replace("-&gt;", "->"), sides[1].replace(r"-\&gt;", "->")))
-        return _matches(pairs)
-
-
-class _DeckBuilder:
-    """Collects the questions of a file while they are read."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.title = ""
-        self.id = ""
-        self.questions: list[Any] = []
-        self.losses: list[Loss] = []
-        self._ids: set[str] = set()
+            left_side = self.markdown(left_text).replace("-&gt;", "->")
+            right_side = escaped(_unhidden(right_text).strip()).replace(r"-\&gt;", "->")
+            if left_side:
+                pairs.append({"left": left_side, "right": right_side})
+            elif right_side:
+                extra.append(right_side)
+        return {"type": "match", "pairs": pairs, "extra": extra}
 
     def new_id(self, title: str) -> str:
         """An id that no other question has."""
+        ids = {question.id for question in self.questions}
         stem = _slug(title, f"question-{len(self.questions) + 1}")
         candidate, number = stem, 2
-        while candidate in self._ids:
+        while candidate in ids:
             candidate, number = f"{stem[:55].rstrip('-')}-{number}", number + 1
         return candidate
 
-    def add(self, question: Mapping[str, Any], lost: Iterable[str]) -> None:
+    def add(self, question: Mapping[str, Any]) -> None:
         """Add a question with an unused id, and its losses. If it is invalid, list the reason."""
         id = str(question["id"])
         if len(self.questions) == MOST:
@@ -218,22 +270,12 @@ class _DeckBuilder:
             reason = re.sub(rf"(^|; ){question['type']}[.:] ?", r"\1", str(bad_input(error)))
             self.leave(id, f"not taken: {reason[:300]}")
             return
-        self._ids.add(id)
         self.questions.append(validated)
-        self.losses += [Loss(id, what) for what in dict.fromkeys(lost)]
+        self.losses += [Loss(id, what) for what in dict.fromkeys(self.lost)]
 
     def leave(self, title: str, why: str) -> None:
         """List a question that isn't imported, with the reason."""
         self.losses.append(Loss(" ".join(title.split())[:60] or f"question {len(self.questions) + 1}", why, "question"))
-
-    def deck(self) -> Deck:
-        """The deck. Raises BadInput if no question could be imported."""
-        if not self.questions:
-            why = f" ({'; '.join(str(loss) for loss in self.losses[:5])})" if self.losses else ""
-            raise BadInput(f"{self.name} has no question that a deck can hold{why}.")
-        stem = Path(self.name).stem
-        title = " ".join(self.title.split())[:500] or stem[:500] or "Questions"
-        return Deck(deck=_slug(self.id or stem, "questions"), title=title, questions=tuple(self.questions))
 
 
 def _blocks(text: str) -> Iterator[_GiftBlock]:
@@ -335,86 +377,3 @@ def _number(text: str) -> float:
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"{text} is no finite number")
     return value
-
-
-def _forms(answers: Iterable[tuple[str, float, str]], lost: list[str]) -> dict[str, Any]:
-    """A text question from forms, each with a share of the points and a feedback; losses are added to `lost`. In a
-    form, a star is a wildcard. Raises ValueError if no form gets all points."""
-    accept: list[str] = []
-    near: dict[str, list[str]] = {}
-    for form, share, feedback in answers:
-        plain, quoted = form.replace("\\*", "*"), repr(form.replace("\\*", "*")[:40])
-        if re.search(r"(?<!\\)\*", form):
-            lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
-        elif share == 1:
-            accept.append(plain)
-            lost += [f"the feedback on {quoted}, which is right"] if feedback else []
-        elif share == 0 and feedback:
-            near.setdefault(feedback, []).append(plain)
-        else:
-            lost.append(f"the form {quoted}, for which there are {100 * share:g} % of the points")
-    if not accept:
-        raise ValueError("no accepted form without a star is left")
-    wrong = [{"accept": forms, "feedback": feedback} for feedback, forms in near.items()]
-    return {"type": "text", "accept": accept, "near": wrong}
-
-
-def _numbers(answers: Iterable[tuple[float, float, float, str]], lost: list[str]) -> dict[str, Any]:
-    """A number question from numbers, each with a tolerance, a share of the points and a feedback; losses are added to
-    `lost`. Raises ValueError if no number gets all points."""
-    right, near = [], []
-    for value, off, share, feedback in answers:
-        if share == 1:
-            right.append((value, off))
-            lost += [f"the feedback on {value:g}, which is right"] if feedback else []
-        elif share == 0 and feedback:
-            near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
-        else:
-            lost.append(f"{value:g} ± {off:g}, for which there are {100 * share:g} % of the points")
-    if not right:
-        raise ValueError("no number has all points")
-    if len(right) > 1:
-        lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in right[1:])})")
-    (value, off), *_ = right
-    return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
-
-
-def _matches(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """A match question from left and right sides; a right side that belongs to nothing has an empty left side."""
-    all_pairs = list(pairs)
-    matched = [{"left": left_text, "right": right} for left_text, right in all_pairs if left_text]
-    return {
-        "type": "match",
-        "pairs": matched,
-        "extra": [right for left_text, right in all_pairs if right and not left_text],
-    }
-
-
-def _choices(options: list[dict[str, Any]], single: bool) -> tuple[dict[str, Any], list[str]]:
-    """A choice question from options, each with a `share` of the points; and the losses.
-
-    In a deck's single choice, one option gets all points. In a multiple choice, the right options share the points,
-    and each wrong option takes away as much.
-    """
-    lost: list[str] = []
-    shares = [option.pop("share") for option in options]
-    if single:
-        best = max(shares, default=0.0)
-        rights = [share == best and share > 0 for share in shares]
-        partly = [share for share, right in zip(shares, rights, strict=True) if not right and share]
-        if partly or (best not in (0.0, 1.0) and best < 0.995):
-            percentages = [words.percent(share) for share in shares if share]
-            lost.append(f"shares of the points for options that are partly right ({', '.join(percentages)})")
-        type = "single" if sum(rights) == 1 else "multiple"
-        if type == "multiple" and sum(rights) > 1:
-            lost.append("that one of several right options is enough; all of them have to be chosen")
-    else:
-        rights = [share > 0 for share in shares]
-        each = 1 / max(1, sum(rights))
-        usual = [each if right else -each for right in rights]
-        if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
-            lost.append("options' own shares of the points; right ones count alike, wrong ones take as much away")
-        type = "multiple"
-    for option, right in zip(options, rights, strict=True):
-        option["right"] = right
-    return {"type": type, "options": options}, lost

@@ -31,10 +31,10 @@ _ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\~=#{}:
 
 
 @dataclass
-class Export:
-    """The questions to be written, and the losses."""
+class _Export:
+    """The deck to be written, and the losses."""
 
-    questions: list[Any] = field(default_factory=list)
+    deck: Deck
     losses: list[Loss] = field(default_factory=list)
 
     def lose(self, question: Question, part: str, what: str) -> None:
@@ -43,43 +43,34 @@ class Export:
 
 def write(deck: Deck) -> tuple[bytes, tuple[Loss, ...]]:
     """Return a deck as GIFT, and the losses. Raises BadInput if GIFT can carry none of its questions."""
-    export = _export(deck)
-    blocks = [f"$CATEGORY: {_category(deck.title)}"]
-    for question in export.questions:
-        if block := _block(question, export):
-            blocks.append(block)
-    return ("\n\n".join(blocks) + "\n").encode(), tuple(export.losses)
-
-
-def _export(deck: Deck) -> Export:
-    """The questions that GIFT can carry, with values for their numbers. Raises BadInput if there is none."""
-    export = Export()
+    export = _Export(deck)
     deck_parts = {"lab": deck.lab and f"its lab ({deck.lab})", "about": deck.about and "what it is about"}
     deck_parts["seconds"] = deck.seconds != USUAL_SECONDS and f"its time limit of {deck.seconds} s"
     deck_parts["deck"] = f"its name ({deck.deck})"
     export.losses += [Loss("", what, part) for part, what in deck_parts.items() if what]
-    for question in deck.questions:
-        if question.type not in TYPES:
-            export.lose(question, "question", f"{question.what}; GIFT can't carry such a question")
-            continue
-        try:
-            export.questions.append(_with_values(deck, question, export))
-        except ValueError as error:
-            export.lose(question, "question", f"its answer can't be computed: {error}")
-            continue
-        for part, what in _parts(deck, question).items():
-            if what:
-                export.lose(question, part, str(what))
-    if not export.questions:
+    blocks = [block for question in deck.questions if (block := _block(question, export))]
+    if not blocks:
         what = words.listed(sorted({question.what for question in deck.questions}))
         raise BadInput(f"{deck.deck} has no question that GIFT can carry; it holds {what}.")
-    return export
+    return ("\n\n".join([f"$CATEGORY: {_category(deck.title)}", *blocks]) + "\n").encode(), tuple(export.losses)
 
 
-def _block(question: Any, export: Export) -> str:
+def _block(question: Any, export: _Export) -> str:
+    """A question in GIFT; empty, with a loss, if GIFT can't carry it."""
+    if question.type not in TYPES:
+        export.lose(question, "question", f"{question.what}; GIFT can't carry such a question")
+        return ""
+    try:
+        question = _with_values(export.deck, question, export)
+    except ValueError as error:
+        export.lose(question, "question", f"its answer can't be computed: {error}")
+        return ""
     answers = _answers(question, export)
     if not answers:
         return ""
+    for part, what in _parts(export.deck, question).items():
+        if what:
+            export.lose(question, part, str(what))
     if question.explanation:
         answers.append("####" + _text(question.explanation))
     tags = [tag for tag in question.tags if not set(tag) & set("[]<>`\\")]
@@ -91,7 +82,7 @@ def _block(question: Any, export: Export) -> str:
     return f"{comment}::{_escaped(question.id)}::{_text(question.text)}{brace}\n{lines}}}"
 
 
-def _answers(question: Any, export: Export) -> list[str]:
+def _answers(question: Any, export: _Export) -> list[str]:
     if isinstance(question, Match):
         lefts = [*(f"{_text(pair.left, arrow=True)} " for pair in question.pairs), *(" " for _ in question.extra)]
         rights = _rights(question, export)  # none where two of them are equal
@@ -115,7 +106,7 @@ def _answers(question: Any, export: Export) -> list[str]:
     return answers
 
 
-def _words(question: Text, export: Export) -> list[str]:
+def _words(question: Text, export: _Export) -> list[str]:
     if any("->" in form for form in (*question.accept, *(form for near in question.near for form in near.accept))):
         export.lose(question, "question", "an accepted form with ->, which makes GIFT take it for pairs to be matched")
         return []
@@ -141,7 +132,7 @@ def _escaped(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def _rights(question: Match, export: Export) -> list[str]:
+def _rights(question: Match, export: _Export) -> list[str]:
     """The right sides of a match as plain text; empty, with a loss of the question, if two of them are equal then."""
     plain = [rendering.plain(right) for right in question.rights]
     if len(set(plain)) < len(plain) or not all(plain):
@@ -152,7 +143,7 @@ def _rights(question: Match, export: Export) -> list[str]:
     return plain
 
 
-def _share(question: Multiple, export: Export) -> float:
+def _share(question: Multiple, export: _Export) -> float:
     """The points of each right option of a choice, in percent."""
     if len(question.right) > 10:
         export.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
@@ -191,7 +182,7 @@ def _parts(deck: Deck, question: Any) -> dict[str, str | bool]:
     }
 
 
-def _with_values(deck: Deck, question: Any, export: Export) -> Any:
+def _with_values(deck: Deck, question: Any, export: _Export) -> Any:
     """The question with values in place of the numbers' names. Raises ValueError if its answer has no value."""
     numbers = ask(deck, question, "export").numbers
     changed: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Reads a round's results from the store, checks the rounds of a recording, and removes a learner's data.
+"""Reads a round's results from the store.
 
 Removed players and skipped questions don't count. In self-study only the first attempt counts, because it shows the
 right answers. Notes in the results say what was left out.
@@ -12,11 +12,10 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from workshop.core import words as say
-from workshop.core.errors import BadInput, bad_input
+from workshop.core.errors import bad_input
 from workshop.quiz.deck import Deck
 from workshop.quiz.live.state import RoundState, first_vote
 from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
-from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Player, Results, RoundAnswer
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
@@ -48,7 +47,7 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
         title=quiz_round.title,
         deck=deck,
         question_ids=question_ids,
-        players=tuple(Player(player.id, player.nickname, player.identity_id) for player in counted.values()),
+        players=tuple(Player(player.id, player.nickname) for player in counted.values()),
         answers=tuple(
             _answer(
                 answer,
@@ -63,7 +62,6 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
             if answer.player_id in counted and answer.question in first_votes
         ),
         began=quiz_round.created_at,
-        timed=live,
         absent=_absent(question_ids, counted_answers, list(counted.values())) if live else {},
         numbers={id: variant.numbers for id, variant in shared.items() if variant.numbers},
         truths=_truths(shared, state),
@@ -126,46 +124,3 @@ def _notes(quiz_round: QuizRound, deck: Deck, players: Sequence[QuizPlayer], sta
         yield f"{sentence}; marks and points are those of the second vote."
     if quiz_round.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."
-
-
-def check_recording(store: Store, name: str) -> None:
-    """Raises BadInput if a round of the recording `name` has impossible data: anybody may have written the recording.
-    Rounds with a deck of another version are not checked; their pages say so."""
-    for record in store.rounds():
-        try:
-            deck = Deck.model_validate(record.deck)
-        except ValueError:
-            continue
-        try:
-            problem = _impossible_answer(store, record, deck)
-            if not problem:
-                find(read(store, record.id))
-        except Exception:  # state, points and times may be of any type, and the page would fail in the same way
-            problem = "its results can't be computed"
-        if problem:
-            raise BadInput(f"The recording {name} is damaged in quiz round {record.id}: {problem}; get it once more.")
-
-
-def _impossible_answer(store: Store, record: QuizRound, deck: Deck) -> str:
-    """Say which question has an answer that it can't have; "" where none has."""
-    questions = {question.id: question for question in deck.questions}
-    players = {player.id: player for player in store.players(record.id)}
-    first_votes = {first_vote(id): question for id, question in questions.items()}
-    for answer in store.answers(record.id):
-        question = questions.get(answer.question) or first_votes.get(answer.question)
-        if question is None or answer.player_id not in players:
-            continue  # no page shows such an answer
-        seed = record.seed if record.kind == "live" else attempt_seed(record, players[answer.player_id])
-        if not question.accepts(ask(deck, question, seed), answer.answer):
-            return f"an answer to {answer.question} is none that this question can have"
-    return ""
-
-
-def forget(store: Store, players: Sequence[QuizPlayer]) -> int:
-    """Remove these players, and return the number of their answers. The identity of a visitor who came only for
-    quizzes is removed as well, if it is in no round any more."""
-    gone = sum(store.forget_player(player.id) for player in players)
-    for identity_id in {player.identity_id for player in players if player.identity_id is not None}:
-        if not store.players(identity_id=identity_id):
-            gone += store.forget_identity(identity_id)
-    return gone

@@ -17,7 +17,6 @@ class Player:
 
     id: int
     nickname: str
-    identity_id: int | None = None  # identifies the same person in two rounds
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class Results:
     players: tuple[Player, ...]
     answers: tuple[RoundAnswer, ...]
     began: float = 0.0
-    timed: bool = True  # whether questions had a time limit
     absent: Mapping[str, frozenset[int]] = field(default_factory=dict)  # players who joined after a question was over
     numbers: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # of questions with equal numbers for all
     truths: Mapping[str, float] = field(default_factory=dict)  # right numbers that were the same for all

@@ -22,19 +22,13 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # 
 LONGEST = 16_000  # characters; a spreadsheet's cell holds 32,767 code units
 # Characters that XML doesn't allow, and so spreadsheets don't either.
 _UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-NARROW, WIDE = 9, 50  # the smallest and the largest width of a column, in characters
-_SHARES = ("share", "95 %", "mean mark", "marks on")  # the beginnings of headings of shares
+WIDTH = 20  # of a workbook's columns, in characters
 QUESTIONS = (
-    *("number", "question", "type", "text", "tags", "points possible", "there", "answered", "judged", "right"),
-    *("share right", "95 % from", "95 % to", "mean mark", "mean points"),
-    *("seconds, lower quartile", "seconds, median", "seconds, upper quartile"),
-    *("share right in the first vote", "normalised gain", "wrong to right", "right to wrong"),
-    *("discrimination", "answers behind it", "discrimination in words", "remarks", "why to go over it again"),
+    *("number", "question", "type", "text", "points possible", "there", "answered", "judged", "right", "share right"),
+    *("share right in the first vote", "normalised gain", "wrong to right", "right to wrong", "discrimination"),
+    *("most common wrong answer", "chosen by", "feedback on it"),
 )
-LEARNERS = (
-    *("learner", "place", "points", "points possible", "share of marks", "questions", "answered", "right"),
-    *("seconds, median", "seconds, total", "wrong", "missed", "before they came"),
-)
+LEARNERS = ("learner", "place", "points", "points possible", "questions", "answered", "right", "wrong", "missed")
 ANSWERS = (
     *("learner", "number", "question", "type", "text", "status", "answer", "right", "share", "points"),
     *("points possible", "seconds", "misconception", "first answer", "first answer right"),
@@ -68,22 +62,19 @@ def csv(findings: RoundFindings) -> bytes:
 
 
 def xlsx(findings: RoundFindings) -> bytes:
-    """A workbook. Text always stays text, and no cell is a formula."""
+    """A workbook with a sheet for questions, learners and answers. No cell is a formula."""
     import pandas as pd
 
-    learners = _learners(findings)
-    marks = [heading for row in learners for heading in row]
     sheets = {
         "Questions": _frame(_questions(findings), QUESTIONS),
-        "Learners": _frame(learners, dict.fromkeys([*LEARNERS, *marks])),
+        "Learners": _frame(_learners(findings), LEARNERS),
         "Answers": _frame(_answers(findings), ANSWERS),
     }
     file = io.BytesIO()
     with pd.ExcelWriter(file, engine="openpyxl") as book:
         for name, frame in sheets.items():
             frame.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 1), autofilter=True)
-            # The table of answers is long, and styles of cells take time to write.
-            _style(book.sheets[name], plain=name == "Answers")
+            book.sheets[name].sheet_format.defaultColWidth = WIDTH
     return file.getvalue()
 
 
@@ -95,41 +86,31 @@ def _frame(rows: Iterable[Row], headings: Iterable[str]) -> Any:
     return pd.DataFrame(cells, columns=[safe(name) for name in names], dtype=object)  # numbers stay as they are
 
 
-def _questions(findings: RoundFindings) -> list[Row]:
-    reasons = {item.id: " ".join(reason.words for reason in item.reasons) for item in findings.revision}
-    rows: list[Row] = []
+def _questions(findings: RoundFindings) -> Iterable[Row]:
     for item in findings.items:
-        times, discrimination, gain = item.seconds, item.discrimination, item.gain
+        gain, wrong = item.gain, item.commonest_wrong
         cells: tuple[Cell, ...] = (
-            *(item.number, item.id, item.type, item.text, ", ".join(item.tags), item.worth),
-            *(item.there, item.answered, item.judged, item.right, item.share, *(item.interval or (None, None))),
-            *(item.mark, item.points, *((times.low, times.median, times.high) if times else (None, None, None))),
+            *(item.number, item.id, item.type, item.text, item.worth),
+            *(item.there, item.answered, item.judged, item.right, item.share),
             *((gain.before, gain.normalised, gain.improved, gain.worsened) if gain else (None,) * 4),
-            *(discrimination.value, discrimination.of, discrimination.words, " ".join(item.remarks)),
-            reasons.get(item.id),
+            *(item.discrimination, *((wrong.text, wrong.count, wrong.feedback) if wrong else (None,) * 3)),
         )
-        rows.append(dict(zip(QUESTIONS, cells, strict=True)))
-    return rows
+        yield dict(zip(QUESTIONS, cells, strict=True))
 
 
-def _learners(findings: RoundFindings) -> list[Row]:
-    rows: list[Row] = []
+def _learners(findings: RoundFindings) -> Iterable[Row]:
     for learner in findings.learners:
         cells: tuple[Cell, ...] = (
-            *(learner.nickname, learner.place, learner.points, learner.possible, learner.share),
-            *(learner.there, learner.answered, learner.right, learner.seconds, learner.total),
-            *(", ".join(learner.wrong), ", ".join(learner.missed), ", ".join(learner.late)),
+            *(learner.nickname, learner.place, learner.points, learner.possible),
+            *(learner.there, learner.answered, learner.right, ", ".join(learner.wrong), ", ".join(learner.missed)),
         )
-        marks = {f"marks on {tag.name}": tag.mark for tag in learner.tags}
-        rows.append({**dict(zip(LEARNERS, cells, strict=True)), **marks})
-    return rows
+        yield dict(zip(LEARNERS, cells, strict=True))
 
 
-def _answers(findings: RoundFindings) -> list[Row]:
+def _answers(findings: RoundFindings) -> Iterable[Row]:
     """A row for each learner and question, also without an answer."""
     results = findings.results
     first_votes = {(answer.player, answer.question): answer for answer in results.first_votes}
-    rows: list[Row] = []
     for player in results.players:
         for item, question in zip(findings.items, results.questions, strict=True):
             row: dict[str, Cell] = dict(
@@ -140,33 +121,14 @@ def _answers(findings: RoundFindings) -> list[Row]:
                 row["first answer right"] = _yes(first.right)
             answer = results.answers_by(player.id).get(item.id)
             if answer is None:
-                rows.append({**row, "status": "missed" if player.id in results.present(item.id) else "not there"})
+                yield {**row, "status": "missed" if player.id in results.present(item.id) else "not there"}
                 continue
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
             near = None if answer.near is None else answer.near + 1
             more = {"seconds": answer.seconds, "misconception": near}
             text = question.words(results, answer.answer)
-            rows.append({**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more})
-    return rows
+            yield {**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more}
 
 
 def _yes(right: bool | None) -> str | None:
     return None if right is None else "yes" if right else "no"
-
-
-def _style(sheet: Any, plain: bool) -> None:
-    from openpyxl.styles import Alignment, Font, PatternFill
-
-    bold, grey = Font(bold=True), PatternFill("solid", fgColor="F2F5F8")
-    wrapped, top = Alignment(vertical="top", wrap_text=True), Alignment(vertical="top")
-    for head, *cells in sheet.columns:
-        head.font, head.fill = bold, grey
-        texts = [cell for cell in cells if isinstance(cell.value, str)]
-        longest = max(len(cell.value) for cell in [head, *texts])
-        sheet.column_dimensions[head.column_letter].width = min(max(longest, NARROW), WIDE) + 2
-        for cell in texts:
-            cell.data_type = "s"  # otherwise openpyxl would store text like #N/A as an error
-        for cell in () if plain else cells:
-            cell.alignment = wrapped if cell.data_type == "s" and len(cell.value) > WIDE else top
-            if isinstance(cell.value, float):
-                cell.number_format = "0 %" if head.value.startswith(_SHARES) else "0.0##"

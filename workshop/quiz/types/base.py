@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -10,23 +9,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlencode
 
-from pydantic import Field, ValidationInfo, model_validator
+from pydantic import Field, model_validator
 
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions
-from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.form_errors import DeckMistake, Where, fault
 from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
 from workshop.quiz.rendering import html
 
 if TYPE_CHECKING:
     from workshop.quiz.randomisation import DrawnQuestion
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
     from workshop.quiz.types.rows import AnswerChoice
 
 Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it
-WITH_FAULTS = {"faults": True}  # the validation context that allows faults, so that each part is checked alone
 MOST_ANSWERS = 12  # different answers in a chart of answers in words
 
 
@@ -49,7 +46,6 @@ class Question(DeckPart):
 
     what: ClassVar[str] = "a question"  # the type in words
     form: ClassVar[str] = "text"
-    secret: ClassVar[frozenset[str]] = frozenset({"explanation", "check"})  # fields that reveal the right answer
     marked: ClassVar[bool] = True  # whether an answer can be right
     measured: ClassVar[bool] = False  # whether the right answer is measured by runs
     slow: ClassVar[bool] = False  # whether grading starts a process
@@ -81,9 +77,9 @@ class Question(DeckPart):
                 yield ("numbers",), f"numbers: {name} is the name of a function; a number needs another one"
 
     @model_validator(mode="after")
-    def _has_no_faults(self, info: ValidationInfo) -> Self:
-        if info.context is not WITH_FAULTS and (faults := [text for _, text in self.faults()]):
-            raise ValueError("; ".join(faults))
+    def _has_no_faults(self) -> Self:
+        for path, text in self.faults():
+            raise fault(path, text)
         return self
 
     def problems(self) -> Iterator[DeckMistake]:
@@ -124,10 +120,6 @@ class Question(DeckPart):
         taught = {"section": self.section, "address": address}
         return {"html": "", "explanation": html(self.explanation, variant.numbers), **taught}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        """The question as a document that doesn't reveal the right answer."""
-        return self.model_dump(mode="json", exclude=set(self.secret))
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         """The type's own parts for a terminal: texts, each with the indents of its first line and of its other lines.
         With `answers`, they show the right answer."""
@@ -146,14 +138,6 @@ class Question(DeckPart):
     def sent(self, variant: DrawnQuestion, answer: Any) -> Any:
         """Turn a stored answer back into the form that a browser sends."""
         return answer
-
-    def accepts(self, variant: DrawnQuestion, answer: Any) -> bool:
-        """Whether this could be a stored answer to the question: `read` must return it, with the same types."""
-        try:
-            same = self.read(variant, self.sent(variant, answer))
-        except (BadInput, ValueError, TypeError, LookupError):
-            return False
-        return json.dumps(same, sort_keys=True) == json.dumps(answer, sort_keys=True)
 
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         """Grade a stored answer; `truth` is a prediction's measured value.
@@ -195,25 +179,13 @@ class Question(DeckPart):
         """The right number of this variant; None for other types, and before it is measured."""
         return None
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         """The possible answers and how many people gave them; answers of the deck come first."""
         raise NotImplementedError
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        """Sentences about a class's answers."""
-        yield from ()
-
-    def spread(self, results: Results) -> list[float]:
-        """The numbers of the answers, for one chart; empty if they can't be compared."""
-        return []
 
     def words(self, results: Results, answer: Any) -> str | float:
         """One answer in words; a number stays a number."""
         return str(answer)
-
-    def guessed(self) -> float | None:
-        """The expected share of right answers by guessing; None if it is unknown."""
-        return None
 
     # Formats of other programs.
 
@@ -221,10 +193,6 @@ class Question(DeckPart):
         """The fields of the question's `document` whose values depend on its numbers. Raises ValueError if a value
         can't be computed."""
         return {}
-
-    def feedbacks(self) -> bool:
-        """Whether any answer has feedback."""
-        return any(near.feedback for near in getattr(self, "near", ()))
 
 
 def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -17,16 +17,12 @@ from workshop.quiz.parts import Option, Picture, PollOption
 from workshop.quiz.randomisation import LETTERS, DrawnQuestion, combinations, drawn_words
 from workshop.quiz.rendering import html
 from workshop.quiz.types.base import Fault, Mark, Question, keyed, read_key, read_keys, repeated
-from workshop.quiz.types.rows import AnswerChoice, plain, row, short
+from workshop.quiz.types.rows import AnswerChoice, plain, row
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 MOST_COMPARED = 50  # combinations of numbers with which options are compared
-FEWEST = 5  # answers needed for the remark that nobody took an option
-BEST = 3  # learners of the upper group needed for the remark that a wrong option attracts good learners
-MORE = 0.2  # the difference between the option's shares in the upper and the lower group that the remark needs
 
 
 class WithOptions(Question):
@@ -77,9 +73,6 @@ class WithOptions(Question):
             ],
         }
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        return super().hidden(variant) | {"options": [{"text": option.text} for option in self.options]}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         for letter, option in zip(LETTERS, self.options, strict=False):
             mark = "*" if answers and _is_right(option) else " "
@@ -104,19 +97,16 @@ class WithOptions(Question):
         ]
         return {"type": "choices", "options": options}
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         for place, option in enumerate(self.options):
             answers = [answer for answer in results.answers_to(self.id) if place in chosen(answer.answer)]
             feedback = plain(results, self, getattr(option, "feedback", ""))
             text, right = plain(results, self, option.text), getattr(option, "right", None)
-            yield row(groups, LETTERS[place].upper(), text, right, answers, feedback)
+            yield row(LETTERS[place].upper(), text, right, answers, feedback)
 
     def words(self, results: Results, answer: Any) -> str | float:
         texts = ((LETTERS[place].upper(), self.options[place].text) for place in chosen(answer))
         return "; ".join(f"{letter}: {plain(results, self, text)}" for letter, text in texts)
-
-    def feedbacks(self) -> bool:
-        return any(getattr(option, "feedback", "") for option in self.options)
 
 
 class Choice(WithOptions):
@@ -133,19 +123,6 @@ class Choice(WithOptions):
         """The feedback on these options, in the order of the variant."""
         texts = (self.options[number].feedback for number in sorted(answer, key=variant.order.index))
         return tuple(html(text, variant.numbers) for text in texts if text)
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        answered = len(results.answers_to(self.id))
-        wrong = [answer for answer in rows if not answer.right]
-        if answered >= FEWEST and (unused := [answer for answer in wrong if not answer.count]):
-            names = words.listed(f"{answer.label} ({short(answer.text)})" for answer in unused)
-            yield f"None of {answered} learners took {names}: as a wrong answer it convinces nobody."
-        for answer in wrong:
-            upper, lower = answer.upper or 0, answer.lower or 0
-            if groups and upper >= BEST and upper / len(groups.upper) - lower / len(groups.lower) >= MORE:
-                drew = f"{upper} of {len(groups.upper)} in the upper group, {lower} of {len(groups.lower)} in the lower"
-                wrongly = f"{answer.label} ({short(answer.text)}) is wrong and drew {drew} one"
-                yield f"{wrongly}: look at its wording, and at the key."
 
 
 def _is_right(option: PollOption) -> bool:
@@ -172,9 +149,6 @@ class Single(Choice):
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         right = answer in self.right
         return Mark(float(right), right, self.feedback(variant, [answer]))
-
-    def guessed(self) -> float | None:
-        return 1 / len(self.options)
 
 
 class Multiple(Choice):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -15,10 +15,9 @@ from workshop.quiz.randomisation import LETTERS, DrawnQuestion
 from workshop.quiz.rendering import html
 from workshop.quiz.rendering import plain as text_of
 from workshop.quiz.types.base import Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
-from workshop.quiz.types.rows import AnswerChoice, plain, row, short
+from workshop.quiz.types.rows import AnswerChoice, plain, row
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 
@@ -58,12 +57,6 @@ class Match(Question):
         keys = self.sent(variant, range(len(self.pairs)))
         return super().solution(variant) | {"html": f"<table><tbody>{rows}</tbody></table>", "match": keys}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        document = super().hidden(variant)
-        del document["pairs"], document["extra"]
-        rights = [self.rights[number] for number in variant.order]
-        return document | {"lefts": [pair.left for pair in self.pairs], "rights": rights}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         if answers:
             for pair in self.pairs:
@@ -93,7 +86,7 @@ class Match(Question):
     def line(self, variant: DrawnQuestion, answer: Any) -> str:
         return " ".join(f"{place}{right}" for place, right in self.sent(variant, answer).items())
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         """A row for each right pair, and for each other pair that was answered."""
         rights = [plain(results, self, right) for right in self.rights]
         answers = results.answers_to(self.id)
@@ -102,18 +95,7 @@ class Match(Question):
             for right, partner in enumerate(rights):
                 same = [answer for answer in answers if answer.answer[place] == right]
                 if same or place == right:
-                    yield row(groups, f"pair {place + 1}", f"{name} – {partner}", place == right, same)
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        answered = len(results.answers_to(self.id))
-        worst = min((pair for pair in rows if pair.right), key=lambda pair: pair.count)
-        if worst.count == answered:
-            return
-        text = f"Most often wrong: {short(worst.text)} ({answered - worst.count} of {answered} had something else"
-        if others := [pair for pair in rows if pair.label == worst.label and not pair.right]:
-            often = max(others, key=lambda pair: pair.count)
-            text += f", {often.count} of them {short(often.text)}"
-        yield text + ")."
+                    yield row(f"pair {place + 1}", f"{name} – {partner}", place == right, same)
 
     def words(self, results: Results, answer: Any) -> str | float:
         lefts = [plain(results, self, pair.left) for pair in self.pairs]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -19,7 +18,6 @@ from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
 from workshop.quiz.types.rows import AnswerChoice, number, with_near
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 MOST_VALUES = 500  # values in a chart
@@ -42,11 +40,6 @@ class Quantity(Question):
         self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
     ) -> dict[str, Any]:
         return {"type": "numbers", "values": thinned(sorted(float(answer) for answer in answers))}
-
-    def spread(self, results: Results) -> list[float]:
-        if self.numbers and self.id not in results.truths:
-            return []
-        return sorted(float(answer.answer) for answer in results.answers_to(self.id))
 
     def words(self, results: Results, answer: Any) -> str | float:
         return float(answer) if isinstance(answer, float) else int(answer)
@@ -78,7 +71,6 @@ class Number(Quantity):
     """A number, within a tolerance."""
 
     what: ClassVar[str] = "a number"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"answer", "tolerance", "near"}
 
     type: Literal["number"] = Field(description="a number, within a tolerance")
     answer: NumberOrExpression = Field(description="a number, or an expression of the question's numbers")
@@ -92,38 +84,29 @@ class Number(Quantity):
             yield from uncomputable(f"near.{place}", near.answer, self.numbers, ("near", place, "answer"))
 
     def problems(self) -> Iterator[DeckMistake]:
-        """Report answers without a value for some numbers, and wrong answers that count as right for some numbers."""
-        right = yield from self._values(self.answer, ("answer",))
-        for place, near in enumerate(self.near):
-            path = ("near", place, "answer")
-            wrong = yield from self._values(near.answer, path)
-            for numbers, value, other in zip(combinations(self.numbers), right, wrong, strict=False):
-                if value is not None and other is not None and within(other, value, self.tolerance):
-                    name = near.answer if isinstance(near.answer, str) else "it"
-                    allowed = written(self.tolerance.around(value))
-                    yield DeckMistake(
-                        path,
-                        f"{name} is {written(other)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
-                        f"{written(value)}, and the tolerance {allowed}",
-                    )
-                    break
-
-    def _values(self, answer: float | str, path: Where) -> Generator[DeckMistake, None, list[float | None]]:
-        """Return an answer's value for each combination of numbers, None if it has none. Report the first one that has
-        no value."""
-        values: list[float | None] = []
+        """Report an answer without a value for some numbers, and a wrong one that counts as right for some numbers."""
+        answers: list[tuple[Where, float | str]] = [(("answer",), self.answer)]
+        answers += [(("near", place, "answer"), near.answer) for place, near in enumerate(self.near)]
         for numbers in combinations(self.numbers):
-            try:
-                value = _value(answer, numbers)
-                if not math.isfinite(value):
-                    raise ValueError(f"{answer} is no finite number")
-                values.append(value)
-            except ValueError as error:
-                if None not in values:
+            right = None
+            for path, answer in answers:
+                try:
+                    value = _value(answer, numbers)
+                except ValueError as error:
                     lacks = f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
                     yield DeckMistake(path, lacks)
-                values.append(None)
-        return values
+                    return
+                if right is None:
+                    right = value
+                elif within(value, right, self.tolerance):
+                    name = answer if isinstance(answer, str) else "it"
+                    allowed = written(self.tolerance.around(right))
+                    yield DeckMistake(
+                        path,
+                        f"{name} is {written(value)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
+                        f"{written(right)}, and the tolerance {allowed}",
+                    )
+                    return
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         value = value_of(variant, self.answer)
@@ -146,7 +129,7 @@ class Number(Quantity):
     def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
         return value_of(variant, self.answer)
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         truth, numbers = results.truths.get(self.id), results.numbers.get(self.id, {})
         right = self.with_unit(truth) if truth is not None else "each learner's own"
         nears = []
@@ -157,28 +140,11 @@ class Number(Quantity):
                 nears.append(self.with_unit(expressions.evaluate(near.answer, numbers)))
             else:
                 nears.append(f"{near.answer} {self.unit}".strip())
-        return with_near(results, self, groups, self.with_unit, right, nears)
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        if self.numbers and self.id not in results.truths:
-            yield "Learners had numbers of their own, so that their answers can't be drawn together."
-        else:
-            yield from middle(self, results)
+        return with_near(results, self, self.with_unit, right, nears)
 
     def with_numbers(self, document: Mapping[str, Any], numbers: Mapping[str, float]) -> dict[str, Any]:
         near = [near | {"answer": _value(near["answer"], numbers)} for near in document["near"]]
         return {"answer": _value(self.answer, numbers), "near": near}
-
-
-def middle(question: Quantity, results: Results) -> Iterator[str]:
-    """A sentence about the middle half of the answers."""
-    values, truth = [answer.answer for answer in results.answers_to(question.id)], results.truths.get(question.id)
-    if len(values) < 2:
-        return
-    low, median, high = map(number, statistics.quantiles(values, n=4, method="inclusive"))
-    unit = f" {question.unit}" if question.unit else ""
-    right = "" if truth is None else f"; right is {number(truth)}{unit}"
-    yield f"Half of the answers lie between {low} and {high}{unit}, with {median} in the middle{right}."
 
 
 def value_of(variant: DrawnQuestion, answer: float | str) -> float:

@@ -15,10 +15,9 @@ from workshop.quiz.parts import Markdown, Picture
 from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
 from workshop.quiz.types.base import Fault, Mark, Question, keyed, mixed, read_keys, repeated
-from workshop.quiz.types.rows import AnswerChoice, others, plain, row, short
+from workshop.quiz.types.rows import AnswerChoice, others, plain, row
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 
@@ -52,9 +51,6 @@ class Order(Question):
         keys = self.sent(variant, range(len(self.items)))
         return super().solution(variant) | {"html": f"<ol>{lines}</ol>", "order": keys}
 
-    def hidden(self, variant: DrawnQuestion) -> dict[str, Any]:
-        return super().hidden(variant) | {"items": [self.items[number] for number in variant.order]}
-
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         for place, number in enumerate(range(len(self.items)) if answers else variant.order, 1):
             mark = f"   {place}. " if answers else "   - "
@@ -75,25 +71,13 @@ class Order(Question):
     def line(self, variant: DrawnQuestion, answer: Any) -> str:
         return " ".join(self.sent(variant, answer))
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         """Rows of answers. Wrong orders use the items' numbers in the right order, because texts would be too long."""
         items = [f"{number}. {plain(results, self, item)}" for number, item in enumerate(self.items, 1)]
         answers = results.answers_to(self.id)
-        yield row(groups, "right", " → ".join(items), True, [answer for answer in answers if answer.right])
+        yield row("right", " → ".join(items), True, [answer for answer in answers if answer.right])
         wrong = [answer for answer in answers if not answer.right]
-        yield from others(groups, wrong, lambda order: " → ".join(str(place + 1) for place in order))
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        """Name the pair that is most often the wrong way round: its later item, in the deck's order, comes first."""
-        orders = [list(answer.answer) for answer in results.answers_to(self.id)]
-        swapped = {
-            (first, later): sum(order.index(later) < order.index(first) for order in orders)
-            for first, later in combinations(range(len(self.items)), 2)
-        }
-        worst = max(swapped, key=lambda pair: swapped[pair])
-        if count := swapped[worst]:
-            first, later = (short(plain(results, self, self.items[place])) for place in worst)
-            yield f"Most often the wrong way round: {later} before {first} ({count} of {len(orders)})."
+        yield from others(wrong, lambda order: " → ".join(str(place + 1) for place in order))
 
     def words(self, results: Results, answer: Any) -> str | float:
         return " → ".join(plain(results, self, self.items[place]) for place in answer)

@@ -29,7 +29,6 @@ from workshop.quiz.types.rows import AnswerChoice, with_near
 from workshop.report.analysis.difference import difference, sentences
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 # The labels of the form's fields, and the choices of some fields.
@@ -64,7 +63,6 @@ class Place(Question):
     what: ClassVar[str] = "a placement to be composed"
     form: ClassVar[str] = "fields"
     slow: ClassVar[bool] = True
-    secret: ClassVar[frozenset[str]] = Question.secret | {"right", "near"}
 
     type: Literal["place"] = Field(description="compose a placement")
     machine: Line = Field("2x4x2", description="a shape like 2x4x2, or this")
@@ -86,25 +84,20 @@ class Place(Question):
         try:
             largest = most(machine(self))
         except BadInput as error:
-            yield DeckMistake(("machine",), str(error).rstrip("."))
-            largest = MOST
+            yield DeckMistake(("machine",), str(error))
+            return
         if len(set(self.ask)) < len(self.ask):
             yield DeckMistake(("ask",), "ask has a field twice")
         family = registry.mpis().get(str(self.given.get("mpi")))
         if family is not None and not family.mapper:
             right = words.listed((name for name, other in registry.mpis().items() if other.mapper), "or")
             yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
-        mistakes = [
-            *model_problems(Placement.model_validate, Placement, self.given, ("given",)),
-            *mpi_problems(self.given, ("given",)),
-        ]
-        mistakes = [mistake for mistake in mistakes if len(mistake.path) > 1]
-        yield from mistakes
-        wrong = {str(mistake.path[1]) for mistake in mistakes}
-        usable = {name: value for name, value in self.given.items() if name not in wrong}
+        given = model_problems(Placement.model_validate, Placement, self.given, ("given",))
+        yield from (mistake for mistake in given if len(mistake.path) > 1)
+        yield from mpi_problems(self.given, ("given",))
         for path, chosen in self._composed():
             yield from model_problems(
-                lambda values: Placement.model_validate({**usable, **values}), Placement, chosen, path
+                lambda values: Placement.model_validate({**self.given, **values}), Placement, chosen, path
             )
             for name, value in chosen.items():
                 if isinstance(value, int) and not isinstance(value, bool) and value > largest:
@@ -192,9 +185,9 @@ class Place(Question):
         """Whether the placements are equal. Others might map equally, but that would need the mapper."""
         return compose(self, near.placement) == compose(self, answer)
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         nears = [placed(near.placement) for near in self.near]
-        return with_near(results, self, groups, placed, f"{placed(self.right)}, or what places ranks alike", nears)
+        return with_near(results, self, placed, f"{placed(self.right)}, or what places ranks alike", nears)
 
     def words(self, results: Results, answer: Any) -> str | float:
         return placed(answer)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -13,14 +13,13 @@ from workshop.quiz.content_errors import run_problems
 from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Line, Name, Picture, RunWanted, Tolerance
 from workshop.quiz.randomisation import DrawnQuestion, measured
-from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
-from workshop.quiz.types.number import Quantity, middle, within
+from workshop.quiz.types.base import Fault, Mark, uncomputable
+from workshop.quiz.types.number import Quantity, within
 from workshop.quiz.types.rows import AnswerChoice, others, row
 from workshop.registry import workload
 from workshop.report.actions import params_of
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 LOST_AT = 5.0  # the error, as a multiple of the tolerance, at which a prediction gets no points
@@ -31,7 +30,6 @@ class Predict(Quantity):
 
     what: ClassVar[str] = "a prediction, whose answer is measured"
     measured: ClassVar[bool] = True
-    secret: ClassVar[frozenset[str]] = Question.secret | {"tolerance", "truth", "runs"}
 
     type: Literal["predict"] = Field(description="what will come out of runs")
     runs: dict[Name, RunWanted] = Field(min_length=1, max_length=4, description="by the names that truth calls them")
@@ -85,21 +83,15 @@ class Predict(Quantity):
     def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
         return float(measured) if isinstance(measured, int | float) else None
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         answers, truth = results.answers_to(self.id), results.truths.get(self.id)
         if truth is None or self.kind == "rank":
-            yield from others(groups, answers, self.with_unit)
+            yield from others(answers, self.with_unit)
             return
         right, off = self.with_unit(truth), [answer for answer in answers if not answer.right]
-        yield row(groups, "right", f"close to {right}", True, [answer for answer in answers if answer.right])
-        yield row(groups, "too low", f"below {right}", False, [answer for answer in off if answer.answer < truth])
-        yield row(groups, "too high", f"above {right}", False, [answer for answer in off if answer.answer >= truth])
-
-    def remarks(self, results: Results, rows: Sequence[AnswerChoice], groups: Groups) -> Iterator[str]:
-        if self.numbers and self.id not in results.truths:
-            yield "Learners had numbers of their own, so that their answers can't be drawn together."
-        elif self.kind == "number":
-            yield from middle(self, results)
+        yield row("right", f"close to {right}", True, [answer for answer in answers if answer.right])
+        yield row("too low", f"below {right}", False, [answer for answer in off if answer.answer < truth])
+        yield row("too high", f"above {right}", False, [answer for answer in off if answer.answer >= truth])
 
     def value_words(self, value: float) -> str:
         """A measured or guessed value in a sentence: 24.3 images/s, rank 2."""

@@ -12,7 +12,6 @@ from workshop.core import words
 from workshop.quiz import rendering
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results, RoundAnswer
     from workshop.quiz.types import Question
 
@@ -28,8 +27,6 @@ class AnswerChoice:
     text: str
     right: bool | None  # None: no answer is right, or it is unknown
     count: int
-    upper: int | None  # of the upper group; None without groups
-    lower: int | None
     feedback: str = ""  # the deck's feedback on this answer
 
 
@@ -53,34 +50,29 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def row(
-    groups: Groups, label: str, text: str, right: bool | None, answers: Iterable[RoundAnswer], feedback: str = ""
-) -> AnswerChoice:
+def row(label: str, text: str, right: bool | None, answers: Iterable[RoundAnswer], feedback: str = "") -> AnswerChoice:
     """The row of an answer; `answers` are the learners' equal answers."""
-    players = {answer.player for answer in answers}
-    upper, lower = (len(players & groups.upper), len(players & groups.lower)) if groups else (None, None)
-    return AnswerChoice(label, text, right, len(players), upper, lower, feedback)
+    return AnswerChoice(label, text, right, len({answer.player for answer in answers}), feedback)
 
 
 def with_near(
     results: Results,
     question: Any,
-    groups: Groups,
     name: Callable[[Any], str],
     right: str,
     near_texts: Sequence[str],
 ) -> Iterator[AnswerChoice]:
     """Rows of the right answer, of the deck's misconceptions, and of other answers, the most frequent first."""
     answers = results.answers_to(question.id)
-    yield row(groups, "right", right, True, [answer for answer in answers if answer.right])
+    yield row("right", right, True, [answer for answer in answers if answer.right])
     for place, (near, text) in enumerate(zip(question.near, near_texts, strict=True)):
         same = [answer for answer in answers if answer.near == place and not answer.right]
         feedback = plain(results, question, near.feedback)
-        yield row(groups, f"misconception {place + 1}", text, False, same, feedback)
-    yield from others(groups, [answer for answer in answers if not answer.right and answer.near is None], name)
+        yield row(f"misconception {place + 1}", text, False, same, feedback)
+    yield from others([answer for answer in answers if not answer.right and answer.near is None], name)
 
 
-def others(groups: Groups, answers: Sequence[RoundAnswer], name: Callable[[Any], str]) -> Iterator[AnswerChoice]:
+def others(answers: Sequence[RoundAnswer], name: Callable[[Any], str]) -> Iterator[AnswerChoice]:
     """Rows of answers that are not in the deck, the most frequent first; `name` puts an answer into words."""
     named = [(name(answer.answer), answer) for answer in answers]
     often = Counter(text for text, _ in named)
@@ -88,7 +80,7 @@ def others(groups: Groups, answers: Sequence[RoundAnswer], name: Callable[[Any],
     ordered = sorted(often, key=lambda text: (-often[text], text))
     for text in ordered[:MOST]:
         same = [answer for other, answer in named if other == text]
-        yield row(groups, "other", text, same[0].right, same)
+        yield row("other", text, same[0].right, same)
     if few := set(ordered[MOST:]):
         rare = [answer for text, answer in named if text in few]
-        yield row(groups, "other", words.count(len(few), "rarer answer"), None, rare)
+        yield row("other", words.count(len(few), "rarer answer"), None, rare)

@@ -18,7 +18,6 @@ from workshop.quiz.types.base import Fault, Mark, Question
 from workshop.quiz.types.rows import AnswerChoice, with_near
 
 if TYPE_CHECKING:
-    from workshop.quiz.results.items import Groups
     from workshop.quiz.results.record import Results
 
 
@@ -27,7 +26,6 @@ class Text(Question):
 
     what: ClassVar[str] = "an answer in words"
     form: ClassVar[str] = "text"
-    secret: ClassVar[frozenset[str]] = Question.secret | {"accept", "near"}
 
     type: Literal["text"] = Field(description="a few words")
     accept: tuple[Line, ...] = Field(min_length=1, max_length=50, description="right forms; the first one is shown")
@@ -71,9 +69,9 @@ class Text(Question):
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         return _among(answer, near.accept)
 
-    def results(self, results: Results, groups: Groups) -> Iterable[AnswerChoice]:
+    def results(self, results: Results) -> Iterable[AnswerChoice]:
         nears = [words.listed(near.accept) for near in self.near]
-        return with_near(results, self, groups, text_input.normalised, words.listed(self.accept), nears)
+        return with_near(results, self, text_input.normalised, words.listed(self.accept), nears)
 
 
 def _among(answer: str, forms: Sequence[str]) -> bool:

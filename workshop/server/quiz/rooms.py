@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 
-from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.server.actions import only_instructor
 from workshop.server.quiz.commands import obey
 from workshop.server.quiz.room import Room
@@ -43,17 +43,6 @@ class Rooms:
         if ended and _opened(self._rooms.get(room.record.id)) is room:
             del self._rooms[room.record.id]
             await room.close()
-
-    async def forget(self, round_id: int, player: int) -> None:
-        """Somebody's data was removed from the store: they aren't in the room either, if there is one."""
-        task = self._rooms.get(round_id)
-        if task is not None:
-            try:
-                room = await asyncio.shield(task)
-            except BadInput:  # another dashboard has it
-                return
-            async with room.lock:
-                room.forget(player)
 
 
 def _opened(task: asyncio.Task[Room] | None) -> Room | None:

@@ -112,7 +112,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", line),
         Route("/assets/quiz/{name}", _static),
-        *results.routes(store, rooms),
+        *results.routes(store),
         *self_study.routes(store),
     ]
 

@@ -187,16 +187,9 @@ const VIEWS = {
 
   ended: (named) => {
     place(named, [heading("The round has ended"), element("p", "lead", "Thank you for taking part."), standing(),
-      state.ranking ? podium(state.ranking, you.nickname) : null, ownData()]);
+      state.ranking ? podium(state.ranking, you.nickname) : null]);
   },
 };
-
-// The way to the page on which learners have their answers and their name removed.
-function ownData() {
-  const made = element("a", "", "See or remove what is kept of you");
-  made.href = "/quiz/mine";
-  return element("p", "rules", made);
-}
 
 // A question that can't be answered any more, with the answer that one gave and how many chose what.
 function locked(answer) {

@@ -1,4 +1,4 @@
-"""An ipyparallel client of a session's controller, for the holder of its ranks."""
+"""An ipyparallel client of a session's controller, for the notebook that calls functions on its ranks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import signal
 import socket
 import time
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from contextlib import suppress
-from typing import Any
 
 import ipyparallel as ipp
 
@@ -72,35 +71,30 @@ def _until_heard(view: ipp.DirectView) -> None:
     raise TimeoutError
 
 
-def who(rank_map: Mapping[str, Any] | None) -> Who:
-    """The hosts and processes of the ranks in a session's rank map, in its order; empty where no ranks are up."""
-    return tuple((report["rank"], report["host"], report["pid"]) for report in (rank_map or {}).get("ranks", ()))
+def who(session: SessionRecord) -> Who:
+    """The hosts and processes of a session's ranks, in rank order; empty where no ranks are up."""
+    reports = (session.rank_map or {}).get("ranks", ())
+    return tuple(sorted((report["rank"], report["host"], report["pid"]) for report in reports))
 
 
-def connected(session: SessionRecord, these: Who) -> Ranks:
-    """Connect to these ranks of a session. Raises WorkshopError."""
+def connected(session: SessionRecord) -> Ranks:
+    """Connect to the ranks of a session. Raises WorkshopError."""
     profile = config.session_folder(session.id) / "profile"
-    file = profile / "security" / "ipcontroller-client.json"
-    if not file.exists():
-        raise WorkshopError(
-            f"This machine has nothing by which to reach the ranks of session {session.name} ({file} is missing); open "
-            "the notebook where the session was started."
-        )
     client: ipp.Client | None = None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about profiles that a notebook's user doesn't have
+            file = profile / "security" / "ipcontroller-client.json"
             client = ipp.Client(str(file), profile_dir=str(profile), timeout=CONNECT)
         view = client[:]
         pids, hosts = view.apply_async(os.getpid), view.apply_async(socket.gethostname)
         engines = dict(zip(zip(hosts.get(CONNECT), pids.get(CONNECT), strict=True), view.targets, strict=True))
         _until_heard(view)
-        return Ranks(client, [engines[host, pid] for _, host, pid in sorted(these)])
+        return Ranks(client, [engines[host, pid] for _, host, pid in who(session)])
     except (OSError, TimeoutError, KeyError, ipp.error.IPythonError) as error:
         if client is not None:
             with suppress(Exception):
                 client.close(linger=0)
         raise WorkshopError(
-            f"The ranks of session {session.name} don't answer ({type(error).__name__}); run the cell again, or start "
-            "new ranks."
+            f"The ranks of this notebook don't answer ({type(error).__name__}); run the cell again."
         ) from error
