@@ -101,8 +101,8 @@ class Watch:
 
         path = os.pathsep.join(filter(None, [str(PRELOAD), os.environ.get("PYTHONPATH")]))
         stall = {"HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))}  # Horovod says who lacks a tensor
-        own = {TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
-        environment = {**stall, **os.environ, **own}
+        variables = {TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        environment = {**stall, **os.environ, **variables}
         try:
             program = subprocess.Popen(self.command, env=environment)
         except OSError as error:
@@ -149,8 +149,8 @@ class Watch:
         after = diagnose_jobs(sampler.states())
         if sampler.progress() != progress:
             return []
-        same = (job for job, named in after.items() if job in before and before[job].key == named.key)
-        return [after[job] for job in same]
+        jobs = (job for job, named in after.items() if job in before and before[job].key == named.key)
+        return [after[job] for job in jobs]
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
         self.diagnoses.append((diagnosis, round(seconds, 3)))

@@ -79,8 +79,8 @@ def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosi
 
 def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:
     """Say why a program has failed in which multiprocessing has spawned processes that are ranks again."""
-    of = _ranks(sorted(ranks))
-    sentence = f"multiprocessing has spawned processes of {of}, and each starts MPI again as the same rank."
+    numbers = _ranks(sorted(ranks))
+    sentence = f"multiprocessing has spawned processes of {numbers}, and each starts MPI again as the same rank."
     return Diagnosis("spawned", sentence, KINDS["spawned"]["fix"], False, tuple(sorted(ranks)), ())
 
 
@@ -275,8 +275,8 @@ class _WaitGraph:
                 waits = words.verb(len(waiting), "waits", "wait")
                 sentence += f", and {_ranks(waiting)} {waits} for {'it' if len(cause) == 1 else 'them'}"
                 sentence += f" in {call.describe()}" if call is not None and len(direct) == len(waiting) else ""
-            left = self._left(call, cause) if call is not None and hang else ""
-            return self._result(state.does, f"{sentence}.{left}", cause, hang)
+            counts = self._count_calls(call, cause) if call is not None and hang else ""
+            return self._result(state.does, f"{sentence}.{counts}", cause, hang)
         return None
 
     def _mismatch(self) -> Diagnosis | None:
@@ -301,9 +301,9 @@ class _WaitGraph:
             for calling, example in ((others, other), (ranks, call))
         )
         sentence = f"{words.capital(first)} as number {call.number} on {call.comm}, and {second}."
-        return self._result(kind, sentence + self._left(call, others), others)
+        return self._result(kind, sentence + self._count_calls(call, others), others)
 
-    def _left(self, call: Call, ranks: Iterable[int]) -> str:
+    def _count_calls(self, call: Call, ranks: Iterable[int]) -> str:
         """Say after how many calls ranks have left the place of a collective call, such as a loop with a step less;
         empty where they have made none there, or where their histories don't have all calls."""
         sentence = ""
@@ -439,8 +439,8 @@ class _WaitGraph:
     def _unseen(self) -> Diagnosis | None:
         """Ranks of which no call can be seen."""
         living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
-        seen = [call for state in self.states.values() for call in state.calls if call.comm != HOROVOD]
-        if seen or {state.does for state in living} != {"unknown"}:
+        calls = [call for state in self.states.values() for call in state.calls if call.comm != HOROVOD]
+        if calls or {state.does for state in living} != {"unknown"}:
             return None
         ranks = [state.rank for state in living]
         parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)

@@ -205,7 +205,8 @@ def record_horovod(module: Any, record: CallRecord) -> None:
     def recorded(name: str, operation: Any) -> Any:
         @functools.wraps(operation)
         def call(*args: Any, **settings: Any) -> Any:
-            if settings.get("process_set_id") or not module._executing_eagerly():
+            part = getattr(settings.get("process_set"), "process_set_id", settings.get("process_set_id"))
+            if part or not module._executing_eagerly():
                 return operation(*args, **settings)
             frame = sys._getframe(1)
             while LIBRARY.search(frame.f_code.co_filename) and frame.f_back is not None:

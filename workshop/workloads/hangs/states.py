@@ -31,7 +31,7 @@ DOES: dict[Activity, str] = {
     "unknown": "does something that can't be seen",
 }
 # Collective calls in which all ranks have the same count.
-ALIKE = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
+SAME_COUNT = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
 PROGRAM = "program.py"  # artifact: the program as it was run
 LINE = re.compile(r"rank (\d+)  (.*?)(?:  ((?:(?!  ).)+\.py:\d+))?")  # in a report
 
@@ -152,8 +152,8 @@ def match_collectives(call: Call, other: Call) -> bool:
     share, and in calls whose first rank alone says how many there are."""
     if (call.name, call.root) != (other.name, other.root):
         return False
-    alike = call.name.lower().lstrip("i") in ALIKE and None not in (call.count, other.count)
-    return not alike or (call.count, call.type) == (other.count, other.type)
+    compared = call.name.lower().lstrip("i") in SAME_COUNT and None not in (call.count, other.count)
+    return not compared or (call.count, call.type) == (other.count, other.type)
 
 
 def match_message(receive: Call, sender: int, sent: Call) -> bool:
