@@ -74,7 +74,7 @@ def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LAR
         raise BadInput(f"The note has {len(note)} characters; at most {LONGEST_NOTE} fit on a page.")
     before = recorded(store.database)
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder, store.database.reading() as source:
-        selection = _Selection.of(source, sessions, largest)
+        selection = _Selection.choose(source, sessions, largest)
         copied = Path(folder) / "recording.db"
         with Store.open(f"sqlite:///{copied}") as copy, copy.database.writing() as target:
             origin = before or RecordingOrigin(time.time(), selection.machine(source))
@@ -138,14 +138,14 @@ class _Selection:
     largest: int
 
     @classmethod
-    def of(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
+    def choose(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
         """The selection for these sessions. Raises BadInput for an unknown one."""
-        known = {name: number for name, number in source.execute(select(tables.sessions.c.name, tables.sessions.c.id))}
+        numbers = {name: number for name, number in source.execute(select(tables.sessions.c.name, tables.sessions.c.id))}
         for name in names:
-            if name not in known:
-                existing = f"there are {', '.join(sorted(known))}" if known else "there are none yet"
+            if name not in numbers:
+                existing = f"there are {', '.join(sorted(numbers))}" if numbers else "there are none yet"
                 raise BadInput(f"There is no session {name!r} to record; {existing}.")
-        chosen = sorted({known[name] for name in names})
+        chosen = sorted({numbers[name] for name in names})
         runs = tables.runs.c
         ended = select(runs.id).where(runs.session_id.in_(chosen), runs.status.in_(ENDED)).order_by(runs.id)
         here, elsewhere = (
@@ -156,8 +156,8 @@ class _Selection:
         of_session = select(runs.session_id, runs.rank_map).join(tables.sessions).order_by(runs.id)
         for session, rank_map in source.execute(of_session.where(runs.placement == tables.sessions.c.placement)):
             rank_maps[session] = rank_map or rank_maps.get(session)
-        named = (select(table.c[column]).order_by(*table.primary_key.columns) for table, column in _PEOPLE.items())
-        people = (name for query in named for name in source.scalars(query))
+        queries = (select(table.c[column]).order_by(*table.primary_key.columns) for table, column in _PEOPLE.items())
+        people = (name for query in queries for name in source.scalars(query))
         values = (source.scalars(select(table.c[column])) for table, columns in _PLACES.items() for column in columns)
         hosts = _numbered(NODE, (host for column in values for value in column for host in _hosts_in(value)))
         return cls(
