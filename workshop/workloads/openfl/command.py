@@ -67,7 +67,7 @@ def _start(minutes: float, as_json: bool, **options: Any) -> None:
     store = Store.open()
     environment.install(lambda words: err.print(f"OpenFL: {words}"))  # on first use only
     err.print(f"Starting a session for it: {placement.describe()}")
-    run, _ = background.begin(store, "federation", "openfl", values, placement, minutes)
+    run = background.begin(store, "federation", "openfl", values, placement, minutes)
     if as_json:
         common.answer(run.as_json())
         return

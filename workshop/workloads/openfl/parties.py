@@ -37,7 +37,7 @@ class GrowingFile:
             data = file.read()
         complete = data[: data.rfind(b"\n") + 1]
         self._position += len(complete)
-        return complete.decode(errors="replace").splitlines()
+        return complete.decode(errors="replace").split("\n")[:-1]
 
 
 class Party:

@@ -74,7 +74,7 @@ def test_real_federations_stand_beside(store: Store, session: SessionRecord) -> 
     study = seed.study(store, session)
     found = shown(store, study)
     command = part(found["openfl"], "code")["text"]
-    assert command.startswith("workshop federation start --backend openfl")
+    assert command.startswith("workshop federation start")
     seed.openfl(store, session, 0.925, seed=3)
     run = seed.openfl(store, session, 0.5, seed=9)
     found = shown(store, study)

@@ -293,7 +293,7 @@ def start_command(params: Mapping[str, Any]) -> str:
     openfl_names = {SAME.get(name, name): name for name in (workload.params.model_fields if workload else ())}
     values = {openfl_names[name]: value for name, value in params.items() if name in openfl_names}
     options = params_of(workload, values) if workload else []
-    return shlex.join(["workshop", "federation", "start", "--backend", OPENFL, *options])
+    return shlex.join(["workshop", "federation", "start", *options])
 
 
 def _peer(run: RunRecord, events: Iterable[Event], keys: Mapping[str, str]) -> Peer | None:
