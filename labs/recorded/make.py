@@ -139,7 +139,7 @@ def sgan(room: Classroom) -> None:
 def federated(room: Classroom) -> None:
     six, seven = room.learners[5:7]
     room.run("federated", six, way="all", rounds=8, partition="label", model="dense", **DIGITS)
-    room.run("federated", seven, rounds=5, secure="masks", model="dense", **DIGITS)
+    room.run("federated", seven, rounds=5, privacy="institutions", model="dense", **DIGITS)
     for failure in failures_of("federated"):
         for side in SIDES:
             room.run(failure.workload, seven, **failure.params_of(side))

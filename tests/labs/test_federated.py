@@ -104,7 +104,7 @@ print(json.dumps(told))
 CASES = (
     {"partition": "label", "seed": 3},
     {"partition": "dirichlet", "alpha": 0.3, "participation": 0.5, "institutions": 5, "batch": 16},
-    {"partition": "unequal", "mu": 0.5},
+    {"partition": "iid", "mu": 0.5},
 )
 
 

@@ -21,7 +21,7 @@ from workshop.runtime import client
 pytestmark = pytest.mark.real
 SMALL = {"data": "digits", "images": 300, "model": "dense", "partition": "label"}
 ENDLESS = {**SMALL, "rounds": 10_000}
-ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "steps": 100_000, "batch": 300}
+ROUND_WITHOUT_END = {**SMALL, "rounds": 2, "epochs": 1000, "batch": 1}
 
 
 def rounds(session: Session, run_id: int, event: str = "held-out accuracy") -> list[int]:

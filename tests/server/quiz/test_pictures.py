@@ -48,4 +48,4 @@ def test_a_picture_comes_with_its_question(dashboard: Dashboard, tmp_path: Path)
         assert ada.get(f"/quiz/{record.id}/picture/{other}").status == 404
     assert ada.get("/quiz/9999/picture/seen").status == 404
     (tmp_path / "a.svg").unlink()
-    assert "not in the deck's folder" in host.get(src).text
+    assert "a.svg can't be read" in host.get(src).text

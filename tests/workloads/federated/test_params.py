@@ -12,29 +12,17 @@ from workshop.workloads.federated.training.ways import ways_of
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"secure": "masks", "compression": "8bit"}, "Compressed updates can't be masked"),
-        ({"secure": "masks", "institutions": 2}, "Secure aggregation needs 3 institutions at least"),
-        ({"secure": "masks", "participation": 0.5}, "participation 0.5 of 4 institutions is 2"),
-        ({"silent": 4}, "silent is 4: of 4 institutions in a round at least one has to send; take at most 3"),
-        ({"silent": 3, "secure": "masks"}, "at least three have to send; take at most 1"),
-        ({"secure": "masks", "rule": "median"}, "The rule median compares updates, which secure aggregation hides"),
         ({"rule": "trimmed", "trim": 2}, "trim is 2: that many largest and as many smallest of 4 updates leave none"),
-        ({"rule": "trimmed", "silent": 2}, "of 2 updates leave none"),
-        ({"rule": "median", "compression": "topk"}, "0 where few institutions send a value"),
-        ({"attack": "flip", "attackers": 4}, "attackers is 4 of 4 institutions: at least one has to be honest"),
+        ({"rule": "trimmed", "participation": 0.5}, "of 2 updates leave none"),
+        ({"attack": "scale", "attackers": 4}, "attackers is 4 of 4 institutions: at least one has to be honest"),
         ({"attack": "scale", "way": "alone"}, "Nobody sends updates where way is alone"),
-        ({"privacy": "images", "way": "centralised"}, "Nobody sends updates where way is centralised"),
+        ({"privacy": "institutions", "way": "centralised"}, "Nobody sends updates where way is centralised"),
         ({"privacy": "institutions", "rule": "median"}, "with rule median that doesn't hold; take rule mean"),
-        ({"privacy": "institutions", "compression": "topk"}, "Compression changes updates after they were clipped"),
-        ({"privacy": "institutions", "participation": 0.5, "silent": 1}, "each is drawn by itself"),
-        ({"secure": "masks", "way": "alone"}, "Nobody sends updates where way is alone, so there is nothing to hide"),
-        ({"compression": "8bit", "way": "centralised"}, "Nobody sends updates where way is centralised"),
-        ({"silent": 1, "way": "alone"}, "leave secure, compression and silent as they are"),
         ({"noise": -1}, "noise is -1"),
         ({"clip": 0}, "clip is 0: it should be greater than 0"),
         ({"delta": 1}, "delta is 1"),
-        ({"boost": "inf"}, "boost is"),
         ({"attackers": 0}, "attackers is 0"),
+        ({"secure": "masks"}, "secure"),
     ],
 )
 def test_refused(values, words):
@@ -48,15 +36,11 @@ def test_refused(values, words):
 @pytest.mark.parametrize(
     "values",
     [
-        {"secure": "masks", "privacy": "institutions"},
-        {"secure": "masks", "privacy": "images"},
-        {"compression": "8bit", "rule": "median"},
-        {"compression": "8bit", "privacy": "images"},
         {"attack": "scale", "privacy": "institutions", "participation": 0.5},
         {"attackers": 200},  # without an attack they are nobody
         {"institutions": 1},
         {"rule": "trimmed", "institutions": 3},
-        {"way": "all", "attack": "nan", "rule": "median"},
+        {"way": "all", "attack": "scale", "rule": "median"},
     ],
 )
 def test_not_refused(values):
@@ -68,15 +52,12 @@ def test_not_refused(values):
     [
         ({}, ["federated"]),
         ({"way": "all"}, ["federated", "centralised", "alone"]),
-        ({"attack": "flip"}, ["federated", "plain"]),
-        ({"attack": "flip", "rule": "median"}, ["federated", "plain", "undefended"]),
+        ({"attack": "scale"}, ["federated", "plain"]),
+        ({"attack": "scale", "rule": "median"}, ["federated", "plain", "undefended"]),
         ({"attack": "scale", "privacy": "institutions"}, ["federated", "plain", "undefended"]),
         ({"rule": "median"}, ["federated", "plain"]),
-        ({"privacy": "images", "way": "all"}, ["federated", "centralised", "alone", "plain"]),
-        ({"attack": "flip", "beside": "no"}, ["federated"]),
-        ({"compression": "8bit"}, ["federated", "whole"]),
-        ({"compression": "topk", "beside": "no"}, ["federated"]),
-        ({"compression": "8bit", "rule": "median"}, ["federated", "plain", "whole"]),
+        ({"privacy": "institutions", "way": "all"}, ["federated", "centralised", "alone", "plain"]),
+        ({"attack": "scale", "beside": "no"}, ["federated"]),
     ],
 )
 def test_what_is_trained_beside_it(values, expected):
@@ -87,6 +68,3 @@ def test_what_is_trained_beside_it(values, expected):
     if "undefended" in found:
         assert found["undefended"].attacked
         assert found["undefended"].rule == "mean"
-    if "whole" in found:
-        assert found["whole"].compression == "none"
-        assert found["whole"].rule == found["federated"].rule

@@ -16,7 +16,6 @@ class Watched:
     def __init__(self, comm: Any) -> None:
         self.comm = comm
         self.sent: list[tuple[str, bytes]] = []
-        self.arrays = 0  # bytes of those among the arguments
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.comm, name)
@@ -26,9 +25,7 @@ class Watched:
         def called(*given: Any, **named: Any) -> Any:
             # What others fill, holds whatever was in memory before.
             if name != "Recv" and not (name == "Bcast" and named["root"] != self.comm.rank):
-                arguments = (*given, *named.values())
-                self.sent += [(name, self._bytes(one)) for one in arguments]
-                self.arrays += sum(one.nbytes for one in arguments if isinstance(one, np.ndarray))
+                self.sent += [(name, self._bytes(one)) for one in (*given, *named.values())]
             return found(*given, **named)
 
         return called

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from tests.workloads.federated.report.test_verdict import said, three, way
 from workshop.workloads.segmentation import SegmentationParams
 
@@ -36,12 +34,9 @@ def test_a_difference_is_judged_by_how_much_patients_differ():
     assert "or each alone" in dice(ways, held_out_deviation=0.45)["verdict"]
 
 
-@pytest.mark.parametrize(
-    ("params", "following"), [({"partition": "iid"}, "--partition shift"), ({}, "--modality ct, --modality pet")]
-)
-def test_what_to_try_next_is_something_that_this_workload_has(params, following):
-    told = dice(three(0.632, 0.640, 0.526), params)
-    assert following in told["next"]
+def test_what_to_try_next_is_something_that_this_workload_has():
+    told = dice(three(0.632, 0.640, 0.526))
+    assert "--modality ct, --modality pet" in told["next"]
     assert "digit" not in told["next"] + told["verdict"] + told["why"]
 
 

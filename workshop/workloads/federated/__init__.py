@@ -4,7 +4,7 @@ This file only describes the workload."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -12,6 +12,11 @@ from workshop.engine.fields import ADVANCED, Data, setting
 from workshop.extension import Command, Extension, Page, Params, Preset, RunPrediction, Scaling, Study, Workload
 from workshop.workloads.federated.params import METRICS, PRIVATE, Learning, Together
 from workshop.workloads.mnist.data import inputs
+
+if TYPE_CHECKING:
+    Dealing = str  # OpenFL deals patients, too
+else:
+    Dealing = Literal["iid", "dirichlet", "label"]
 
 
 class DataParams(Params):
@@ -23,11 +28,8 @@ class DataParams(Params):
 class PartitionParams(Params):
     """How images are dealt to institutions."""
 
-    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
-        "dirichlet",
-        "how images are dealt: equally, digits in different shares, few digits each, each institution with its own "
-        "scanner, or many images to some and few to others",
-        PRIVATE,
+    partition: Dealing = setting(
+        "dirichlet", "how images are dealt: equally, digits in different shares, or few digits each", PRIVATE
     )
     alpha: float = setting(
         0.3,
@@ -90,7 +92,6 @@ WORKLOAD = Workload(
             "It sends its update turned round and enlarged; the mean follows it.",
             {"way": "federated", "attack": "scale", "rounds": 8},
         ),
-        Preset("Hide each update", "Masks cancel in the sum only.", {"way": "federated", "secure": "masks"}),
     ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.federated.report.panels:PANELS",

@@ -3,25 +3,21 @@ study."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, get_args
-
 import streamlit as st
 
 from workshop.core import words
-from workshop.extension import Workload
 from workshop.pages import blocks, cards, frame, links, predictions, studies
 from workshop.pages.guided_failures import guided_failures
 from workshop.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
 from workshop.registry import workloads
 from workshop.report.failures import failures_of
-from workshop.report.snapshot import Snapshot
-from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
+from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
+from workshop.study.cards import settings
 from workshop.study.estimate import remaining_work, seconds_each
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
-from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS, SETTINGS
+from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS
 
 WORDS = (
     "Hospitals may not pool their patients' images, and none of them has enough alone. Here several institutions learn "
@@ -31,13 +27,6 @@ WORDS = (
     "certificates."
 )
 RECENT = 20  # studies to choose from
-PROTECTED = (
-    ("One institution with wrong labels", "workshop run federated --attack flip"),
-    ("One that multiplies its update, against the median", "workshop run federated --attack scale --rule median"),
-    ("Masks that cancel in the sum", "workshop run federated --secure masks"),
-    ("Noise, and its epsilon", "workshop run federated --privacy institutions"),
-    ("A tenth of the values, and the bytes saved", "workshop run federated --compression topk --keep 0.1"),
-)
 INVERSION = (
     "Institutions send updates, not images. Does an update hide its image? A curious aggregator tries to reconstruct "
     "the image from an update."
@@ -49,7 +38,7 @@ SEGMENTATION = (
 OPENFL = (
     "The same images, model and rounds as a federation of separate processes: an authority signs certificates, "
     "institutions and aggregator show them to each other, and speak over TLS. It needs an environment of its own, "
-    "installed once, and takes some minutes; rounds then arrive on its run's page, and beside the three ways above."
+    "installed once, and takes some minutes; rounds arrive on its run's page."
 )
 
 
@@ -76,11 +65,6 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-attack"):
         st.markdown("#### :material/security: Attack and protect")
         guided_failures(session, identity, failures_of("federated", "openfl"))
-        if identity.role == "instructor":  # learners on phones have no terminal
-            with st.expander("More to try: attacks, masks, noise, fewer bytes", icon=":material/terminal:"):
-                for title, command in PROTECTED:
-                    st.markdown(title)
-                    st.code(command, language="bash", wrap_lines=True)
     left_column, right_column = st.columns(2, gap="medium")
     with left_column, st.container(border=True, key="federated-inversion"):
         st.markdown("#### :material/image_search: What an update gives away")
@@ -99,7 +83,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-openfl"):
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
         st.markdown(OPENFL)
-        start = "workshop federation start --collaborators 3"
+        start = "workshop federation start --backend openfl --collaborators 3"
         _commands(
             identity, "openfl", "workshop federation install  # once", start, "workshop federation status", form=False
         )
@@ -119,29 +103,9 @@ def _commands(identity: Identity, workload: str, *commands: str, form: bool = Tr
         st.caption("Nobody has run it yet.")
     elif latest[0].verdict:
         st.markdown(f"**{frame.plain(latest[0].verdict['verdict'])}**")
-    for run in latest:
-        _pictures(run)
 
 
-def _pictures(run: RunRecord) -> None:
-    """Draw the pictures of a run's result: recovered digits or outlined tumours."""
-    snapshot = Snapshot(frame.store(), run)
-    result_cards = [card for panel in snapshot.own_panels if panel.section == "result" for card in panel.show(snapshot)]
-    for card in result_cards:
-        if pictures := tuple(part for part in card.parts if part["kind"] == "pictures"):
-            cards.show(replace(card, title="", parts=pictures), f"federated-{run.id}")
-
-
-TASKS = {"federated": "Handwritten digits", "segmentation": "Tumours in scans"}
-PARTITIONS = {
-    "dirichlet": "in very different shares",
-    "label": "few digits each",
-    "iid": "all alike",
-    "unequal": "many to some, few to others",
-    "shift": "each with a scanner of its own",
-}
 AGAINST = {"centralised": "Behind pooled images", "alone": "Above each alone"}
-MOST_SEEDS = 20  # that the page offers
 WHERE = "The instructor starts the runs; what they learn appears here by itself, round by round."
 EXPLAIN = (
     "**Why federated learning comes close.** An update says in which direction the weights should go for an "
@@ -164,39 +128,16 @@ def form(session: SessionRecord | None, identity: Identity) -> None:
         st.markdown("#### Prepare the three ways")
         st.markdown("Nothing is run before you say so: first the class predicts what will come out.")
         name = st.segmented_control(
-            "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: TASKS[task]
+            "Task", list(tasks), default=next(iter(tasks)), required=True, format_func=lambda task: tasks[task].title
         )
         chosen = tasks[name]
-        params, seeds = _form_values(chosen)
-        planned = plan.checked(frame.store(), chosen, params, seeds, session)
+        planned = plan.checked(frame.store(), chosen, {}, SEEDS, session)
         each, why = seconds_each(frame.store(), chosen.name, planned.params)
         runs, in_all = len(planned.cells), words.long(len(planned.cells) * each)
         st.markdown(f"**{runs} runs**, about **{in_all}** in all ({frame.plain(why)}).")
         if st.button("Prepare it", type="primary", icon=":material/diversity_3:"):
             studies.begin(lambda: runner.begin(frame.store(), planned, identity.nickname), identity)
-
-
-def _form_values(chosen: Workload) -> tuple[dict[str, Any], int]:
-    """Draw the fields; return the params of all runs and the number of seeds."""
-    preset, fields = SETTINGS[chosen.name], chosen.params.model_fields
-    values: dict[str, Any] = {}
-    if "partition" in fields:
-        options = [option for option in get_args(fields["partition"].annotation) if option in PARTITIONS]
-        begin = preset.get("partition", fields["partition"].default)
-        values["partition"] = st.selectbox(
-            "How images are dealt", options, index=options.index(begin), format_func=lambda option: PARTITIONS[option]
-        )
-    columns = st.columns(3)
-    for column, (name, most) in zip(columns, (("institutions", 16), ("rounds", 200)), strict=False):
-        if name in fields:
-            with column:
-                start = preset.get(name, fields[name].default)
-                values[name] = st.number_input(
-                    name.capitalize(), 1, max(most, start), start, help=fields[name].description
-                )
-    with columns[2]:
-        seeds = st.number_input("Seeds", 1, MOST_SEEDS, SEEDS, help="runs of all three ways, each with luck of its own")
-    return values, int(seeds)
+        links.link("studies", "Prepare it with other settings", ":material/tune:", {"new": "1"})
 
 
 def head(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
@@ -209,7 +150,7 @@ def _head(study_id: int, session: SessionRecord | None, identity: Identity, goin
     with blocks.errors():
         report, _, _ = read_report(frame.store().study(study_id))
         study = report.study
-        share = _done(report) / max(study.trials, 1)
+        share = study.done / max(study.trials, 1)
         label = "" if study.finished_at is not None else "Run what is missing" if study.done else "Run all seeds"
         text, waits = _far(report, going), WHERE if study.finished_at is None else ""
         studies.head(study, "federated", text, share, session, identity, going, label, waits)
@@ -231,25 +172,7 @@ def _far(report: WaysReport, going: bool) -> str:
     else:
         ahead = remaining_work(frame.store(), report)
         far.append(f"what is missing takes about {words.long(ahead.seconds)} ({frame.plain(ahead.why)})")
-    return f"{' · '.join(far)}\n\n{frame.plain(setting(report))}"
-
-
-def setting(report: WaysReport) -> str:
-    """Return the study's settings in one line."""
-    params = report.params
-    partition = params.get("partition")
-    more = {"dirichlet": f" (alpha {params.get('alpha')})", "label": f" ({params.get('classes')} of ten)"}
-    how = [words.count(params["institutions"], "institution"), words.count(params["rounds"], "round")]
-    how += [f"{words.thousands(params['images'])} images"] if params.get("images") else []
-    how += [f"images dealt {PARTITIONS.get(partition, partition)}{more.get(partition, '')}"] if partition else []
-    return f"{', '.join(how)}; {words.count(report.study.description['seeds'], 'seed')} from {params['seed']} on."
-
-
-def _done(report: WaysReport) -> float:
-    """Return the number of seeds that are over, plus the finished part of the one that goes on."""
-    now = report.runs.get(report.now.run) if report.now is not None else None
-    part = now.progress[0] / now.progress[1] if now is not None and now.progress and now.progress[1] else 0.0
-    return report.study.done + min(part, 1.0)
+    return f"{' · '.join(far)}\n\n{frame.plain(settings(study))}"
 
 
 def ask(study: StudyRecord, identity: Identity) -> bool:

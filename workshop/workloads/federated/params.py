@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -12,11 +12,10 @@ from workshop.engine.training import METRICS as TRAINING
 from workshop.extension import Params
 
 MOST = 256  # institutions
-PAIRS = 3  # the fewest institutions in a sum: in a sum of two, each can compute the other's update
+BOOST = -5.0  # what a poisoned update is multiplied by: it is turned round
 ROBUST = ("median", "trimmed")  # rules that compare updates, where the mean only adds them up
 PRIVATE: dict[str, Any] = {"part": "Who has which images"}
 LEARNING: dict[str, Any] = {"part": "How institutions learn together"}
-TRANSMISSION: dict[str, Any] = {"part": "What leaves an institution"}
 PROTECTION: dict[str, Any] = {"part": "Attack and defence"}
 # Names of the metrics of any federation, see `workshop.extension.Workload`.
 METRICS = {
@@ -37,16 +36,17 @@ METRICS = {
     "rule": "rule of aggregation",
     "seconds.aggregate": "time of aggregating",
     "seconds.broadcast": "time of sending models",
-    "seconds.encode": "time of encoding updates",
     "seconds.gather": "time of collecting updates",
     "seconds.wait": "time of waiting for institutions",
     "seconds_per_round": "time of a round [s]",
+    # Runs that were recorded before have these, too.
+    "seconds.encode": "time of encoding updates",
     "sending.bytes_plain": "size of all updates without compression",
     "sending.bytes_updates": "size of all updates as they were sent",
     "sending.compression": "compression of updates",
     "sending.rounds": "rounds with updates",
-    "sending.seconds_encoding": "time of encoding all updates [s]",
     "sending.secure": "secure aggregation",
+    "sending.seconds_encoding": "time of encoding all updates [s]",
     "sending.seeds": "seeds that were revealed",
     "sending.too_few": "rounds with too few institutions for a secure sum",
     "sending.uncancelled": "masks that were not removed",
@@ -54,33 +54,37 @@ METRICS = {
 }
 
 
-def _annotated(kind: Any, description: str, part: Any, **limits: Any) -> Any:
-    """Return the type of a field that several workloads have, each with its own default."""
-    return Annotated[kind, Field(description=description, json_schema_extra=part, **limits)]
-
-
-if TYPE_CHECKING:
-    Rounds = int
-    Epochs = int
-    Rate = float
-    Validation = float
-    Optimizer = Literal["sgd", "adam"]
-    EvaluateImages = int | None
-else:
-    Rounds = _annotated(int, "how often models are combined", None, ge=1, le=10_000)
-    Epochs = _annotated(int, "times that an institution reads its images in a round", LEARNING, ge=1, le=1000)
-    Rate = _annotated(float, "learning rate of the institutions", LEARNING, gt=0, le=100)
-    Optimizer = _annotated(
-        Literal["sgd", "adam"],
-        "optimizer of the institutions: plain gradient descent, or Adam, which is reset in every round",
-        LEARNING,
-    )
-    Validation = _annotated(
-        float, "share of its images that each institution keeps to validate with", ADVANCED, gt=0, lt=1
-    )
-    EvaluateImages = _annotated(
-        Annotated[int, Field(ge=1, le=60_000)] | None, "held-out images that models are tested on; empty: all", ADVANCED
-    )
+# The types of fields that several workloads have, each with its own default.
+Rounds = Annotated[int, Field(description="how often models are combined", ge=1, le=10_000)]
+Epochs = Annotated[
+    int,
+    Field(
+        description="times that an institution reads its images in a round", json_schema_extra=LEARNING, ge=1, le=1000
+    ),
+]
+Rate = Annotated[
+    float, Field(description="learning rate of the institutions", json_schema_extra=LEARNING, gt=0, le=100)
+]
+Optimizer = Annotated[
+    Literal["sgd", "adam"],
+    Field(
+        description="optimizer of the institutions: plain gradient descent, or Adam, which is reset in every round",
+        json_schema_extra=LEARNING,
+    ),
+]
+Validation = Annotated[
+    float,
+    Field(
+        description="share of its images that each institution keeps to validate with",
+        json_schema_extra=ADVANCED,
+        gt=0,
+        lt=1,
+    ),
+]
+EvaluateImages = Annotated[
+    Annotated[int, Field(ge=1, le=60_000)] | None,
+    Field(description="held-out images that models are tested on; empty: all", json_schema_extra=ADVANCED),
+]
 
 
 class Together(Params):
@@ -119,9 +123,6 @@ class TrainingParams(Together):
     batch: int = setting(32, "images in a step; at most as many as there are", LEARNING, ge=1, le=60_000)
     rate: Rate = 0.1
     optimizer: Optimizer = "sgd"
-    steps: Annotated[int, Field(ge=1, le=100_000)] | None = setting(
-        None, "steps of an institution in a round, in place of epochs", ADVANCED
-    )
     validation: Validation = 0.2
     evaluate_images: EvaluateImages = 2000
     seed: int = setting(0, "seed of weights, shares, order and participation", ADVANCED, ge=0, le=2**31 - 1)
@@ -132,48 +133,18 @@ class TrainingParams(Together):
         return max(math.floor(self.participation * self.institutions + 0.5), 1)
 
 
-class TransmissionParams(Params):
-    """How updates are masked or compressed, and how many institutions fall silent before they send one."""
-
-    secure: Literal["off", "masks", "unequal"] = setting(
-        "off",
-        "hide each update behind pairwise masks that cancel in the sum; unequal: in a wrong way, weighted after "
-        "masking",
-        TRANSMISSION,
-    )
-    compression: Literal["none", "topk", "8bit"] = setting(
-        "none", "send the largest values of an update only, or all of them in eight bits each", TRANSMISSION
-    )
-    keep: float = setting(
-        0.01, "for topk: share of the values that is sent", TRANSMISSION, {"compression": "topk"}, gt=0, le=1
-    )
-    silent: int = setting(
-        0, "institutions that fall silent in each round before they send their update", TRANSMISSION, ge=0, le=255
-    )
-
-
-_POISONED = {"attack": ["flip", "scale", "nan"]}
-_NOISY = {"privacy": ["institutions", "images"]}
+_POISONED = {"attack": "scale"}
+_NOISY = {"privacy": "institutions"}
 
 
 class ProtectionParams(Params):
     """Attack, rule of aggregation, and differential privacy."""
 
-    attack: Literal["none", "flip", "scale", "nan"] = setting(
-        "none",
-        "what poisoned institutions do: learn from wrong labels, multiply their update, or send NaN",
-        PROTECTION,
+    attack: Literal["none", "scale"] = setting(
+        "none", "what poisoned institutions do: send their update turned round and five times as long", PROTECTION
     )
     attackers: int = setting(
         1, "how many institutions are poisoned, where any are", PROTECTION, _POISONED, ge=1, le=255
-    )
-    boost: float = setting(
-        -5.0,
-        "for scale: what a poisoned update is multiplied by; below zero it is turned round",
-        PROTECTION,
-        {"attack": "scale"},
-        ge=-1000,
-        le=1000,
     )
     rule: Literal["mean", "median", "trimmed"] = setting(
         "mean",
@@ -189,15 +160,12 @@ class ProtectionParams(Params):
         ge=1,
         le=127,
     )
-    privacy: Literal["none", "institutions", "images"] = setting(
-        "none",
-        "differential privacy by clipping and noise: hides whether an institution took part, or whether an institution "
-        "has an image",
-        PROTECTION,
+    privacy: Literal["none", "institutions"] = setting(
+        "none", "differential privacy by clipping and noise: hides whether an institution took part", PROTECTION
     )
     clip: float = setting(
         1.0,
-        "for privacy: longest that an institution's update, or an image's gradient, may be",
+        "for privacy: longest that an institution's update may be",
         PROTECTION,
         _NOISY,
         gt=0,
@@ -213,8 +181,7 @@ class ProtectionParams(Params):
     )
     delta: float = setting(
         1e-5,
-        "for privacy: epsilon is computed for this delta; it should be far below 1 / the number of institutions or "
-        "images",
+        "for privacy: epsilon is computed for this delta; it should be far below 1 / the number of institutions",
         PROTECTION,
         _NOISY,
         gt=0,
@@ -222,7 +189,7 @@ class ProtectionParams(Params):
     )
     beside: bool = setting(
         True,
-        "with an attack, a rule, privacy or compression: also train the same federation without them, to compare",
+        "with an attack, a rule or privacy: also train the same federation without them, to compare",
         PROTECTION,
     )
 
@@ -236,92 +203,34 @@ class ProtectionParams(Params):
         return self.attacked or self.rule != "mean" or self.privacy != "none"
 
 
-class Learning(ProtectionParams, TransmissionParams, TrainingParams):
+class Learning(ProtectionParams, TrainingParams):
     """All params that any federation has. Refuses combinations that can't work."""
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
-        if why := impossible(self):
-            raise ValueError(why)
+        rules = (
+            (
+                self.way in ("centralised", "alone") and self.guarded,
+                f"Nobody sends updates where way is {self.way}, so there is nothing to poison or to protect; take way "
+                "federated or all, or leave attack, rule and privacy as they are.",
+            ),
+            (
+                self.attacked and self.attackers >= self.institutions,
+                f"attackers is {self.attackers} of {self.institutions} institutions: at least one has to be honest; "
+                f"take at most {self.institutions - 1}.",
+            ),
+            (
+                self.rule == "trimmed" and 2 * self.trim >= self.taking_part,
+                f"trim is {self.trim}: that many largest and as many smallest of {self.taking_part} updates leave "
+                "none; take less than half of them.",
+            ),
+            (
+                self.privacy != "none" and self.rule in ROBUST,
+                "Noise for privacy of institutions is made for their mean, which one of them can move by clip only; "
+                f"with rule {self.rule} that doesn't hold; take rule mean.",
+            ),
+        )
+        for wrong, why in rules:
+            if wrong:
+                raise ValueError(why)
         return self
-
-
-def impossible(params: Learning) -> str | None:
-    """Return why these params can't be combined, in one sentence; None where they can."""
-    hidden, part, robust = params.secure != "off", params.taking_part, params.rule in ROBUST
-    sends = params.way not in ("centralised", "alone")
-    senders, word = (PAIRS, "three have") if hidden else (1, "one has")
-    institutions = params.privacy == "institutions"
-    rules = (
-        (
-            not sends and (hidden or params.compression != "none" or params.silent),
-            f"Nobody sends updates where way is {params.way}, so there is nothing to hide, to compress or to keep "
-            "back; take way federated or all, or leave secure, compression and silent as they are.",
-        ),
-        (
-            hidden and params.compression != "none",
-            "Compressed updates can't be masked: masks are added in whole numbers to every value of an update; take "
-            "secure off or compression none.",
-        ),
-        (
-            hidden and params.institutions < PAIRS,
-            f"Secure aggregation needs {PAIRS} institutions at least, so that the sum doesn't give one of them away; "
-            f"there are {params.institutions}.",
-        ),
-        (
-            hidden and part < PAIRS,
-            f"Secure aggregation needs {PAIRS} institutions in each round at least: participation "
-            f"{params.participation:g} of {params.institutions} institutions is {part}.",
-        ),
-        (
-            params.silent and params.silent > part - senders,
-            f"silent is {params.silent}: of {part} institutions in a round at least {word} to send; take at most "
-            f"{max(part - senders, 0)}.",
-        ),
-        (
-            not sends and params.guarded,
-            f"Nobody sends updates where way is {params.way}, so there is nothing to poison or to protect; take way "
-            "federated or all, or leave attack, rule and privacy as they are.",
-        ),
-        (
-            params.attacked and params.attackers >= params.institutions,
-            f"attackers is {params.attackers} of {params.institutions} institutions: at least one has to be honest; "
-            f"take at most {params.institutions - 1}.",
-        ),
-        (
-            robust and hidden,
-            f"The rule {params.rule} compares updates, which secure aggregation hides from the aggregator; take rule "
-            "mean or secure off.",
-        ),
-        (
-            robust and params.compression == "topk",
-            f"The rule {params.rule} takes what is in the middle, which is 0 where few institutions send a value, as "
-            "with compression topk; take compression 8bit or none, or rule mean.",
-        ),
-        (
-            params.rule == "trimmed" and 2 * params.trim >= part - params.silent,
-            f"trim is {params.trim}: that many largest and as many smallest of {part - params.silent} updates leave "
-            "none; take less than half of them.",
-        ),
-        (
-            params.privacy == "images" and getattr(params, "norm", None) == "batch",  # of tasks whose network has one
-            "Batch normalisation mixes the images of a batch, so that none has a gradient of its own to clip; take "
-            "another norm, or privacy institutions.",
-        ),
-        (
-            institutions and robust,
-            "Noise for privacy of institutions is made for their mean, which one of them can move by clip only; with "
-            f"rule {params.rule} that doesn't hold; take rule mean.",
-        ),
-        (
-            institutions and params.compression != "none",
-            "Compression changes updates after they were clipped, so that privacy of institutions doesn't hold; take "
-            "compression none, or privacy images.",
-        ),
-        (
-            institutions and params.participation < 1 and (hidden or params.silent),
-            "With privacy of institutions each is drawn by itself, so that a round may have too few of them for "
-            "secure aggregation or silent ones; take participation 1.",
-        ),
-    )
-    return next((why for wrong, why in rules if wrong), None)

@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import seed_training
-from workshop.workloads.federated import FederatedParams
-from workshop.workloads.federated.communication import messages
-from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
-from workshop.workloads.federated.mathematics.sampling import participants
+from workshop.workloads.federated import FederatedParams, messages
+from workshop.workloads.federated.mathematics.partition import participants
+from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.digits import digits
-from workshop.workloads.federated.training.learner import LocalLearner, PrivateLearner, Vector
-from workshop.workloads.federated.training.protection import attackers, poisoned_silo
+from workshop.workloads.federated.training.learner import LocalLearner, Vector
 from workshop.workloads.federated.training.rank import Rank, RoundStopped
 from workshop.workloads.federated.training.results import RoundResults
 from workshop.workloads.federated.training.task import Labels, Maker
@@ -34,7 +32,7 @@ from workshop.workloads.federated.training.ways import THREE, AloneWay, Centrali
 
 def run(ctx: RankContext, params: FederatedParams) -> Mapping[str, Any]:
     """Run a federation on handwritten digits and return its metrics. Collective. Rank 0 emits the events of
-    `RoundResults`. Every rank emits `time.*`: train, wait, encode, gather, aggregate, broadcast, evaluate."""
+    `RoundResults`. Every rank emits `time.*`: train, wait, gather, aggregate, broadcast, evaluate."""
     return learn(ctx, params, digits)
 
 
@@ -62,8 +60,7 @@ class Federation:
             {"rank": home(institution, ctx.size), **dict(described)}
             for institution, described in enumerate(self.task.about)
         ]
-        # Learners share one network. Keys: whether images are private, and mu. Ways load their models in turn.
-        self._learners: dict[tuple[bool, float | None], LocalLearner] = {}
+        self._learners: dict[float | None, LocalLearner] = {}  # by mu; they share one network, ways load their models
         learner = self._learner(params)
         # All ranks start with the aggregator's weights: another version of TensorFlow may draw others from the seed.
         channel = InstitutionChannel(ctx.comm, params.institutions, learner.parameters)
@@ -90,15 +87,10 @@ class Federation:
     def _learner(self, params: Learning) -> LocalLearner:
         """Return the learner for these params."""
         task, mu = self.task, params.mu if params.algorithm == "fedprox" else None
-        kind = params.privacy == "images", mu
-        if kind not in self._learners:
-            arguments = task.model, task.loss, task.score, params.rate, mu
+        if mu not in self._learners:
             options: dict[str, Any] = {"optimizer": params.optimizer, "at_once": task.at_once}
-            if params.privacy == "images":
-                self._learners[kind] = PrivateLearner(*arguments, clip=params.clip, noise=params.noise, **options)
-            else:
-                self._learners[kind] = LocalLearner(*arguments, **options)
-        return self._learners[kind]
+            self._learners[mu] = LocalLearner(task.model, task.loss, task.score, params.rate, mu, **options)
+        return self._learners[mu]
 
     def _way(self, name: str, params: Learning, start: Vector) -> Way:
         """Return a way of learning. Attack, defence and FedProx change updates, so only federated ways have them."""
@@ -107,22 +99,13 @@ class Federation:
             institution: silo for institution, silo in silos.items() if home(institution, ctx.size) == ctx.rank
         }
         federated = name not in ("centralised", "alone")
-        if federated and params.attack == "flip":
-            classes = int(self.task.model.output_shape[-1])
-            wrong = {
-                institution: poisoned_silo(local_silos[institution], classes)
-                for institution in attackers(params)
-                if institution in local_silos
-            }
-            local_silos |= wrong
-        without = params.model_copy(update={"privacy": "none", "algorithm": "fedavg"})
-        learner = self._learner(params if federated else without)
+        learner = self._learner(params if federated else params.model_copy(update={"algorithm": "fedavg"}))
         rank = Rank(ctx, params, learner, self.channels[name], local_silos, self.task.held_out)
         if name == "alone":
             return AloneWay(rank, start)
         if name == "centralised":
             return CentralisedWay(rank, start, silos if rank.here else {})
-        return FederatedWay(rank, start, name, [institution["images"] for institution in self.about])
+        return FederatedWay(rank, start, name)
 
     @property
     def images_read(self) -> int:
@@ -143,8 +126,6 @@ class Federation:
             for way, outcome in zip(self.ways, outcomes, strict=True):
                 if outcome is not None:
                     self.results.round(number, way.name, outcome, self.channels[way.name], chosen)
-            if isinstance(self.ways[0], FederatedWay):
-                self.ways[0].uplink.sent.tell()
             self._remember_model()
             reports = self.ways[-1].rank.channel.from_ranks(messages.REPORT, self._report(before))
             seconds = time.perf_counter() - began
@@ -234,8 +215,6 @@ class Federation:
         }
         if self.reached is not None:
             metrics["model_digest"] = hashlib.sha256(self.reached.tobytes()).hexdigest()
-        if isinstance(self.ways[0], FederatedWay):
-            metrics["sending"] = self.ways[0].uplink.sent.summary()
         if self.task.notices:
             metrics["notices"] = list(self.task.notices)
         return metrics

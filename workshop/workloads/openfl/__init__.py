@@ -41,6 +41,12 @@ class OpenFLParams(PartitionParams, DataParams):
         "partition, rate, batch and epochs, unless they are set",
         LEARNING,
     )
+    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
+        "dirichlet",
+        "how images are dealt: alike; digits in different shares, or few of them each; patients with a scanner of each "
+        "institution's own, or many to some and few to others",
+        PRIVATE,
+    )
     patients: int = setting(
         60, "patients of all institutions together", PRIVATE, {"task": "segmentation"}, ge=2, le=5000
     )
@@ -73,6 +79,8 @@ class OpenFLParams(PartitionParams, DataParams):
             raise ValueError("fault is dies, which leaves others in round 2; take 2 collaborators and 3 rounds or more")
         if self.task == "segmentation" and self.partition in ("dirichlet", "label"):
             raise ValueError(f"partition is {self.partition}, which deals digits; take iid, shift or unequal")
+        if self.task == "digits" and self.partition in ("shift", "unequal"):
+            raise ValueError(f"partition is {self.partition}, which deals patients; take iid, dirichlet or label")
         return self
 
     def as_federated(self) -> FederatedParams | SegmentationParams:

@@ -1,4 +1,4 @@
-"""Epsilon of our ledger against formulas that don't use dp-accounting."""
+"""Epsilon against formulas that don't use dp-accounting."""
 
 from __future__ import annotations
 
@@ -9,15 +9,13 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
-from workshop.workloads.federated.mathematics.privacy import Ledger
+from workshop.workloads.federated.mathematics.privacy import epsilon
 
 DELTA = 1e-5
 
 
 def told(noise, times, share=1.0, delta=DELTA):
-    ledger = Ledger(noise, delta)
-    ledger.spend(0, share, times)
-    return ledger.epsilon(0)
+    return epsilon(noise, delta, share, times)
 
 
 def of_order(order, divergence, delta=DELTA):
@@ -73,13 +71,3 @@ def test_it_grows_with_rounds_and_shrinks_with_noise_delta_and_smaller_samples()
     assert told(1.0, 10, 0.3) > told(2.0, 10, 0.3) > told(4.0, 10, 0.3) > 0
     assert told(1.0, 10, delta=1e-7) > told(1.0, 10, delta=1e-3)
     assert told(1.0, 10, 0.1) < told(1.0, 10, 0.5) < told(1.0, 10, 1.0)
-
-
-def test_each_has_spent_its_own():
-    ledger = Ledger(1.5, DELTA)
-    assert ledger.epsilon(3) == 0
-    for _ in range(4):
-        ledger.spend(0, 0.5, 5)
-    ledger.spend(1, 0.5, 5)
-    assert ledger.epsilon(0) == pytest.approx(told(1.5, 20, 0.5))
-    assert ledger.epsilon(1) == pytest.approx(told(1.5, 5, 0.5))

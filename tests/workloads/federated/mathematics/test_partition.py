@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.federated import FederatedParams
-from workshop.workloads.federated.mathematics.partition import label_counts, partition
-from workshop.workloads.federated.mathematics.sampling import batches, participants
+from workshop.workloads.federated.mathematics.partition import batches, label_counts, participants, partition
 
-KINDS = ("iid", "dirichlet", "label", "shift", "unequal")
+KINDS = ("iid", "dirichlet", "label")
 
 
 def labels(count: int, seed: int = 0) -> np.ndarray:
@@ -89,13 +88,6 @@ def test_by_label_each_institution_has_as_many_digits_as_asked_for():
             assert sum(count > 0 for count in label_counts(there, dealt.all_of(one))) == classes
 
 
-def test_unequal_sizes_follow_zipf():
-    dealt = partition(asked(partition="unequal", institutions=4), labels(1000))
-    sizes = [len(dealt.all_of(one)) for one in range(4)]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] / sizes[3] == pytest.approx(4, rel=0.05)
-
-
 def test_what_is_kept_to_validate_with_is_the_share_asked_for():
     dealt = partition(asked(partition="iid", validation=0.25), labels(400))
     assert [len(part) for part in dealt.validation] == [25] * 4
@@ -110,7 +102,7 @@ def test_what_is_kept_to_validate_with_is_the_share_asked_for():
         ({"partition": "label", "classes": 3, "institutions": 1}, "1 institution of 3 digits each would leave 7"),
         (
             {"partition": "dirichlet", "alpha": 1e-9, "institutions": 40},
-            "would have no images, where it needs .* a larger alpha than 1e-09, fewer institutions or another seed",
+            "would have no images, where it needs .* take a larger alpha or more classes",
         ),
     ],
 )
@@ -143,18 +135,17 @@ def test_over_many_rounds_everybody_takes_part_about_as_often():
 @settings(deadline=None)
 @given(st.integers(1, 60), st.integers(1, 80), st.integers(1, 4), st.integers(0, 9))
 def test_an_epoch_reads_every_image_once(count, batch, epochs, seed):
-    found = batches(count, batch, epochs=epochs, steps=None, seed=(seed, 1, 2))
+    found = batches(count, batch, epochs, (seed, 1, 2))
     read = np.concatenate(found)
     assert np.bincount(read, minlength=count).tolist() == [epochs] * count
     assert max(map(len, found)) <= batch
     assert len(found) == epochs * -(-count // batch)
 
 
-def test_steps_go_over_as_many_epochs_as_they_need():
-    found = batches(10, 4, epochs=1, steps=7, seed=(0, 1, 2))
-    assert [len(one) for one in found] == [4, 4, 2, 4, 4, 2, 4]
-    whole = batches(10, 4, epochs=3, steps=None, seed=(0, 1, 2))
-    assert [one.tolist() for one in found] == [one.tolist() for one in whole[:7]]
-    assert [one.tolist() for one in batches(10, 4, epochs=1, steps=7, seed=(0, 2, 2))] != [
-        one.tolist() for one in found
-    ]
+def test_each_institution_is_drawn_by_itself_where_it_is_private():
+    params = asked(institutions=20, participation=0.3, privacy="institutions")
+    sizes = np.array([len(participants(params, number)) for number in range(1, 1001)])
+    assert sizes.mean() == pytest.approx(6, abs=0.25)
+    assert sizes.std() == pytest.approx(np.sqrt(20 * 0.3 * 0.7), rel=0.1)
+    everybody = asked(institutions=20, privacy="institutions")
+    assert participants(everybody, 3) == list(range(20))

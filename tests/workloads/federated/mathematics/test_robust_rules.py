@@ -51,19 +51,6 @@ def test_how_far_each_lies_from_the_others_is_the_median_of_its_distances(given_
     np.testing.assert_allclose(aggregation.median_distances(given_updates), expected, rtol=1e-6, atol=1e-3)
 
 
-def test_values_are_taken_block_by_block(monkeypatch):
-    stream = np.random.default_rng(0)
-    whole = list(stream.normal(size=(5, 103)).astype(np.float32))
-    expected = aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.median_distances(whole)
-    monkeypatch.setattr(aggregation, "BLOCK", 10)
-    for found, other in zip(
-        (aggregation.median(whole), aggregation.trimmed(whole, 2), aggregation.median_distances(whole)),
-        expected,
-        strict=True,
-    ):
-        np.testing.assert_allclose(found, other, rtol=1e-12)
-
-
 @pytest.mark.parametrize("rule", [aggregation.median, lambda updates: aggregation.trimmed(updates, 2)])
 def test_two_of_five_can_not_move_what_comes_out_beyond_the_honest(rule):
     honest = [np.full(4, value, np.float32) for value in (0.9, 1.0, 1.1)]

@@ -13,11 +13,7 @@ from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
-SCANNER = {"contrast": 0.5, "offset": 0.25, "noise": 0.1}
-INSTITUTIONS = [
-    {"rank": one % 2, "images": 40 + one, "validation": 10, "labels": [5 + one] * 10, "scanner": SCANNER}
-    for one in range(2)
-]
+INSTITUTIONS = [{"rank": one % 2, "images": 40 + one, "validation": 10, "labels": [5 + one] * 10} for one in range(2)]
 FIRST = {"ways": ["federated", "centralised", "alone"], "institutions": INSTITUTIONS, "bytes_model": 900_136}
 
 
@@ -65,7 +61,6 @@ def test_a_federation_that_goes_on_is_drawn_by_round(store: Store, session: Sess
     assert [list(row) for row in figure(there["institutions"]).data[0].z] == [[5] * 10, [6] * 10]
     values = {tile["label"]: tile["value"] for tile in part(there["bytes"], "tiles")["tiles"]}
     assert values == {"down": "5.4 MB", "up": "5.7 MB", "down in a round": "1.8 MB", "up in a round": "1.9 MB"}
-    assert [list(bar.x) for bar in figure(there["phases"]).data] == [[0.5, 1.0], [0.5, 0.0]]
     assert "ways-table" not in there, "what it came to is known at the end"
 
 
@@ -73,8 +68,8 @@ def test_before_the_first_round_it_shows_who_has_what(store: Store, session: Ses
     there = shown(store, begun(store, session, rounds=0))
     rows = part(there["institutions"], "table")["rows"]
     assert [row[0] for row in rows] == ["1", "2"]
-    assert rows[1][-1] == "contrast 50 %, paper at 25 %, noise 10 %"
-    assert not {"bytes", "phases", "institutions-global"} & there.keys()
+    assert rows[1][-1] == "10"
+    assert not {"bytes", "institutions-global"} & there.keys()
 
 
 def test_a_finished_federation_says_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
@@ -96,10 +91,6 @@ def test_a_finished_federation_says_what_each_way_came_to(store: Store, session:
     rows = part(there["ways-table"], "table")["rows"]
     assert rows[0] == ["Federated", "96.1 %", "97.0 %", "34,500", "updates, 54 MB; no image"]
     assert [row[-1] for row in rows[1:]] == ["all 1150 images, 902 kB", "nothing"]
-    (published, apart) = part(there["ways-table"], "words")["lines"]
-    assert "17 %" in published["text"]
-    assert "10:12598" in published["text"]
-    assert "not for the numbers" in apart["text"]
     table = part(there["institutions-end"], "table")
     assert table["headings"] == ["Institution", "Federated", "Pooled", "Alone", "Alone, held-out images"]
     assert table["rows"][0] == ["1", "90.0 %", "95.0 %", "100.0 %", "41.0 %"]

@@ -35,7 +35,7 @@ def said(ways: dict[str, float], params: dict, **changes) -> dict[str, str]:
     return verdict(run(workload="federated", params=params, metrics=metrics | changes, **where), {})
 
 
-SCALE = {"attack": "scale", "boost": -5.0, "attackers": 1}
+SCALE = {"attack": "scale", "attackers": 1}
 KNOWN = {"attackers": [3], "rule": "mean", "institutions": POISONED}
 
 
@@ -68,16 +68,11 @@ def test_what_a_rule_won_back(defended, ending, following):
 
 
 def test_an_attack_that_costs_nothing_or_does_not_show():
-    told = said({"federated": 0.925, "plain": 0.93}, {"attack": "flip"}, attackers=[2, 5], rule="mean")
+    told = said({"federated": 0.925, "plain": 0.93}, SCALE, attackers=[2, 5], rule="mean")
     apart = "made no difference that so many images can tell: 92.5 %, without it 93.0 %"
     assert told["verdict"].startswith(f"The attack {apart}")
-    assert "Institutions 2 and 5 learned from wrong labels." in told["why"]
-    assert "It doesn't show: a poisoned update lies 1 times as far" in told["why"]
-
-
-def test_of_several_poisoned_those_that_show_are_named():
-    told = said({"federated": 0.5, "plain": 0.9}, SCALE, **KNOWN | {"attackers": [3, 5]})
-    assert "It shows of institution 3 only: the others' updates lie less than 3 times as far" in told["why"]
+    assert "Institutions 2 and 5 sent -5 times their update." in told["why"]
+    assert "It doesn't show: a poisoned update lies only 1 times as far" in told["why"]
 
 
 def test_a_rule_that_privacy_forbids_is_not_what_comes_next():
@@ -87,9 +82,8 @@ def test_a_rule_that_privacy_forbids_is_not_what_comes_next():
 
 def test_a_defence_that_costs_more_than_the_attack():
     ways = {"federated": 0.65, "plain": 0.872, "undefended": 0.869}
-    told = said(ways, {"attack": "flip", "rule": "trimmed"}, attackers=[3], rule="trimmed")
+    told = said(ways, SCALE | {"rule": "trimmed"}, attackers=[3], rule="trimmed")
     assert told["verdict"].endswith("86.9 %, without it 87.2 %; the trimmed mean cost 21.9 points.")
-    assert "--rule mean" in told["next"]
     worse = said({"federated": 0.3, "plain": 0.9, "undefended": 0.5}, SCALE | {"rule": "median"}, **KNOWN)
     assert "made it worse by 20.0 points" in worse["verdict"]
 
@@ -99,28 +93,13 @@ def test_without_anything_beside_it_only_what_it_came_to_is_said():
     assert told["verdict"] == "Under attack the shared model came to 50.0 % on held-out images."
 
 
-def test_poison_that_is_no_number_asks_for_no_smaller_rate():
-    dropped = [{"round": number, "institution": 3} for number in (1, 2)]
-    told = said({"federated": 0.92, "plain": 0.93}, {"attack": "nan"}, attackers=[3], dropped=dropped, skipped=[2])
-    assert "Institution 3 sent updates that are no numbers, which were dropped by name" in told["why"]
-    assert "In 1 round too few updates were left" in told["why"]
-    assert "--attack scale" in told["next"]
-    assert "--rate" not in told["next"]
-
-
-def test_who_lies_far_off_is_named_where_nobody_told_of_an_attack():
-    told = said({"federated": 0.9}, {}, institutions=POISONED)
-    assert "Institution 3 sent updates that lie up to 7.5 times as far from the others" in told["why"]
-    assert "far from the others" not in said({"federated": 0.9}, {})["why"]
-
-
 PRIVATE = {"privacy": "institutions", "noise": 1.0, "clip": 0.5, "delta": 1e-5}
 
 
 @pytest.mark.parametrize(
     ("epsilon", "words", "following"),
     [
-        (11.77, "next to nothing is promised", "--noise 2), and have more institutions share it (--institutions 24)"),
+        (11.77, "next to nothing is promised", "--noise 2), and have 24 institutions (--institutions 24)"),
         (3.0, "may be 20.1 times as sure whether an institution took part", "--noise 2"),
         (0.5, "that is strict", "Take away some of the noise"),
     ],
@@ -133,13 +112,6 @@ def test_what_noise_promises_and_costs(epsilon, words, following):
     assert words in told["why"]
     assert "89 % of the updates were longer than the clip of 0.5." in told["why"]
     assert following in told["next"]
-
-
-def test_institutions_with_few_images_promise_less():
-    each = [{**one, "epsilon": 2.0 + at} for at, one in enumerate(INSTITUTIONS)]
-    told = said({"federated": 0.8}, PRIVATE | {"privacy": "images"}, epsilon=7.0, institutions=each, clipped=0.5)
-    assert "That is the largest of an institution, the smallest is 2" in told["why"]
-    assert "50 % of the gradients" in told["why"]
 
 
 def test_without_noise_nothing_is_promised():

@@ -101,18 +101,3 @@ def metrics(came: Mapping[str, tuple[float, float]]) -> dict[str, Any]:
         for on, score in zip(ON, came[way], strict=True):
             by_way[way] |= {f"{on}_score": score, on: [round(score * part, 6) for part in ROUNDS]}
     return {"measure": "accuracy", "ways": list(WAYS), "by_way": by_way, "held_out_accuracy": came["federated"][0]}
-
-
-def openfl(store: Store, session: SessionRecord, held_out: float, own: float = 0.9, **settings: Any) -> RunRecord:
-    """A real federation with the settings of `wanted`, or with other ones."""
-    given = {name: value for name, value in wanted().params.items() if name in _THEIRS}
-    params = {**given, "collaborators": wanted().params["institutions"], "fault": "none", **settings}
-    run = store.submit(session.id, "openfl", params, Placement(ranks=2).as_json())
-    store.take_next(session.id)
-    curves = {"held_out": [held_out * part for part in ROUNDS], "own": [own * part for part in ROUNDS]}
-    told = {"held_out_score": held_out, "own_score": own, **curves}
-    store.finish(run.id, "completed", metrics={"measure": "accuracy", "by_way": {"federated": told}})
-    return store.run(run.id)
-
-
-_THEIRS = ("data", "partition", "alpha", "classes", "images", "rounds", "epochs", "batch", "rate", "model", "seed")

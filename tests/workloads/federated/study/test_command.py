@@ -53,7 +53,6 @@ def test_bad_input_is_one_sentence(
 @pytest.mark.real
 def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
-    seed.openfl(store, session, 0.925, seed=3)
     seed.study(store, session, ended=0)
     seed.study(store, session, failing=(1, 2, 3))
     for study in ("1", "2", "3"):
@@ -64,7 +63,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
     lines = [" ".join(line.split()) for line in workshop("study", "show", "1").stdout.splitlines()]
     assert any(line.endswith("92.0 ± 1.6 % 91.2 ± 1.3 %") for line in lines), lines
     assert any(line.endswith("91.0 % 94.0 % 46.0 % 90.0 % 93.0 % 96.0 %") for line in lines), lines
-    assert any("+50.0 ± 1.9" in line and "+120.2 ± 8.5 %" in line for line in lines), lines
+    assert any("+50.0 ± 1.9" in line for line in lines), lines
 
 
 @pytest.mark.real

@@ -1,27 +1,19 @@
-"""Three ways by round: a mean with its band, the run that goes on, real federations; and seed by seed."""
+"""Three ways by round: a mean with its band, and the run that goes on."""
 
 from __future__ import annotations
 
-import math
-
-import pytest
-
 from workshop.report.figures import theme
-from workshop.workloads.federated.study.cards import COLOURS, NOW, WayCurve, by_seed, lines
-from workshop.workloads.federated.study.results import Band
+from workshop.workloads.federated.study.cards import COLOURS, NOW, lines
+from workshop.workloads.federated.study.results import Band, Seeded
 
-FEDERATED = WayCurve(
-    "federated",
-    "federated",
-    Band((1, 2, 3), (0.5, 0.7, 0.8), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9), 3),
-    {1: 0.45, 2: 0.66},
-    4,
-)
-ALONE = WayCurve("alone", "each alone", Band((1, 2, 3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), 1))
+FEDERATED = Band((1, 2, 3), (0.5, 0.7, 0.8), (0.4, 0.6, 0.7), (0.6, 0.8, 0.9), 3)
+ALONE = Band((1, 2, 3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), (0.2, 0.3, 0.3), 1)
+GOING_ON = Seeded(4, 7, {}, {("federated", "held_out"): {1: 0.45, 2: 0.66}})
 
 
 def test_a_way_has_a_mean_a_band_and_the_run_that_goes_on() -> None:
-    low, high, mean, now, alone = lines([FEDERATED, ALONE], {}, rounds=5, measure="accuracy").data
+    drawn = lines({"federated": FEDERATED, "alone": ALONE}, GOING_ON, "held_out", rounds=5, measure="accuracy")
+    low, high, mean, now, alone = drawn.data
     assert (list(low.y), list(high.y)) == ([0.4, 0.6, 0.7], [0.6, 0.8, 0.9])
     assert high.fill == "tonexty" and low.hoverinfo == "skip"
     assert (mean.name, list(mean.y), mean.line.dash) == ("federated <b>80.0 %</b>", [0.5, 0.7, 0.8], "solid")
@@ -31,38 +23,14 @@ def test_a_way_has_a_mean_a_band_and_the_run_that_goes_on() -> None:
 
 def test_ways_have_the_colours_of_a_run_s_own_page() -> None:
     assert [COLOURS[way] for way in ("federated", "centralised", "alone")] == list(theme.RANKS[:3])
-    assert len(set(COLOURS.values())) == 4
 
 
 def test_before_the_first_end_the_run_that_goes_on_is_in_the_legend() -> None:
-    (now,) = lines([WayCurve("federated", "federated", now={1: 0.4}, seed=0)], {}, rounds=9).data
-    assert now.showlegend and now.name == "federated, seed 0"
-
-
-def test_the_axis_has_room_for_all_rounds() -> None:
-    few = lines([WayCurve("alone", "each alone", now={1: 0.4}, seed=0)], {}, rounds=30)
-    assert tuple(few.layout.xaxis.range) == (0.5, 30.5)
-
-
-def test_real_federations_are_points_with_one_name() -> None:
-    first, second = lines([], {"run 3": {1: 0.5, 2: math.nan}, "run 4": {1: 0.4}}).data
-    assert (first.mode, first.name, first.showlegend) == ("markers", "real OpenFL federation", True)
-    assert list(first.y) == [0.5, None]
-    assert not second.showlegend and second.legendgroup == first.legendgroup
+    drawn = lines({"federated": None}, GOING_ON, "held_out", rounds=30)
+    (now,) = drawn.data
+    assert now.showlegend and now.name == "federated, seed 4"
+    assert tuple(drawn.layout.xaxis.range) == (0.5, 30.5), "the axis has room for all rounds"
 
 
 def test_nothing_yet() -> None:
-    assert lines([WayCurve("alone", "each alone")], {"run 3": {}}).layout.annotations[0].text == "No round is over yet"
-    assert "No seed" in by_seed({"alone": "each alone"}, {}, "accuracy").layout.annotations[0].text
-
-
-def test_seed_by_seed() -> None:
-    ways = {"federated": "federated", "alone": "each alone"}
-    drawn = by_seed(ways, {"federated": [(0, 0.9), (1, 0.8)], "alone": [(0, 0.4), (1, 0.5)]}, "accuracy")
-    pairs, crosses = drawn.data[:2], drawn.data[2:]
-    assert [list(one.y) for one in pairs] == [[0.9, 0.4], [0.8, 0.5]], "points of the same seed are joined"
-    assert [list(one.y) for one in crosses[::2]] == [pytest.approx([mean, mean]) for mean in (0.85, 0.45)]
-    assert crosses[1].hovertext[1] == "federated, seed 1: 80.0 %"
-    assert crosses[1].marker.color == COLOURS["federated"]
-    one = by_seed(ways, {"federated": [(0, 0.9)], "alone": []}, "accuracy").data
-    assert [trace.mode for trace in one] == ["lines", "lines", "markers"], "a way without a score has no mark"
+    assert lines({"alone": None}, None, "own").layout.annotations[0].text == "No round is over yet"

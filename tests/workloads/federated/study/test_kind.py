@@ -51,8 +51,7 @@ def test_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
     expected = np.array([one["federated"][0] / one["alone"][0] - 1 for one in seed.CAME])
     assert alone["share"] == pytest.approx(expected.mean())
     assert alone["share_error"] == pytest.approx(expected.std(ddof=1) / np.sqrt(5))
-    assert (alone["better"], alone["chance"], alone["sure"]) == (5, 1 / 16, True)
-    assert document["closed"] == pytest.approx((0.92 - 0.42) / (0.942 - 0.42))
+    assert (alone["better"], alone["sure"]) == (5, True)
     assert (document["published"]["held_out"], document["published"]["own"]) == (0.17, 0.026)
     assert "10:12598" in document["published"]["source"]
 
@@ -64,12 +63,7 @@ def test_the_verdict_says_how_close_and_how_far_above(store: Store, session: Ses
         "over 5 seeds."
     )
     assert "federated 92.0 ± 1.6 %; pooled 94.2 ± 0.8 %; alone 42.0 ± 3.2 %" in said["why"]
-    assert (
-        "50.0 ± 1.9 points above each alone, both with every one of 5 seeds, as chance alone would once in 16"
-        in said["why"]
-    )
-    assert "96 % of the way" in said["why"]
-    assert "on their own images institutions are better off alone" in said["why"].lower()
+    assert "50.0 ± 1.9 points above each alone with 5 of 5 seeds." in said["why"]
     assert "--algorithm fedprox" in said["next"]
 
 
@@ -79,10 +73,10 @@ def came(*values: tuple[float, float, float]) -> list[dict[str, tuple[float, flo
     ]
 
 
-def test_within_two_points_is_close(store: Store, session: SessionRecord) -> None:
+def test_what_comes_close_is_to_be_attacked(store: Store, session: SessionRecord) -> None:
     close = came(*((0.93 + 0.001 * one, 0.94 + 0.002 * one, 0.5) for one in range(5)))
     said = found(store, seed.study(store, session, came=close).id).verdict
-    assert said["verdict"].startswith("Federated learning comes close to pooled images (1.2 points behind) and is")
+    assert said["verdict"].startswith("Federated learning is 1.2 points behind pooled images and 43.2")
     assert "page Federated" in said["next"]
 
 
@@ -92,15 +86,8 @@ def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) 
     assert said["verdict"].startswith(
         "Federated learning can't be told from pooled images or from each alone on held-out images"
     )
-    assert "with 3 of 5 seeds, as chance alone would nearly always" in said["why"]
+    assert "with 3 of 5 seeds" in said["why"]
     assert "--partition label" in said["next"]
-
-
-def test_there_is_no_way_to_go_where_pooled_images_are_no_better_for_sure(store: Store, session: SessionRecord) -> None:
-    mixed = came((0.94, 0.94, 0.92), (0.94, 0.93, 0.92), (0.93, 0.92, 0.91), (0.94, 0.90, 0.92), (0.95, 0.93, 0.92))
-    told = found(store, seed.study(store, session, came=mixed).id)
-    assert told.as_json()["closed"] is None
-    assert "of the way" not in told.verdict["why"]
 
 
 def test_few_seeds_ask_for_more(store: Store, session: SessionRecord) -> None:
@@ -147,18 +134,6 @@ def test_runs_that_told_something_else_don_t_count(
     store.finish(run.id, "completed", metrics=broken)
     assert found(store, study.id).seeds == []
     assert "alone_held_out" not in columns(store.run(run.id))
-
-
-def test_real_federations_with_the_same_settings_stand_beside(store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session)
-    seed.openfl(store, session, 0.925, seed=3)
-    for other in ({"rounds": 5}, {"collaborators": 3}, {"fault": "dies"}, {"partition": "iid"}, {"rate": 0.2}):
-        seed.openfl(store, session, 0.5, **other)
-    (peer,) = found(store, study.id).peers
-    assert (peer.seed, peer.ended, peer.scores) == (3, True, {"held_out": 0.925, "own": 0.9})
-    assert peer.curves["held_out"][4] == 0.925
-    other = seed.study(store, session, algorithm="fedadam")
-    assert found(store, other.id).peers == [], "what only ours can set has to be as it is by default"
 
 
 def test_how_long_it_will_take(store: Store, session: SessionRecord) -> None:

@@ -1,4 +1,4 @@
-"""Means, deviations, paired differences and the sign test, held against NumPy and SciPy."""
+"""Means, deviations and paired differences, held against NumPy and SciPy."""
 
 from __future__ import annotations
 
@@ -35,26 +35,16 @@ def test_differences_are_taken_seed_by_seed(values: list[tuple[float, float]]) -
     assert found.share_error == pytest.approx(stats.sem(one / other), abs=1e-9)
 
 
-@given(PAIRS)
-def test_the_sign_test_is_scipy_s(values: list[tuple[float, float]]) -> None:
-    found = paired("federated", "alone", "held_out", values)
-    assert found is not None
-    told = found.better + found.worse
-    expected = stats.binomtest(found.better, told).pvalue if told else 1.0
-    assert found.chance == pytest.approx(expected)
-    assert found.agreed == (found.better == len(values) or found.worse == len(values))
-
-
-def test_all_of_five_agree_once_in_sixteen_times() -> None:
+def test_five_seeds_that_agree_are_sure() -> None:
     found = paired("federated", "alone", "held_out", [(0.9, 0.5)] * 5)
     assert found is not None
-    assert (found.chance, found.sure) == (1 / 16, True)
+    assert found.sure
     four = paired("federated", "alone", "held_out", [(0.9, 0.5)] * 4)
     assert four is not None
-    assert (four.chance, four.agreed, four.sure) == (1 / 8, True, False), "so few can all agree by chance"
+    assert (four.agreed, four.sure) == (True, False), "so few can all agree by chance"
     tied = paired("federated", "alone", "held_out", [(0.9, 0.5)] * 4 + [(0.5, 0.5)])
     assert tied is not None
-    assert (tied.chance, tied.agreed) == (1 / 8, False)
+    assert not tied.agreed
 
 
 def test_one_seed_has_no_spread() -> None:

@@ -12,11 +12,11 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics.privacy import Ledger
+from workshop.workloads.federated.mathematics.privacy import epsilon
 from workshop.workloads.federated.run import Federation
 
 SMALL = {"data": "digits", "images": 400, "model": "dense", "evaluate_images": 200, "rounds": 3, "institutions": 5}
-EVEN = {"partition": "iid", "steps": 1, "batch": 60_000}  # everybody takes one step on all that it has
+EVEN = {"partition": "iid", "epochs": 1, "batch": 60_000}  # everybody takes one step on all that it has
 
 
 def learned(**values):
@@ -31,20 +31,12 @@ def told(sink, name):
     return [value for _, event, _, value in sink.events if event == name]
 
 
-def promised(noise, share, times):
-    """Epsilon for the usual delta; how it is reckoned is tested by itself."""
-    ledger = Ledger(noise, WORKLOAD.check({}).delta)
-    ledger.spend(0, share, times)
-    return ledger.epsilon(0)
-
-
 def models(made):
     return {way.name: way.model for way in made.ways}
 
 
-@pytest.mark.parametrize("privacy", ["institutions", "images"])
-def test_without_noise_and_with_a_huge_clip_it_is_the_unprotected_federation(privacy):
-    made, metrics, sink = learned(**EVEN, privacy=privacy, noise=0, clip=1e9)
+def test_without_noise_and_with_a_huge_clip_it_is_the_unprotected_federation():
+    made, metrics, sink = learned(**EVEN, privacy="institutions", noise=0, clip=1e9)
     found = models(made)
     np.testing.assert_allclose(found["federated"], found["plain"], rtol=0, atol=2e-6)
     assert metrics["epsilon"] is None, "without noise nothing is promised"
@@ -58,12 +50,13 @@ def test_institutions_are_hidden_with_one_epsilon_that_grows():
     assert len(epsilons) == 5
     assert epsilons == sorted(epsilons)
     assert metrics["epsilon"] == epsilons[-1] > epsilons[0] > 0
-    assert epsilons == pytest.approx([promised(1.5, 0.4, times) for times in range(1, 6)]), "a sample in every round"
+    assert epsilons == pytest.approx([epsilon(1.5, 1e-5, 0.4, times) for times in range(1, 6)]), (
+        "a sample in every round"
+    )
     assert metrics["clipped"] == 1.0
     taking_part = metrics["participants"] * 5
     assert [one["took_part"] for one in metrics["institutions"]] != [2] * 5, "each is drawn by itself"
     assert sum(one["took_part"] for one in metrics["institutions"]) == pytest.approx(taking_part)
-    assert "epsilon" not in metrics["institutions"][0]
     assert np.isfinite(made.ways[0].model).all()
 
 
@@ -72,23 +65,6 @@ def test_the_shared_model_moves_by_noise_of_the_size_that_epsilon_supposes():
     start = Federation(made.ctx, made.params).ways[0].model
     moved = made.ways[0].model - start
     assert moved.std() == pytest.approx(1.0 / 5, rel=0.02)  # noise x clip over five institutions
-
-
-def test_images_are_hidden_with_an_epsilon_of_each_institution():
-    asked = {"privacy": "images", "partition": "unequal", "noise": 2, "clip": 0.5, "beside": "no"}
-    _, metrics, sink = learned(**asked, rounds=2, steps=3, batch=8)
-    ended = metrics["institutions"]
-    epsilons = [one["epsilon"] for one in ended]
-    assert metrics["epsilon"] == max(epsilons)
-    smallest = min(range(5), key=lambda one: ended[one]["images"])
-    assert epsilons[smallest] == max(epsilons), "of few images each is read the more often"
-    expected = [promised(2, min(8 / one["images"], 1.0), 2 * 3) for one in ended]
-    assert epsilons == pytest.approx(expected), "a sample in each step of each round"
-    for one, value in enumerate(epsilons, 1):
-        by_round = told(sink, f"institution {one} epsilon")
-        assert by_round == sorted(by_round)
-        assert by_round[-1] == value
-    assert 0 < metrics["clipped"] <= 1
 
 
 def test_a_round_in_which_nobody_was_drawn_is_one_like_others():
@@ -102,7 +78,7 @@ def test_a_round_in_which_nobody_was_drawn_is_one_like_others():
 
 
 def test_a_scaled_update_is_found_and_the_median_wins_back_what_it_cost():
-    _, metrics, sink = learned(attack="scale", rule="median", partition="iid", rounds=6, boost=-10)
+    _, metrics, sink = learned(attack="scale", rule="median", partition="iid", rounds=6)
     by_way = {way: came["held_out_score"] for way, came in metrics["by_way"].items()}
     assert list(by_way) == ["federated", "plain", "undefended"]
     assert by_way["plain"] > 0.7
@@ -116,16 +92,6 @@ def test_a_scaled_update_is_found_and_the_median_wins_back_what_it_cost():
     assert len(told(sink, f"institution {attacker} distance")) == 6
 
 
-def test_flipped_labels_are_learned_and_do_not_change_what_others_have():
-    made, metrics, _ = learned(attack="flip", attackers=2, partition="iid", rounds=1, beside="no", way="all")
-    federated, pooled, alone = made.ways
-    for one in range(5):
-        wrong = 9 - pooled.rank.silos[one].labels
-        assert np.array_equal(federated.rank.silos[one].labels, wrong) == (one + 1 in metrics["attackers"])
-        assert np.array_equal(alone.rank.silos[one].labels, pooled.rank.silos[one].labels)
-        assert np.array_equal(federated.rank.silos[one].own_labels, alone.rank.silos[one].own_labels)
-
-
 def test_the_proximal_term_is_the_federations_alone():
     """There is no shared model that pooled images, or each alone, could be held near."""
     plain, near = (learned(way="all", rounds=1, **values)[0].ways for values in ({}, {"algorithm": "fedprox", "mu": 5}))
@@ -137,8 +103,11 @@ def test_the_proximal_term_is_the_federations_alone():
 
 def test_updates_that_are_no_numbers_are_told_while_the_run_goes_on():
     sink = Memory()
-    params = WORKLOAD.check(SMALL | {"attack": "nan", "attackers": 2, "rule": "trimmed", "trim": 2, "beside": "no"})
+    params = WORKLOAD.check(SMALL | {"rule": "trimmed", "trim": 2, "beside": "no"})
     made = Federation(RankContext(MPI.COMM_SELF, sink, WORKLOAD.inputs(params, no_artifacts)), params)
+    silos = made.ways[0].rank.silos
+    for one in (0, 1):
+        silos[one] = dataclasses.replace(silos[one], images=silos[one].images * np.nan)
     start = made.ways[0].model.copy()
     made.rounds()
     assert told(sink, "dropped") == [2, 2, 2]

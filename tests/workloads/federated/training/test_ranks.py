@@ -14,8 +14,7 @@ from tests.workloads.federated import oracle
 from tests.workloads.federated.ranks_program import CASES, LONG, SMALL
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics.partition import partition
-from workshop.workloads.federated.mathematics.sampling import batches, participants
+from workshop.workloads.federated.mathematics.partition import batches, participants, partition
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import as_inputs
 
@@ -24,7 +23,7 @@ pytestmark = pytest.mark.real
 RANKS = (1, 2)
 AGREE = 2e-6  # absolute, weights after a few steps in float32 against float64
 SAME = 1e-6  # the same arithmetic in other processes
-ONE_STEP = [name for name in CASES if name.startswith(("iid", "unequal"))]
+ONE_STEP = [name for name in CASES if name.startswith(("iid", "label"))]
 
 
 def at(ranks):
@@ -55,12 +54,12 @@ def union(params, data, number):
     dealt = partition(params, data.train_labels)
     read = []
     for one, own in enumerate(dealt.train):
-        (order,) = batches(len(own), params.batch, epochs=1, steps=1, seed=(params.seed, number, one))
+        (order,) = batches(len(own), params.batch, 1, (params.seed, number, one))
         read.append(own[order])
     return np.concatenate(read)
 
 
-@pytest.mark.parametrize("name", [*ONE_STEP, "batches"])
+@pytest.mark.parametrize("name", ONE_STEP)
 def test_one_local_step_is_data_parallel_training_on_the_union_of_the_batches(found, data, name):
     told, params = found["runs"][name], asked(name)
     weights = vector(told["start"]).astype(np.float64)
@@ -72,7 +71,7 @@ def test_one_local_step_is_data_parallel_training_on_the_union_of_the_batches(fo
     np.testing.assert_allclose(vector(told["end"]), weights, rtol=0, atol=AGREE)
 
 
-@pytest.mark.parametrize("name", ["unequal 4", "long", "prox", "adam", "all", "robust", "hidden", "hidden images"])
+@pytest.mark.parametrize("name", ["label 4", "long", "prox", "adam", "all", "robust", "hidden"])
 def test_it_does_not_matter_who_lives_where(name):
     one, other = (at(ranks)["runs"][name] for ranks in RANKS)
     assert one["lives"] != other["lives"]
@@ -86,9 +85,9 @@ def test_it_does_not_matter_who_lives_where(name):
 
 
 def test_institutions_are_dealt_out_to_the_ranks_in_turn(found):
-    lives = found["runs"]["unequal 4"]["lives"]
+    lives = found["runs"]["label 4"]["lives"]
     assert lives == [[one for one in range(4) if one % found["ranks"] == rank] for rank in range(found["ranks"])]
-    assert [one["rank"] for one in found["runs"]["unequal 4"]["metrics"]["institutions"]] == [
+    assert [one["rank"] for one in found["runs"]["label 4"]["metrics"]["institutions"]] == [
         one % found["ranks"] for one in range(4)
     ]
 
@@ -136,8 +135,6 @@ def test_nothing_but_models_updates_and_small_numbers_is_ever_sent(found):
         assert max(told["sizes"]) == told["model"]
         assert [size for size in told["sizes"] if 200 < size < told["model"]] == []
         assert told["leaks"] == 0
-        if found["ranks"] == 2:  # a broadcast is handed over once, and goes to one other rank
-            assert told["arrays"] == told["moved"] > 0
     assert found["ranks"] == 1 or any("Send" in told["calls"] for told in found["watched"][1:])
 
 
@@ -199,9 +196,8 @@ def test_a_way_by_itself_is_that_way_beside_the_others(found):
 def test_whoever_is_poisoned_or_hidden_lives_anywhere():
     one, other = (at(ranks)["runs"] for ranks in RANKS)
     assert one["robust"]["metrics"]["attackers"] == other["robust"]["metrics"]["attackers"]
-    for name in ("hidden", "hidden images"):
-        assert one[name]["metrics"]["epsilon"] == other[name]["metrics"]["epsilon"] > 0
-        assert one[name]["metrics"]["clipped"] == pytest.approx(other[name]["metrics"]["clipped"], abs=0.01)
+    assert one["hidden"]["metrics"]["epsilon"] == other["hidden"]["metrics"]["epsilon"] > 0
+    assert one["hidden"]["metrics"]["clipped"] == pytest.approx(other["hidden"]["metrics"]["clipped"], abs=0.01)
 
 
 def test_every_round_is_told_with_its_phases(found):

@@ -8,67 +8,61 @@ claiming many images.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.federated.params import ROBUST, Learning
+from workshop.workloads.federated.params import Learning
 
 Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order, or an update of them
-BLOCK = 1 << 16  # values that are computed together, so that memory never holds a second copy of all updates
+Wide = NDArray[np.float64]
 
 
-def median(updates: Sequence[Vector]) -> NDArray[np.float64]:
+def mean(updates: Sequence[Vector], weights: Sequence[float]) -> Wide:
+    """Return the weighted mean of at least one update, float64 [parameters]."""
+    return np.average(_together(updates), axis=0, weights=weights)
+
+
+def median(updates: Sequence[Vector]) -> Wide:
     """Return the median of each value over at least one update, float64 [parameters]."""
-    return _by_blocks(updates, lambda block: np.median(block, axis=0))
+    return np.median(_together(updates), axis=0)
 
 
-def trimmed(updates: Sequence[Vector], trim: int) -> NDArray[np.float64]:
+def trimmed(updates: Sequence[Vector], trim: int) -> Wide:
     """Return the mean of each value without the `trim` largest and smallest; needs more than 2 `trim` updates."""
     if 2 * trim >= len(updates):
         raise ValueError(f"{len(updates)} updates can't be trimmed by {trim} on either side.")
-    return _by_blocks(updates, lambda block: np.sort(block, axis=0)[trim : len(block) - trim].mean(axis=0))
+    return np.sort(_together(updates), axis=0)[trim : len(updates) - trim].mean(axis=0)
+
+
+def relative_spread(updates: Sequence[Vector], weights: Sequence[float]) -> float:
+    """Return the root of the weighted mean square of the updates' distances from their mean, over the mean's length: 0
+    where all go the same way, 1 where they differ by as much as they have in common."""
+    centre = mean(updates, weights)
+    spread = np.average(np.square(_together(updates) - centre).sum(axis=1), weights=weights)
+    length = np.square(centre).sum()
+    return float(np.sqrt(spread / length)) if length > 0 else 0.0
 
 
 def median_distances(updates: Sequence[Vector]) -> list[float]:
     """Return the median of each update's distances from the others. A few outliers don't change it for the rest."""
-    products = np.zeros((len(updates), len(updates)))
-    for block in _blocks(updates):
-        products += block @ block.T
-    squares = np.diag(products)
-    distances = np.sqrt(np.maximum(squares[:, None] + squares[None, :] - 2 * products, 0))
+    wide = _together(updates)
+    distances = np.stack([np.sqrt(np.square(wide - update).sum(axis=1)) for update in wide])
     others = distances[~np.eye(len(updates), dtype=bool)].reshape(len(updates), -1)
     return np.median(others, axis=1).tolist()
 
 
-def _blocks(updates: Sequence[Vector]) -> Iterator[NDArray[np.float64]]:
-    for at in range(0, len(updates[0]), BLOCK):
-        yield np.stack([update[at : at + BLOCK] for update in updates]).astype(np.float64)
-
-
-def _by_blocks(
-    updates: Sequence[Vector], rule: Callable[[NDArray[np.float64]], NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    return np.concatenate([rule(block) for block in _blocks(updates)])
-
-
-MEMORY_LIMIT = 256 << 20  # bytes of a round's updates up to which all are kept, to compute their distances
-
-
-class ServerOptimizer(Protocol):
-    """Turns the mean of a round's updates into the next shared model."""
-
-    def step(self, model: Vector, update: NDArray[np.float64]) -> Vector: ...
+def _together(updates: Sequence[Vector]) -> Wide:
+    """Return the updates in double precision, [updates, parameters]."""
+    return np.stack(updates).astype(np.float64)
 
 
 class FedAvg:
     """The mean of the models weighted by images: McMahan et al. 2017, arXiv:1602.05629, algorithm 1."""
 
-    def step(self, model: Vector, update: NDArray[np.float64]) -> Vector:
+    def step(self, model: Vector, update: Wide) -> Vector:
         return (model + update).astype(np.float32)
 
 
@@ -78,19 +72,16 @@ class FedAdam:
 
     def __init__(self, rate: float, b1: float = 0.9, b2: float = 0.99, tau: float = 1e-3) -> None:
         self.rate, self.b1, self.b2, self.tau = rate, b1, b2, tau
-        self._first: NDArray[np.float64] | None = None
-        self._second: NDArray[np.float64] | None = None
+        self._first: float | Wide = 0.0
+        self._second: float | Wide = tau**2
 
-    def step(self, model: Vector, update: NDArray[np.float64]) -> Vector:
-        if self._first is None or self._second is None:
-            self._first = np.zeros(len(model))
-            self._second = np.full(len(model), self.tau**2)
+    def step(self, model: Vector, update: Wide) -> Vector:
         self._first = self.b1 * self._first + (1 - self.b1) * update
         self._second = self.b2 * self._second + (1 - self.b2) * update**2
         return (model + self.rate * self._first / (np.sqrt(self._second) + self.tau)).astype(np.float32)
 
 
-def server(algorithm: str, rate: float) -> ServerOptimizer:
+def server(algorithm: str, rate: float) -> FedAvg | FedAdam:
     """Return the aggregator's part of an algorithm. FedProx differs from FedAvg at the institutions only."""
     return FedAdam(rate) if algorithm == "fedadam" else FedAvg()
 
@@ -100,88 +91,36 @@ def usable(update: Vector) -> bool:
     return bool(np.isfinite(update).all())
 
 
-class Mean:
-    """The weighted mean of updates. It adds them up as they arrive, so that none has to be kept."""
-
-    def __init__(self, size: int) -> None:
-        self.weight = 0.0
-        self._total = np.zeros(size)
-        self._spread = 0.0
-
-    def add(self, update: Vector, weight: float) -> None:
-        """Add an update with a weight above zero."""
-        wide, weight = update.astype(np.float64), float(weight)
-        if self.weight:
-            difference = wide - self.value
-            # Chan, Golub and LeVeque 1983, doi:10.1080/00031305.1983.10483115, equation 1.5: it doesn't cancel.
-            self._spread += weight * self.weight / (self.weight + weight) * _square(difference)
-        self._total += weight * wide
-        self.weight += weight
-
-    @property
-    def value(self) -> NDArray[np.float64]:
-        """The mean of at least one update, float64 [parameters]."""
-        return self._total / self.weight
-
-    @property
-    def relative(self) -> float:
-        """The root of the weighted mean square of the distances from the mean, over the mean's length: 0 where all go
-        the same way, 1 where they differ by as much as they have in common."""
-        length = math.sqrt(_square(self.value))
-        return math.sqrt(self._spread / self.weight) / length if length > 0 else 0.0
-
-
-def _square(vector: NDArray[np.float64]) -> float:
-    """Return the square of a vector's length, without BLAS, whose threads would compete with TensorFlow's."""
-    return float(np.square(vector).sum())
-
-
-@dataclass(frozen=True)
-class Drift:
-    """How far a round's updates are from their mean (`Mean.relative`). `distances` has each one's `median_distances`
-    from the others; it is empty for fewer than three updates, and for more than fit into memory."""
-
-    relative: float
-    distances: Mapping[int, float] = field(default_factory=dict)
-
-
 @dataclass(frozen=True)
 class GatheredUpdates:
     """A round's updates at the aggregator. `update` is the combined one, float64 [parameters]; None where there is
-    none. `drift` is None where single updates are hidden. Institutions in `dropped` sent values that are not numbers,
-    those in `silent` sent nothing."""
+    none. `drift` is their `relative_spread`. `distances` has each one's `median_distances` from the others; it is empty
+    for fewer than three updates. Institutions in `dropped` sent values that are not numbers; `used` updates are left.
+    """
 
-    update: NDArray[np.float64] | None = None
-    drift: Drift | None = None
-    dropped: list[int] = field(default_factory=list)
-    silent: list[int] = field(default_factory=list)
+    update: Wide | None = None
+    drift: float | None = None
+    distances: Mapping[int, float] = field(default_factory=dict)
+    dropped: Sequence[int] = ()
+    used: int = 0
 
 
-def combined(
-    arrivals: Mapping[int, Vector] | Iterable[tuple[int, Vector]], counts: Mapping[int, int], params: Learning
-) -> GatheredUpdates:
-    """Combine the updates that are numbers by the run's rule. `arrivals` has updates by institution, or yields them as
-    they arrive. Beyond `MEMORY_LIMIT` bytes in all, the mean keeps no single update."""
-    mean, by_institution, dropped = None, {}, []
-    for institution, update in arrivals.items() if isinstance(arrivals, Mapping) else arrivals:
-        if not usable(update):
-            dropped.append(institution)
-            continue
-        mean = mean or Mean(len(update))
-        mean.add(update, counts[institution])
-        if params.rule in ROBUST or update.nbytes * len(counts) <= MEMORY_LIMIT:
-            by_institution[institution] = update
-    if mean is None:
+def combined(updates: Mapping[int, Vector], counts: Mapping[int, int], params: Learning) -> GatheredUpdates:
+    """Combine the updates that are numbers by the run's rule. `updates` and `counts` are by institution."""
+    senders = [institution for institution, update in updates.items() if usable(update)]
+    dropped = [institution for institution in updates if institution not in senders]
+    if not senders:
         return GatheredUpdates(dropped=dropped)
-    updates = list(by_institution.values())
-    distances = dict(zip(by_institution, median_distances(updates), strict=True)) if len(updates) > 2 else {}
-    return GatheredUpdates(_ruled(mean, updates, params), Drift(mean.relative, distances), dropped)
+    vectors, weights = [updates[sender] for sender in senders], [float(counts[sender]) for sender in senders]
+    distances = dict(zip(senders, median_distances(vectors), strict=True)) if len(senders) > 2 else {}
+    update = _ruled(vectors, weights, params)
+    return GatheredUpdates(update, relative_spread(vectors, weights), distances, dropped, len(senders))
 
 
-def _ruled(mean: Mean, updates: Sequence[Vector], params: Learning) -> NDArray[np.float64] | None:
+def _ruled(updates: Sequence[Vector], weights: Sequence[float], params: Learning) -> Wide | None:
     """Apply the run's rule; return None where trimming would leave nothing."""
     if params.rule == "median":
         return median(updates)
     if params.rule == "trimmed":
         return trimmed(updates, params.trim) if len(updates) > 2 * params.trim else None
-    return mean.value
+    return mean(updates, weights)

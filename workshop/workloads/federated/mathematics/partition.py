@@ -1,4 +1,5 @@
-"""The partition of images among institutions, and their scanners: pure functions of labels and a seed.
+"""The partition of images among institutions, the institutions of a round, and the batches that each reads: pure
+functions of labels and a seed.
 
 Every image belongs to one institution. Random numbers come from NumPy's RandomState and from `order`, which give the
 same ones in every version of NumPy (NEP 19): ranks on several hosts may have different versions.
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,44 +21,13 @@ from workshop.engine.data.shards import order, shard
 
 if TYPE_CHECKING:
     from workshop.workloads.federated import FederatedParams
-
-
-SCANNER, NOISE = 34, 35  # streams of a seed
-
-
-@dataclass(frozen=True)
-class DigitScanner:
-    """Turns an image x from 0 (paper) to 1 (ink) into `offset + contrast * x` plus normal noise, clipped to 0 to 1."""
-
-    contrast: float
-    offset: float
-    noise: float
-
-    def as_json(self) -> dict[str, float]:
-        return {name: round(value, 3) for name, value in asdict(self).items()}
-
-    def scan(self, images: NDArray[np.float32], seed: tuple[int, ...]) -> NDArray[np.float32]:
-        """Return the images as this scanner takes them; `seed` is that of the noise."""
-        stream = np.random.RandomState([NOISE, *seed])
-        pixels = self.offset + self.contrast * images + self.noise * stream.standard_normal(images.shape)
-        return np.clip(pixels, 0, 1).astype(np.float32)
-
-
-def scanner(institution: int, seed: int) -> DigitScanner:
-    """Return an institution's scanner."""
-    stream = np.random.RandomState([SCANNER, seed, institution])
-    contrast = stream.uniform(0.35, 1.0)
-    return DigitScanner(
-        contrast=contrast,
-        offset=stream.uniform(0.0, 1.0 - contrast),
-        noise=stream.uniform(0.0, 0.25),
-    )
+    from workshop.workloads.federated.params import Learning
 
 
 LEAST = 2  # images of an institution: one to learn from and one to validate with
 DRAWS = 100  # draws of Dirichlet shares, before the request is refused
 DIGITS = 10
-DEAL, VALIDATION = 31, 32  # streams of a seed
+DEAL, VALIDATION, CHOICE, READ = 31, 32, 33, 36  # streams of a seed
 
 Positions = NDArray[np.int64]  # in the data set
 
@@ -84,7 +54,7 @@ def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
     chosen = order(len(labels), [params.seed, DEAL])[:count]  # the same images in every partition
     dealt = [chosen[part] for part in _deal(params, labels[chosen])]
     poorest = min(range(len(dealt)), key=lambda number: len(dealt[number]))
-    _check(params, poorest, len(dealt[poorest]))
+    _check(poorest, len(dealt[poorest]))
     return Partition(*zip(*(_divide(params, number, part) for number, part in enumerate(dealt)), strict=True))
 
 
@@ -95,8 +65,6 @@ def _deal(params: FederatedParams, labels: NDArray[np.int64]) -> list[Positions]
         return dirichlet(labels, institutions, params.alpha, params.seed)
     if params.partition == "label":
         return by_label(labels, institutions, params.classes, params.seed)
-    if params.partition == "unequal":
-        return unequal(count, institutions)
     return [np.arange(*shard(count, institutions, number), dtype=np.int64) for number in range(institutions)]
 
 
@@ -147,27 +115,14 @@ def by_label(labels: NDArray[np.int64], institutions: int, classes: int, seed: i
     return [np.concatenate(part).astype(np.int64) for part in parts]
 
 
-def unequal(count: int, institutions: int) -> list[Positions]:
-    """Give the first institution twice as many images as the second, three times as many as the third (Zipf), and each
-    at least two."""
-    shares = 1 / np.arange(1, institutions + 1)
-    sizes = LEAST + np.floor((count - LEAST * institutions) * shares / shares.sum()).astype(np.int64)
-    sizes[0] += count - sizes.sum()
-    return np.split(np.arange(count, dtype=np.int64), np.cumsum(sizes)[:-1])
-
-
-def _check(params: FederatedParams, institution: int, count: int) -> None:
+def _check(institution: int, count: int) -> None:
     """Raise BadInput where an institution has too few images."""
     if count >= LEAST:
         return
     have = "no images" if count == 0 else "only one image"
-    right = {
-        "dirichlet": f"a larger alpha than {params.alpha:g}, fewer institutions or another seed",
-        "label": "more classes or fewer institutions",
-    }.get(params.partition, "fewer institutions")
     raise BadInput(
         f"Institution {institution + 1} would have {have}, where it needs one to learn from and one to validate with; "
-        f"take {right}."
+        "take a larger alpha or more classes, fewer institutions or another seed."
     )
 
 
@@ -181,3 +136,25 @@ def _divide(params: FederatedParams, institution: int, positions: Positions) -> 
 def label_counts(labels: NDArray[np.int64], positions: Sequence[int] | Positions) -> list[int]:
     """Return how many images of each digit there are at some positions, [10]."""
     return np.bincount(labels[positions], minlength=DIGITS).tolist()
+
+
+def participants(params: Learning, number: int) -> list[int]:
+    """Return the institutions of a round (rounds count from 1), as many as `params.taking_part`. With privacy each is
+    drawn independently, as epsilon assumes (McMahan et al. 2018, arXiv:1710.06963, algorithm 1): their number then
+    varies, and may be 0."""
+    seed = [params.seed, CHOICE, number]
+    if params.privacy == "none":
+        return sorted(order(params.institutions, seed)[: params.taking_part].tolist())
+    draws = np.random.PCG64(np.random.SeedSequence(seed)).random_raw(params.institutions)
+    uniform = (draws >> np.uint64(11)).astype(np.float64) * 2.0**-53  # in [0, 1), the same on every machine
+    return np.flatnonzero(uniform < params.participation).tolist()
+
+
+def batches(count: int, batch: int, epochs: int, seed: tuple[int, ...]) -> list[NDArray[np.int64]]:
+    """Return positions among `count` images, a batch for each step of a round. Each epoch reads every image once in a
+    new order; its last batch may be smaller."""
+    positions: list[NDArray[np.int64]] = []
+    for epoch in range(epochs):
+        order = np.random.RandomState([READ, *seed, epoch]).permutation(count).astype(np.int64)
+        positions += [order[at : at + batch] for at in range(0, count, batch)]
+    return positions

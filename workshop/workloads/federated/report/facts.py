@@ -14,15 +14,12 @@ from workshop.report.analysis.scores import number
 
 class FederationFacts:
     """A run's params and metrics, and each way's score on held-out images, None where it has none: `reached` is the
-    federation's, `pooled` and `alone` are the other ways', `plain` is without attack and defence, `undefended` with the
-    attack alone."""
+    federation's, `plain` is without attack and defence, `undefended` with the attack alone."""
 
     def __init__(self, facts: Facts) -> None:
         self.facts, self.params, self.metrics = facts, facts.run.params, facts.metrics
-        ways = ("federated", "centralised", "alone", "plain", "undefended", "whole")
-        self.reached, self.pooled, self.alone, self.plain, self.undefended, self.uncompressed = (
-            held_out(facts, way) for way in ways
-        )
+        ways = ("federated", "plain", "undefended")
+        self.reached, self.plain, self.undefended = (held_out(facts, way) for way in ways)
 
     def margin(self, score: float, other: float) -> float:
         """Return how much two scores may differ by chance."""
@@ -54,7 +51,9 @@ class FederationFacts:
     @property
     def smaller_rate(self) -> str:
         """Advice against training that diverges."""
-        rate = self.params.get("rate")
+        rate, mu = self.params.get("rate"), self.params.get("mu")
+        if self.params.get("algorithm") == "fedprox" and number(rate) and number(mu) and mu * rate > 1:
+            return f"Take a smaller mu than {mu:g} (--mu {0.1 / rate:.2g}): its steps go past the shared model."
         than = f" than {rate:.3g} (--rate {rate / 10:.2g})" if number(rate) else " (--rate)"
         return f"Take a smaller learning rate{than}."
 

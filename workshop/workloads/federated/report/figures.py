@@ -1,5 +1,4 @@
-"""Figures of a federation: digits by institution, accuracies by round, distances of updates, masked updates, and each
-rank's time by phase."""
+"""Figures of a federation: digits by institution, accuracies by round, and distances of updates."""
 
 from __future__ import annotations
 
@@ -10,26 +9,13 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.report.figures import marks, theme
-from workshop.report.figures.times import bars
 
 # From light to dark, so that digits without images stay white.
 COUNTS = ((0.0, theme.PAPER), *((0.15 + 0.85 * place, colour) for place, colour in theme.SCALE))
 WRITTEN = 24  # institutions up to which there is room for numbers
 COLUMNS = 12  # rounds up to which a cell has room for its value
-DARK = 0.55  # share of the scale above which numbers are white
 ROW, LEAST, MOST = 34, 170, 760  # pixels
 HONEST, POISONED = theme.ACCENT, theme.RANKS[4]  # far apart for any colour vision
-LABEL_GAP = 0.08  # the least gap between two labels, in powers of ten
-MESSAGE, SUM = theme.HATCH, theme.ACCENT
-PHASES = {
-    "train": {"color": theme.PHASES["compute"]},
-    "evaluate": {"color": theme.PHASES["input"]},
-    "wait": theme.phase_marker("wait"),
-    "encode": {"color": theme.ENCODE},
-    "gather": {"color": theme.PHASES["communicate"]},
-    "aggregate": {"color": theme.PHASES["update"]},
-    "broadcast": {"color": theme.BROADCAST},
-}
 
 
 def shares(labels: Sequence[Sequence[int]]) -> go.Figure:
@@ -83,33 +69,26 @@ def _grid(
     **cells: Any,
 ) -> go.Figure:
     """Draw a heatmap with a row for each institution, counted from 1. `text` formats a cell's value."""
-    names, (low, high) = list(range(1, len(values) + 1)), ends
     few = len(values) <= WRITTEN
     heatmap = go.Heatmap(
         z=[list(row) for row in values],
         x=columns,
-        y=names,
-        zmin=low,
-        zmax=high,
+        y=list(range(1, len(values) + 1)),
+        zmin=ends[0],
+        zmax=ends[1],
         ygap=2 if few else 0,
         showscale=not written,
         colorbar={"outlinewidth": 0, "thickness": 16, **colorbar},
+        text=[["" if value is None else text(value) for value in row] for row in values],
+        texttemplate="%{text}" if written else None,
+        textfont={"size": 14},
         **cells,
     )
-    notes = [
-        {
-            **{"x": x, "y": y, "text": "" if value is None else text(value), "showarrow": False},
-            "font": {"size": 14, "color": theme.PAPER if (value or 0) - low > DARK * (high - low) else theme.INK},
-        }
-        for y, row in zip(names, values, strict=True)
-        for x, value in zip(columns, row, strict=True)
-    ]
     down = {"title": {"text": "institution"}, "autorange": "reversed", **({"dtick": 1} if few else {"nticks": 12})}
     return theme.figure(
         [heatmap],
         height=max(LEAST, min(90 + ROW * len(values), MOST)),
         showlegend=False,
-        annotations=notes if written else [],
         xaxis={**across, "showgrid": False, "fixedrange": True},
         yaxis={**down, "showgrid": False, "tickfont": {"color": theme.INK}, "fixedrange": True},
     )
@@ -123,92 +102,35 @@ def distances(
     """
     if not rounds or not by_institution:
         return theme.nothing_yet("No round is over yet")
-    traces, ends, named = [], [], set()
+    traces, named = [], set()
     for institution, values in by_institution.items():
         kind, colour, dash, symbol = (
             ("poisoned", POISONED, "dash", "diamond")
             if institution in poisoned
             else ("honest", HONEST, "solid", "circle")
         )
-        positive = [value if math.isfinite(value) and value > 0 else None for value in values]
-        traces.append(
-            marks.line(
-                list(rounds),
-                positive,
-                colour,
-                f"institution {institution}, round %{{x}}<br>%{{y:.3g}}<extra></extra>",
-                size=7,
-                symbol=symbol,
-                line={"width": 2, "dash": dash},
-                name=kind,
-                legendgroup=kind,
-                showlegend=bool(poisoned) and kind not in named,
-            )
+        line = marks.line(
+            list(rounds),
+            [value if math.isfinite(value) and value > 0 else None for value in values],
+            colour,
+            f"institution {institution}, round %{{x}}<br>%{{y:.3g}}<extra></extra>",
+            size=7,
+            symbol=symbol,
+            line={"width": 2, "dash": dash},
+            name=kind,
+            legendgroup=kind,
+            showlegend=bool(poisoned) and kind not in named,
         )
+        if len(by_institution) <= WRITTEN:
+            numbers = [*[""] * (len(rounds) - 1), str(institution)]
+            line.update(mode="lines+markers+text", text=numbers, textposition="middle right")
+        traces.append(line)
         named.add(kind)
-        last = next(((at, value) for at, value in zip(rounds[::-1], positive[::-1], strict=True) if value), None)
-        if last is not None:
-            ends.append((institution, *last))
     return theme.figure(
         traces,
         height=320,
         showlegend=bool(poisoned),
-        annotations=_numbers(ends) if len(by_institution) <= WRITTEN else [],
         xaxis={"title": {"text": "round"}, "nticks": 8},
         yaxis={"type": "log", "dtick": "D2", "exponentformat": "power"},
         margin={"t": 44, "r": 40},
     )
-
-
-def _numbers(ends: Sequence[tuple[int, int, float]]) -> list[dict[str, Any]]:
-    """Return labels with institutions' numbers at the ends of their lines, the largest distances first. A label without
-    room is left out; the pointer then shows the number."""
-    notes: list[dict[str, Any]] = []
-    for institution, at, value in sorted(ends, key=lambda end: -end[2]):
-        place = math.log10(value)
-        if all(abs(place - note["y"]) > LABEL_GAP or at != note["x"] for note in notes):
-            font = {"size": 14, "color": theme.INK}
-            position = {"x": at, "y": place, "xanchor": "left", "xshift": 6}
-            notes.append({**position, "text": str(institution), "showarrow": False, "font": font})
-    return notes
-
-
-def word_shares(message: Sequence[float], total: Sequence[float], cancelled: bool = True) -> go.Figure:
-    """Draw two histograms of 64-bit words: of one masked update, and of the sum of all. They have equal bins from -2^63
-    to 2^63. `cancelled` says whether the masks are out of the sum."""
-    if not message or len(message) != len(total):
-        return theme.nothing_yet("No masked update has come yet")
-    names = ("one masked update", "the sum of all" if cancelled else "the weighted sum of all")
-    traces = [
-        marks.bars(
-            [float(share) for share in shares],
-            [(place + 0.5) * 2 / len(shares) - 1 for place in range(len(shares))],
-            colour,
-            f"{name}<br>%{{y:.1%}} of its words<extra></extra>",
-            upright=True,
-            name=name,
-        )
-        for name, shares, colour in zip(names, (message, total), (MESSAGE, SUM), strict=True)
-    ]
-    ends = {"tickvals": [-1, 0, 1], "ticktext": ["−2<sup>63</sup>", "0", "2<sup>63</sup>"], "range": [-1.02, 1.02]}
-    return theme.figure(
-        traces,
-        barmode="group",
-        bargap=0.15,
-        height=300,
-        showlegend=True,
-        xaxis={"title": {"text": "value of a word"}, "showgrid": False, **ends},
-        yaxis={"title": {"text": "share of the words"}, "tickformat": ".0%", "rangemode": "tozero", "nticks": 5},
-        margin={"t": 48},
-    )
-
-
-def phase_times(seconds: Mapping[str, Sequence[float]], rounds: int) -> go.Figure:
-    """Draw each rank's mean time of a round as a stacked bar, from its `seconds` in all rounds by phase."""
-    phases = {phase: seconds[phase] for phase in PHASES if phase in seconds and any(seconds[phase])}
-    if not phases or rounds < 1:
-        return theme.nothing_yet("No rank has told its times yet")
-    names = [f"rank {rank}" for rank in range(max(map(len, phases.values())))]
-    of_round = {phase: [value / rounds for value in values] for phase, values in phases.items()}
-    markers = {phase: {"line": {"width": 0}, **marker} for phase, marker in PHASES.items()}
-    return bars(names, of_round, " in a round", 260, markers)

@@ -1,5 +1,5 @@
 """The cards of a federation, live by round: the ways of learning side by side, the partition of the images, each
-institution's accuracies, bytes and times."""
+institution's accuracies, and bytes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workshop.core.words import count, percent, size, thousands
+from workshop.core.words import count, size, thousands
 from workshop.extension import Panel
 from workshop.report.analysis import scores
-from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, table, tiles
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
 from workshop.training import panels as training_panels
 from workshop.workloads.federated.report import figures, protection_panels
-from workshop.workloads.federated.report.verdict import DICE, PUBLISHED
 
 HELD_OUT, OWN_DATA = "held-out", "own"  # in the names of events, before the measure
 # "Undisturbed" is without attack and defence, "undefended" with the attack alone.
@@ -26,10 +25,9 @@ NAMES = {
     "alone": "each alone",
     "plain": "undisturbed",
     "undefended": "undefended",
-    "whole": "not compressed",
 }
 SHORT = {**NAMES, "centralised": "pooled", "alone": "alone"}
-NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five", 6: "Six"}
+NUMBERS = {2: "Two", 3: "Three", 4: "Four", 5: "Five"}
 # Metrics that the cards here show.
 SHOWN_METRICS = frozenset(("bytes_down", "bytes_up", "bytes_model", "bytes_of_images", "participants"))
 # Cards that compare the ways by round: name -> title, explanation, event.
@@ -64,7 +62,6 @@ BY_ROUND = {
 ABOUT_SHARES = "How many images of each digit every institution has; white: none."
 ABOUT_TABLE = "Figures are those on the images that each institution validates with."
 ABOUT_LAST = " The last column tells how far its own model gets with images of others."
-PHASES = "time."
 
 
 def federated(snapshot: Snapshot) -> list[Card]:
@@ -78,7 +75,6 @@ def federated(snapshot: Snapshot) -> list[Card]:
         *_by_institution(institutions, ways),
         _who_has_what(institutions),
         *_bytes(snapshot, ways[0]),
-        *_phases(snapshot),
     ]
 
 
@@ -130,19 +126,8 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
     ]
     if rows:
         heads = ["Way", "Held-out images", "Institutions' own images", "Images read", "What left the institutions"]
-        published = [_published(snapshot)] if {"federated", "centralised", "alone"} <= set(ways) else []
-        title = f"{NUMBERS[len(ways)]} ways side by side"
-        cards.append(Card("ways-table", title, (table(heads, rows), *published)))
+        cards.append(Card("ways-table", f"{NUMBERS[len(ways)]} ways side by side", (table(heads, rows),)))
     return cards
-
-
-def _published(snapshot: Snapshot) -> Part:
-    """Return published results, and why they can't be compared with these."""
-    other = "That is another task, other data and another measure"
-    if _measure(snapshot) == DICE:
-        other = "Those are brain tumours of real patients, these patients don't exist"
-    caveat = f"{other}; it is cited here for the question, not for the numbers."
-    return words(line(PUBLISHED, "Published", "about"), line(caveat, tone="about"))
 
 
 def _transmitted(snapshot: Snapshot, way: str) -> str:
@@ -207,7 +192,6 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
         ("Learns from", "", lambda institution: thousands(institution["images"])),
         ("Validates with", "", lambda institution: thousands(institution["validation"])),
         ("Took part in", "took_part", lambda institution: count(institution["took_part"], "round")),
-        ("Its scanner", "scanner", lambda institution: _scanner(institution["scanner"])),
     ]
     visible = [column for column in columns if not column[1] or column[1] in institutions[0]]
     rows = [
@@ -216,11 +200,6 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
     ]
     heads = ["Institution", *(heading for heading, _, _ in visible)]
     return Card("institutions", "Who has which images", (*parts, table(heads, rows)))
-
-
-def _scanner(settings: Mapping[str, Any]) -> str:
-    contrast, paper, noise = (percent(settings[name]) for name in ("contrast", "offset", "noise"))
-    return f"contrast {contrast}, paper at {paper}, noise {noise}"
 
 
 def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
@@ -236,20 +215,6 @@ def _bytes(snapshot: Snapshot, first: str) -> list[Card]:
     text = f"A model down to every institution, {up}; as over a network between them."
     text += f" A model has {size(model)}." if model else ""
     return [Card("bytes", "What was sent", (about(text), tiles(entries)), half=True)]
-
-
-def _phases(snapshot: Snapshot) -> list[Card]:
-    """Return a card with each rank's time of a round, all ways together."""
-    times = {
-        name.removeprefix(PHASES): [by_rank.get(rank, (0, 0.0))[1] for rank in range(snapshot.ranks)]
-        for name, by_rank in snapshot.totals.items()
-        if name.startswith(PHASES)
-    }
-    rounds = _rounds(snapshot)
-    if not times or not rounds:
-        return []
-    chart = figure(figures.phase_times(times, rounds))
-    return [Card("phases", "Where each rank's time went", (chart,), half=True)]
 
 
 def _rounds(snapshot: Snapshot) -> int:

@@ -15,19 +15,9 @@ from workshop.training.verdict import observe
 from workshop.workloads.federated.report import findings as federation_findings
 from workshop.workloads.federated.report.facts import FederationFacts, numbered
 
-# Cited for the question only: it has other data and another measure than digits and accuracy.
-PUBLISHED = (
-    "Sheller et al. (2020, Scientific Reports 10:12598) report that a network which segments brain tumours, trained on "
-    "the data of all institutions, is about 17 % better on held-out data than trained on one institution's alone, and "
-    "about 2.6 % better on that institution's own validation data."
-)
 DRIFTING = 1.0  # relative drift from which on updates differ by more than they have in common
-LOPSIDED = 4.0  # the largest institution's images over the smallest one's, from which on sizes explain something
-SKEWED = 0.3  # share of images that would have to move for equal shares of digits, from which on it explains something
 GROWN = 10  # a loss of this many times that of guessing has diverged
-REASONS = 3  # the most reasons in a verdict
 DICE = "Dice"  # the measure of segmentation
-RISING = 0.02  # gain of the held-out score from one third of the rounds to the next, above which the model still learns
 
 _NAMES = {"federated": "Federated learning", "centralised": "Pooled images", "alone": "Each institution alone"}
 _SHORT = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
@@ -49,11 +39,11 @@ def measured(facts: Facts) -> Finding | None:
     if not ways:
         return None
     attack = federation_findings.attacked(run)
-    if spoiled := federation_findings.broken(run) or (None if attack else _lost(run)):
+    if spoiled := None if attack else _lost(run):
         return spoiled
-    findings = [attack, federation_findings.protected(run), federation_findings.transmitted(run), _reached(run, ways)]
+    findings = [attack, federation_findings.protected(run), _reached(run, ways)]
     main, *others = [finding for finding in findings if finding is not None]
-    why = [main.why, federation_findings.remark(run), *(finding.verdict for finding in others)]
+    why = [main.why, *(finding.verdict for finding in others)]
     return Finding(main.verdict, _joined(why), main.following)
 
 
@@ -70,7 +60,7 @@ def _reached(run: FederationFacts, ways: Ways) -> Finding:
     return Finding(
         f"{_NAMES[name]} came to {dice}{percent(results['held_out_score'])} on held-out images in {run.rounds}, and to "
         f"{percent(results['own_score'])} on institutions' own.",
-        _joined([_setting(run, ways), *(_explained(run, results) if name == "federated" else ())]),
+        _joined([_setting(run, ways), *(_explained(run) if name == "federated" else ())]),
         "Look at all three ways side by side (--way all): how far is it from pooled images, and from each alone?",
     )
 
@@ -93,13 +83,13 @@ def _compared(run: FederationFacts, ways: Ways) -> Finding:
     by_what = ", mean Dice coefficients" if run.metrics.get("measure") == DICE else ""
     tested = run.metrics.get("held_out_images")
     behind = pooled is not None and run.ahead(pooled, federated)
-    explained = _explained(run, ways["federated"]) if behind or (alone is not None and federated <= alone) else ()
+    explained = _explained(run) if behind or (alone is not None and federated <= alone) else ()
     why = [
         f"On {tested} held-out images{by_what}: {reached}. On institutions' own validation images: {own_images}.",
         _setting(run, ways),
         *explained,
     ]
-    return Finding(f"Federated learning {_stands(differences)}.", _joined(why), _following(run, ways, behind))
+    return Finding(f"Federated learning {_stands(differences)}.", _joined(why), _following(run, behind))
 
 
 def _far(run: FederationFacts, score: float, other: float, more: str, less: str) -> str:
@@ -121,63 +111,19 @@ def _setting(run: FederationFacts, ways: Ways) -> str:
     return f"{count} ({how}), {run.rounds}, {read} images read{' in each way' if len(ways) > 1 else ''}."
 
 
-def _explained(run: FederationFacts, results: Mapping[str, Any]) -> list[str]:
-    """Return the reasons why averaging isn't as good as pooling, from what was measured."""
-    drift, share, reasons = run.metrics.get("drift"), run.params.get("participation"), []
-    institutions = list(run.institutions.values())
-    if _rising(results):
-        reasons.append("It was still getting better when the rounds were over.")
-    if number(drift) and drift >= DRIFTING:
-        reasons.append(
-            f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
-            f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
-        )
-    if number(share) and share < 1 and len(institutions) > 1:
-        reasons.append(
-            f"Only {run.metrics.get('participants'):.3g} of {len(institutions)} institutions learned in a round, so "
-            "that the shared model follows now these, now those."
-        )
-    sizes = [institution["images"] for institution in institutions]
-    if sizes and max(sizes) >= LOPSIDED * min(sizes):
-        reasons.append(
-            f"The largest institution has {max(sizes) / min(sizes):.2g} times the images of the smallest "
-            f"({words.thousands(max(sizes))} and {words.thousands(min(sizes))}), and as much more weight."
-        )
-    skew = skewed([institution["labels"] for institution in institutions if "labels" in institution])
-    if skew >= SKEWED:
-        reasons.append(
-            f"{words.percent(skew)} of the images would have to change hands for all to have the same digits."
-        )
-    return reasons[:REASONS]
+def _explained(run: FederationFacts) -> list[str]:
+    """Return the reason why averaging isn't as good as pooling, from what was measured; empty without one."""
+    drift = run.metrics.get("drift")
+    if not number(drift) or drift < DRIFTING:
+        return []
+    return [
+        f"The institutions' updates differ from their mean by {drift:.2g} times its length: each goes towards its "
+        f"own images, and averaging leaves {words.percent(1 / math.hypot(1, drift))} of their length."
+    ]
 
 
-def skewed(labels: Sequence[Sequence[int]]) -> float:
-    """Return how far institutions' shares of the digits are from the overall shares, as the mean total variation: half
-    the sum of absolute differences, weighted by images. It is the share of images that would have to be of another
-    digit; 0: equal shares."""
-    total = sum(map(sum, labels))
-    overall = [sum(column) / max(total, 1) for column in zip(*labels, strict=True)]
-    return sum(
-        abs(value - share * sum(row)) / 2 / total
-        for row in labels
-        for value, share in zip(row, overall, strict=True)
-        if total
-    )
-
-
-def _rising(results: Mapping[str, Any]) -> bool:
-    """Return whether the last third of the rounds was better on average than the one before, by more than `RISING`."""
-    values = [value for value in results.get("held_out") or [] if number(value)]
-    third = len(values) // 3
-    return third > 0 and (sum(values[-third:]) - sum(values[-2 * third : -third])) / third > RISING
-
-
-def _following(run: FederationFacts, ways: Ways, behind: bool) -> str:
-    params, rounds, drift = run.params, run.metrics.get("rounds") or 1, run.metrics.get("drift")
-    if behind and _rising(ways["federated"]):
-        return f"Give it more rounds (--rounds {2 * rounds}): does it come to pooled images?"
-    if behind and (params.get("participation") or 1) < 1:
-        return "Let everybody learn in each round (--participation 1), and compare."
+def _following(run: FederationFacts, behind: bool) -> str:
+    params, drift = run.params, run.metrics.get("drift")
     if behind and number(drift) and drift >= DRIFTING:
         if params.get("algorithm") == "fedprox":
             return (
@@ -185,11 +131,7 @@ def _following(run: FederationFacts, ways: Ways, behind: bool) -> str:
             )
         return "Hold local models near the shared one (--algorithm fedprox), or average more often (--epochs 1)."
     if run.metrics.get("measure") == DICE:
-        if params.get("partition") != "shift":
-            return "Give each institution scanners of its own (--partition shift): who wins then?"
-        return (
-            "Take away PET or CT (--modality ct, --modality pet): what does each add, and what do outlines look like?"
-        )
+        return "Take away PET or CT (--modality ct, --modality pet): what does each add?"
     if params.get("partition") == "iid":
         return "Give each institution a few digits only (--partition label): who wins then, and who loses most alone?"
     return (
@@ -216,8 +158,8 @@ def _lost(run: FederationFacts) -> Finding | None:
         )
     return Finding(
         f"{names} sent updates that are no numbers.",
-        f"{when} {'were' if several else 'was'} dropped, and the others averaged: a single such update would make the "
-        "shared model useless for everybody.",
+        f"{when} {'were' if several else 'was'} dropped: a single such update would make the shared model useless for "
+        "everybody.",
         run.smaller_rate,
     )
 

@@ -1,68 +1,81 @@
-"""Cards of three ways side by side: curves with bands, final scores and differences seed by seed, published results,
-and real federations with the same settings."""
+"""Cards of three ways side by side: curves with bands, final scores and differences seed by seed, published results."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
 
 import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.report.analysis.scores import percent
-from workshop.report.cards import Card, about, code, figure, line, table, words
+from workshop.report.cards import Card, about, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.study.cards import runs_card, runs_cell, verdict
-from workshop.workloads.federated.report.panels import NAMES
-from workshop.workloads.federated.report.verdict import PUBLISHED
+from workshop.workloads.federated.report.panels import NAMES, SIDE_BY_SIDE
 from workshop.workloads.federated.study import kind
-from workshop.workloads.federated.study.kind import ALONE, WaysReport, summary
-from workshop.workloads.federated.study.results import ON, OURS, WAYS, WAYS_ON, Band, Curve, Peer, start_command
+from workshop.workloads.federated.study.kind import ALONE, PUBLISHED, WaysReport
+from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Seeded
 
 # The colours of a run's own page.
 COLOURS = {
     "federated": theme.rank_colour(0),
     "centralised": theme.rank_colour(1),
     "alone": theme.rank_colour(2),
-    "openfl": theme.rank_colour(4),
 }
 NOW = "now"
-NOTHING = "No round is over yet"
+HEIGHT = 380  # pixels
 BAND = 0.18  # how opaque a band is
-HEIGHT = 320  # pixels
 FEW = 60  # rounds up to which each one is marked
-JITTER = 0.06  # the gap between two seeds, in widths of a way
-
-
-@dataclass(frozen=True)
-class WayCurve:
-    """One way's curve: its band over the seeds; `now` has the scores by round of the run that goes on, of `seed`."""
-
-    way: str
-    name: str
-    band: Band | None = None
-    now: Curve = field(default_factory=dict)
-    seed: int | None = None
 
 
 def lines(
-    ways: Sequence[WayCurve], real: Mapping[str, Curve], rounds: int = 1, measure: str = "", height: int = 380
+    bands: Mapping[str, Band | None], now: Seeded | None, on: str, rounds: int = 1, measure: str = ""
 ) -> go.Figure:
-    """Draw scores (0 to 1) over rounds: the mean of the seeds that have ended with its band, the run that goes on as a
-    dotted line, real federations (by name) as points. The axis has room for all `rounds`, so it doesn't move."""
+    """Draw the ways' scores on some data over rounds: the mean of the seeds that have ended with its band, and the run
+    that goes on, `now`, as a dotted line. The axis has room for all `rounds`, so it doesn't move."""
     traces: list[go.Scatter] = []
-    for curve in ways:
-        traces += [*_band(curve), *_mean(curve), *_now(curve)]
-    for name, values in real.items():
-        traces += _real(name, values, first=name == next(iter(real)))
+    for way, band in bands.items():
+        name, colour = NAMES[way], COLOURS[way]
+        if band is not None:
+            place, lows, highs = list(band.rounds), _short(band.lows), _short(band.highs)
+            traces += marks.band(lows, highs, colour, BAND, x=place) if band.seeds > 1 else []
+            seeds = f"mean of {band.seeds} seeds" if band.seeds > 1 else "one seed"
+            hover = f"round %{{x}}: %{{y:.1%}}, {seeds}, %{{customdata[0]:.1%}} to %{{customdata[1]:.1%}}"
+            traces.append(
+                marks.line(
+                    place,
+                    _short(band.means),
+                    colour,
+                    f"{hover}<extra>{name}</extra>",
+                    size=6 if len(place) <= FEW else 0,
+                    line={"dash": "solid" if way == "federated" else "dash"},
+                    name=f"{name} <b>{percent(band.means[-1])}</b>",
+                    customdata=list(zip(lows, highs, strict=True)),
+                )
+            )
+        if now is not None and (curve := now.curves.get((way, on))):
+            traces.append(
+                marks.line(
+                    sorted(curve),
+                    _short([curve[number] for number in sorted(curve)]),
+                    colour,
+                    f"round %{{x}}: %{{y:.1%}}, seed {now.seed}, going on<extra>{name}</extra>",
+                    size=8,
+                    line={"width": 1.5, "dash": "dot"},
+                    marker={"size": 8, "symbol": "circle-open", "line": {"width": 2}},
+                    name=f"{name}, seed {now.seed}",
+                    showlegend=band is None,
+                    meta=NOW,
+                )
+            )
     if not traces:
-        return theme.nothing_yet(NOTHING, height)
+        return theme.nothing_yet("No round is over yet", HEIGHT)
     scores = [value for trace in traces for value in trace.y if value is not None]
+    fine = max(scores, default=1.0) - min(scores, default=0.0) <= 0.05  # a decimal where scores are close together
     return theme.figure(
         traces,
-        height=height,
+        height=HEIGHT,
         showlegend=True,
         hovermode="closest",
         xaxis={
@@ -70,114 +83,10 @@ def lines(
             "range": [0.5 if rounds > 1 else 0, rounds + 0.5],
             **({"dtick": 1} if rounds <= 12 else {"nticks": 10}),
         },
-        yaxis=_values(measure, scores),
+        yaxis={"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"},
         margin={"t": 64},
         legend={"traceorder": "normal"},
     )
-
-
-def by_seed(ways: Mapping[str, str], values: Mapping[str, Sequence[tuple[int, float]]], measure: str) -> go.Figure:
-    """Draw each way's final scores, from (seed, score): points joined by seed, and a bar at their mean. `ways` has the
-    ways' names by key."""
-    if not any(values.values()):
-        return theme.nothing_yet("No seed has come to its end yet", HEIGHT)
-    seeds = sorted({seed for points in values.values() for seed, _ in points})
-    widest = (len(seeds) - 1) / 2
-    spacing = min(JITTER, 0.3 / widest) if widest else 0.0
-    place = {seed: spacing * (number - widest) for number, seed in enumerate(seeds)}
-    quiet = {"mode": "lines", "showlegend": False}
-    traces = []
-    for seed in seeds:
-        x, y = ([at + place[seed] for at in range(len(ways))], [dict(values.get(way, ())).get(seed) for way in ways])
-        traces.append(go.Scatter(x=x, y=y, line={"color": theme.LINE, "width": 1.5}, hoverinfo="skip", **quiet))
-    for at, (way, name) in enumerate(ways.items()):
-        if points := values.get(way):
-            mean = fmean(value for _, value in points)
-            across = {"color": COLOURS[way], "width": 4}
-            hover = f"mean of {name}: %{{y:.1%}}<extra></extra>"
-            traces += [
-                go.Scatter(x=[at - 0.32, at + 0.32], y=[mean, mean], line=across, hovertemplate=hover, **quiet),
-                marks.points(
-                    [at + place[seed] for seed, _ in points],
-                    [value for _, value in points],
-                    COLOURS[way],
-                    [f"{name}, seed {seed}: {percent(value)}" for seed, value in points],
-                    edge=1.5,
-                    showlegend=False,
-                ),
-            ]
-    return theme.figure(
-        traces,
-        height=HEIGHT,
-        showlegend=False,
-        hovermode="closest",
-        xaxis=marks.names_axis(list(ways.values()), tickangle=0),
-        yaxis=_values(measure, [value for points in values.values() for _, value in points]),
-    )
-
-
-def _mean(curve: WayCurve) -> list[go.Scatter]:
-    band = curve.band
-    if band is None:
-        return []
-    seeds = f"mean of {band.seeds} seeds" if band.seeds > 1 else "one seed"
-    return [
-        marks.line(
-            list(band.rounds),
-            _short(band.means),
-            COLOURS[curve.way],
-            f"round %{{x}}: %{{y:.1%}}, {seeds}, %{{customdata[0]:.1%}} to %{{customdata[1]:.1%}}"
-            f"<extra>{curve.name}</extra>",
-            size=6 if len(band.rounds) <= FEW else 0,
-            line={"dash": "solid" if curve.way == "federated" else "dash"},
-            name=f"{curve.name} <b>{percent(band.means[-1])}</b>",
-            customdata=list(zip(_short(band.lows), _short(band.highs), strict=True)),
-        )
-    ]
-
-
-def _band(curve: WayCurve) -> list[go.Scatter]:
-    band = curve.band
-    if band is None or band.seeds < 2:
-        return []
-    return marks.band(_short(band.lows), _short(band.highs), COLOURS[curve.way], BAND, x=list(band.rounds))
-
-
-def _now(curve: WayCurve) -> list[go.Scatter]:
-    """Return the line of the run that goes on. It is in the legend where the way has no other line yet."""
-    rounds = sorted(curve.now)
-    return [
-        marks.line(
-            rounds,
-            _short([curve.now[number] for number in rounds]),
-            COLOURS[curve.way],
-            f"round %{{x}}: %{{y:.1%}}, seed {curve.seed}, going on<extra>{curve.name}</extra>",
-            size=8,
-            line={"width": 1.5, "dash": "dot"},
-            marker={"size": 8, "symbol": "circle-open", "line": {"width": 2}},
-            name=f"{curve.name}, seed {curve.seed}",
-            showlegend=curve.band is None,
-            meta=NOW,
-        )
-    ] * bool(rounds)
-
-
-def _real(name: str, values: Curve, first: bool) -> list[go.Scatter]:
-    rounds = sorted(values)
-    return [
-        marks.points(
-            rounds,
-            _short([values[number] for number in rounds]),
-            COLOURS["openfl"],
-            f"round %{{x}}: %{{y:.1%}}<extra>{name}</extra>",
-            size=10,
-            edge=1.5,
-            marker={"symbol": "diamond"},
-            name="real OpenFL federation",
-            legendgroup="openfl",
-            showlegend=first,
-        )
-    ] * bool(rounds)
 
 
 def _short(values: Sequence[float]) -> list[float | None]:
@@ -185,27 +94,10 @@ def _short(values: Sequence[float]) -> list[float | None]:
     return [float(f"{value:.5g}") if math.isfinite(value) else None for value in values]
 
 
-def _values(measure: str, scores: Sequence[float]) -> dict[str, object]:
-    """Return an axis of percentages, with a decimal where the scores are close together."""
-    fine = bool(scores) and max(scores) - min(scores) <= 0.05
-    return {"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"}
-
-
-TITLES = {"held_out": "On held-out images", "own": "On their own"}
-ABOUT = {
-    "held_out": "Images that no institution has. All ways begin with the same weights and read as many images.",
-    "own": "The mean over institutions, each on images of its own that it doesn't learn from.",
-}
 BANDS = "Lines are means over the seeds that have ended, bands go from the lowest to the highest of them."
 GOING_ON = "Dotted with open marks: seed {seed}, which is learning now (run {run})."
-REAL = "Diamonds: a real federation over OpenFL with the same settings."
 SPREAD = "Mean ± standard deviation over the seeds; then what each seed came to."
-PAIRED = (
-    "Seed by seed, since the same seed means the same luck for all ways: mean difference ± its standard error, in "
-    "points of a percentage, and in proportion to what the other came to. Chance: how likely two equal ways would come "
-    "out as one-sided as this (sign test)."
-)
-HOW = "Nobody has run the same with OpenFL yet. Its own environment is needed once (workshop federation install); then:"
+PAIRED = "Seed by seed, since the same seed means the same luck for all ways: mean difference ± its standard error."
 
 
 def cards(report: WaysReport) -> list[Card]:
@@ -215,7 +107,6 @@ def cards(report: WaysReport) -> list[Card]:
         *_final_scores(report),
         *_differences(report),
         *_published(report),
-        *_openfl(report),
         runs_card(report),
     ]
 
@@ -224,31 +115,19 @@ def _curves(report: WaysReport) -> list[Card]:
     """Return cards with the ways' curves by round so far."""
     now = report.now
     curve_cards = []
-    for on in ON:
-        real = {f"OpenFL, run {peer.run}": peer.curves[on] for peer in report.peers if peer.curves.get(on)}
-        ways = [
-            WayCurve(way, NAMES[way], report.seeds.by_round(way, on), now.curves.get((way, on), {}), now.seed)
-            if now is not None
-            else WayCurve(way, NAMES[way], report.seeds.by_round(way, on))
-            for way in WAYS
-        ]
-        legend = [ABOUT[on]] + [BANDS] * (len(report.seeds) > 1)
+    for on, (title, text, _) in zip(ON, SIDE_BY_SIDE.values(), strict=True):
+        bands = {way: report.seeds.by_round(way, on) for way in WAYS}
+        legend = [text] + [BANDS] * (len(report.seeds) > 1)
         legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
-        legend += [REAL] if real else []
-        chart = figure(lines(ways, real, report.rounds, report.measure))
-        curve_cards.append(Card(f"rounds-{on}", TITLES[on], (about(" ".join(legend)), chart), half=True))
+        chart = figure(lines(bands, now, on, report.rounds, report.measure))
+        curve_cards.append(Card(f"rounds-{on}", title, (about(" ".join(legend)), chart), half=True))
     return curve_cards
 
 
 def _final_scores(report: WaysReport) -> list[Card]:
-    """Return cards with each way's final scores, over the seeds and with each of them."""
+    """Return a card with each way's final scores, over the seeds and with each of them."""
     if not report.seeds:
         return []
-    seed_cards: list[Card] = []
-    for on in ON:
-        values = {way: [(run.seed, run.scores[way, on]) for run in report.seeds] for way in WAYS}
-        chart = by_seed(kind.NAMES, values, report.measure)
-        seed_cards.append(Card(f"seeds-{on}", f"{TITLES[on]}, seed by seed", (figure(chart),), half=True))
     heads = ["Way", "Held-out images", "Institutions' own images"]
     rows = [[say.capital(NAMES[way]), *(kind.spread(report.seeds.spread(way, on)) for on in ON)] for way in WAYS]
     each = ["Seed", "Run", *(f"{say.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
@@ -256,7 +135,7 @@ def _final_scores(report: WaysReport) -> list[Card]:
         [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
     ]
     parts = (about(SPREAD), table(heads, rows), table(each, seeds))
-    return [*seed_cards, Card("came-to", "What each way came to", parts)]
+    return [Card("came-to", "What each way came to", parts)]
 
 
 def _differences(report: WaysReport) -> list[Card]:
@@ -267,13 +146,11 @@ def _differences(report: WaysReport) -> list[Card]:
             f"{say.capital(kind.NAMES[pair.way])} against {kind.NAMES[pair.other]}",
             kind.DATA[pair.on],
             kind.difference(pair),
-            kind.relative(pair),
             f"{pair.better} of {len(pair.differences)}",
-            say.percent(pair.chance),
         ]
         for pair in report.pairs
     ]
-    heads = ["What", "On", "Difference", "In proportion", "Seeds that are better", "Chance"]
+    heads = ["What", "On", "Difference", "Seeds that are better"]
     return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
 
 
@@ -286,43 +163,5 @@ def _published(report: WaysReport) -> list[Card]:
         if way != ALONE
     ]
     rows.append([f"Data of all, {kind.PUBLISHED_BY}", *(f"{100 * kind.PUBLISHED_GAINS[on]:+.2g} %" for on in ON)])
-    summaries = [line(text) for on in ON if (text := summary(report.seeds, on))]
-    lines = words(*summaries, line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
+    lines = words(line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
     return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
-
-
-def _openfl(report: WaysReport) -> list[Card]:
-    """Return a card with real federations with the same settings, or with the command that starts one."""
-    if report.study.workload != OURS:
-        return []
-    title = "A real federation, over OpenFL"
-    if not report.peers:
-        return [Card("openfl", title, (about(HOW), code(start_command(report.params))))]
-    heads = [
-        "OpenFL",
-        "Seed",
-        *(say.capital(kind.DATA[on]) for on in ON),
-        "Ours with this seed",
-        "Within our seeds",
-    ]
-    rows = [
-        [
-            runs_cell([peer.run]),
-            str(peer.seed),
-            *(percent(peer.scores[on]) if on in peer.scores else "goes on" for on in ON),
-            next((percent(run.scores[OURS, ON[0]]) for run in report.seeds if run.seed == peer.seed), "–"),
-            _within(report, peer),
-        ]
-        for peer in report.peers
-    ]
-    return [Card("openfl", title, (about(REAL), table(heads, rows)))]
-
-
-def _within(report: WaysReport, peer: Peer) -> str:
-    """Say whether a real federation's score lies between the lowest and the highest of our seeds."""
-    ours = report.seeds.spread(OURS, ON[0])
-    if ours is None or len(ours.values) < 2 or ON[0] not in peer.scores:
-        return kind.NONE
-    low, high = min(ours.values), max(ours.values)
-    inside = low <= peer.scores[ON[0]] <= high
-    return f"{'yes' if inside else 'no'}, {percent(low)} to {percent(high)}"

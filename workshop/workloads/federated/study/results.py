@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from statistics import fmean, stdev
 from typing import Any
 
-from workshop.core.forms import applies
-from workshop.extension import Params
-from workshop.registry import workloads
-from workshop.report.actions import params_of
 from workshop.report.activity import SEED
 from workshop.report.analysis.scores import number
 from workshop.store.records import Event, RunRecord, Trial
-from workshop.store.store import Store
 from workshop.study.grid.verdict import AGREED
 
 WAYS = ("federated", "centralised", "alone")  # in the order in which runs learn them
@@ -84,13 +77,6 @@ class Paired:
     def worse(self) -> int:
         return sum(difference < 0 for difference in self.differences)
 
-    @cached_property
-    def chance(self) -> float:
-        """The p-value of the two-sided sign test without ties: how likely two equal ways differ so one-sidedly
-        (Conover, Practical nonparametric statistics, 1999, section 3.4)."""
-        decided, most = self.better + self.worse, max(self.better, self.worse)
-        return min(2 * sum(math.comb(decided, count) for count in range(most, decided + 1)) / 2**decided, 1.0)
-
     @property
     def agreed(self) -> bool:
         """Whether all differences have the same sign."""
@@ -102,7 +88,7 @@ class Paired:
         return self.agreed and len(self.differences) >= AGREED
 
     def as_json(self) -> dict[str, Any]:
-        names = ("other", "on", "mean", "error", "share", "share_error", "better", "worse", "chance", "sure")
+        names = ("other", "on", "mean", "error", "share", "share_error", "better", "worse", "sure")
         values = {name: getattr(self, name) for name in names}
         return {"one": self.way, **values, "differences": list(self.differences)}
 
@@ -128,11 +114,6 @@ class Band:
     lows: tuple[float, ...]
     highs: tuple[float, ...]
     seeds: int
-
-    def as_json(self) -> dict[str, Any]:
-        return {name: list(getattr(self, name)) for name in ("rounds", "means", "lows", "highs")} | {
-            "seeds": self.seeds
-        }
 
 
 def band(curves: Sequence[Curve]) -> Band | None:
@@ -173,15 +154,6 @@ class Seeds(list[Seeded]):
     def by_round(self, way: str, on: str) -> Band | None:
         """Return a way's band over all seeds."""
         return band([curve for run in self if (curve := run.curves.get((way, on)))])
-
-    @property
-    def closed(self) -> float | None:
-        """The position of federated learning between alone (0) and pooled data (1) on held-out data, by the means over
-        the seeds; None where pooled data aren't better than alone with every seed."""
-        gain, pooled = (self.compare(way, WAYS[2], ON[0]) for way in WAYS[:2])
-        return (
-            gain.mean / pooled.mean if gain is not None and pooled is not None and pooled.better == len(self) else None
-        )
 
 
 def ended(trial: Trial, run: RunRecord | None) -> Seeded | None:
@@ -231,74 +203,3 @@ def curve(values: Any) -> dict[int, float]:
     """Return a metric's values by round. Values that are not numbers are left out."""
     entries = values if isinstance(values, Sequence) and not isinstance(values, str) else ()
     return {at: float(value) for at, value in enumerate(entries, 1) if number(value)}
-
-
-OPENFL = "openfl"
-OURS = "federated"  # the workload whose runs are compared with those over OpenFL
-SAME = {"collaborators": "institutions"}  # OpenFL's name of a setting -> ours
-FAULT, NONE = "fault", "none"
-VARYING = ("way", SEED)  # our settings that may differ
-RECENT = 50  # newest runs that are searched
-MEASURE = "accuracy"
-
-
-@dataclass(frozen=True)
-class Peer:
-    """A real federation: its final scores (0 to 1), and its scores by round so far."""
-
-    run: int
-    seed: int
-    ended: bool
-    scores: Mapping[str, float]  # held_out, own; none while it goes on
-    curves: Mapping[str, Curve]
-
-    def as_json(self) -> dict[str, Any]:
-        return {"run": self.run, "seed": self.seed, "ended": self.ended, **{on: self.scores.get(on) for on in ON}}
-
-
-def peers(store: Store, workload: str, params: Mapping[str, Any]) -> list[Peer]:
-    """Return the real federations with a study's settings, completed or running, the oldest first."""
-    registered = workloads()
-    if workload != OURS or OPENFL not in registered or OURS not in registered:
-        return []
-    federations = []
-    for run in store.runs(workload=OPENFL, limit=RECENT):
-        if run.status in ("completed", "running") and same_settings(params, run.params, registered[OURS].params):
-            keys = {names(MEASURE)[OURS, on]: on for on in ON}
-            events = store.events(run.id, keys, rank=0) if run.status == "running" else ()
-            if (peer := _peer(run, events, keys)) is not None:
-                federations.append(peer)
-    return federations[::-1]
-
-
-def same_settings(ours: Mapping[str, Any], peer_params: Mapping[str, Any], model: type[Params]) -> bool:
-    """Return whether a real federation has the same settings except for the seed. Settings that only `model` has must
-    have their defaults, and nothing may be broken on purpose."""
-    if peer_params.get(FAULT, NONE) != NONE:
-        return False
-    renamed = {SAME.get(name, name): value for name, value in peer_params.items()}
-    if "institutions" not in renamed or "rounds" not in renamed:
-        return False
-    for name, field in model.model_fields.items():
-        if name in VARYING or name not in ours:
-            continue
-        if ours[name] != renamed.get(name, field.get_default(call_default_factory=True)) and applies(field, ours):
-            return False
-    return True
-
-
-def start_command(params: Mapping[str, Any]) -> str:
-    """Return the command that runs a real federation with a study's settings, as far as it has them."""
-    workload = workloads().get(OPENFL)
-    openfl_names = {SAME.get(name, name): name for name in (workload.params.model_fields if workload else ())}
-    values = {openfl_names[name]: value for name, value in params.items() if name in openfl_names}
-    options = params_of(workload, values) if workload else []
-    return shlex.join(["workshop", "federation", "start", *options])
-
-
-def _peer(run: RunRecord, events: Iterable[Event], keys: Mapping[str, str]) -> Peer | None:
-    seed, results = int(run.params.get(SEED) or 0), way_results(run, OURS)
-    if run.status == "running":
-        return Peer(run.id, seed, False, {}, curves_of(events, keys))
-    scores = {on: float(value) for on in ON if number(value := results.get(f"{on}_score"))}
-    return Peer(run.id, seed, True, scores, {on: curve(results.get(on)) for on in ON}) if ON[0] in scores else None

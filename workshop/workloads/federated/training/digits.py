@@ -11,7 +11,7 @@ import numpy as np
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import order
 from workshop.workloads.federated import FederatedParams
-from workshop.workloads.federated.mathematics.partition import Partition, label_counts, partition, scanner
+from workshop.workloads.federated.mathematics.partition import Partition, label_counts, partition
 from workshop.workloads.federated.training.task import LearningTask, Silo
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images
@@ -32,31 +32,28 @@ def digits(ctx: RankContext, params: FederatedParams, institutions: Sequence[int
         loss=models.loss_of(model),
         score=models.correct,
         measure="accuracy",
-        silos={institution: _silo(params, dataset, dealt, institution) for institution in institutions},
+        silos={institution: _silo(dataset, dealt, institution) for institution in institutions},
         held_out=(as_inputs(dataset.held_out_images[chosen]), dataset.held_out_labels[chosen].astype(np.int32)),
-        about=[_about(params, dataset, dealt, institution) for institution in range(params.institutions)],
+        about=[_about(dataset, dealt, institution) for institution in range(params.institutions)],
         facts={"data": dataset.words, "data_digest": dataset.digest, "model": params.model},
         notices=[dataset.notice] if dataset.notice else [],
         bytes_image=math.prod(models.SHAPE),  # a byte for a pixel
     )
 
 
-def _silo(params: FederatedParams, dataset: Images, dealt: Partition, institution: int) -> Silo:
-    """Return an institution's images; in the partition `shift`, as its scanner takes them."""
-    parts = []
-    for stream, positions in enumerate((dealt.train[institution], dealt.validation[institution])):
-        pictures = as_inputs(dataset.train_images[positions])
-        if params.partition == "shift":
-            pictures = scanner(institution, params.seed).scan(pictures, (params.seed, institution, stream))
-        parts += [pictures, dataset.train_labels[positions].astype(np.int32)]
-    return Silo(*parts)
+def _silo(dataset: Images, dealt: Partition, institution: int) -> Silo:
+    """Return an institution's images."""
+    (images, labels), (own_images, own_labels) = (
+        (as_inputs(dataset.train_images[positions]), dataset.train_labels[positions].astype(np.int32))
+        for positions in (dealt.train[institution], dealt.validation[institution])
+    )
+    return Silo(images, labels, own_images, own_labels)
 
 
-def _about(params: FederatedParams, dataset: Images, dealt: Partition, institution: int) -> dict[str, Any]:
-    """Return an institution's numbers of images, in all and of each digit, and its scanner."""
+def _about(dataset: Images, dealt: Partition, institution: int) -> dict[str, Any]:
+    """Return an institution's numbers of images, in all and of each digit."""
     return {
         "images": len(dealt.train[institution]),
         "validation": len(dealt.validation[institution]),
         "labels": label_counts(dataset.train_labels, dealt.all_of(institution)),
-        **({"scanner": scanner(institution, params.seed).as_json()} if params.partition == "shift" else {}),
     }

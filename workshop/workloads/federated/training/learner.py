@@ -1,22 +1,19 @@
-"""Training at an institution on its own images, also with differential privacy, and testing."""
+"""Training at an institution on its own images, and testing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.core.errors import BadInput
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.step import PerExample, evaluation
-from workshop.workloads.federated.mathematics.privacy import stream
 from workshop.workloads.federated.training.task import Labels
 
 Vector = NDArray[np.float32]  # [parameters], all weights of a model in their order
-Descent = Callable[[Sequence[Any]], None]  # changes the network's variables by gradients, within a compiled function
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,7 @@ class LocalLearner:
         self._optimizer = tf.keras.optimizers.Adam(rate) if optimizer == "adam" else None
         if self._optimizer is not None:
             self._optimizer.build(model.trainable_variables)
-        self._descent = _descent(model.trainable_variables, rate, mu, self._anchors, self._optimizer)
-        self._step = _step(model, loss, score, self._descent)
+        self._step = for_any_batch(_step(model, loss, score, rate, mu, self._anchors, self._optimizer))
 
     @property
     def parameters(self) -> int:
@@ -131,13 +127,27 @@ class LocalLearner:
         return sums
 
 
-def _descent(
-    variables: Sequence[Any], rate: float, mu: float | None, anchors: Sequence[Any], optimizer: Any | None
-) -> Descent:
-    """Return the function that takes a step of `optimizer`, by default of plain gradient descent. FedProx adds
-    mu (w - w_t) to the gradient: Li et al. 2020, arXiv:1812.06127, equation 2."""
+def _step(
+    model: Any,
+    loss: PerExample,
+    score: PerExample,
+    rate: float,
+    mu: float | None,
+    anchors: Sequence[Any],
+    optimizer: Any | None,
+) -> Any:
+    """Return a step of `optimizer`, by default of plain gradient descent, on the mean loss of a batch. FedProx adds
+    mu (w - w_t) to the gradient: Li et al. 2020, arXiv:1812.06127, equation 2. The step returns the sums of losses and
+    scores, float64 [2]."""
+    tf = tensorflow()
+    variables = model.trainable_variables
 
-    def descend(gradients: Sequence[Any]) -> None:
+    def step(images: Any, labels: Any) -> Any:
+        with tf.GradientTape() as tape:
+            outputs = model(images, training=True)
+            losses = loss(labels, outputs)
+            objective = tf.reduce_mean(losses)
+        gradients = tape.gradient(objective, [variable.value for variable in variables])
         if mu is not None:
             gradients = [
                 gradient + mu * (variable.value - anchor)
@@ -148,25 +158,10 @@ def _descent(
         else:
             for variable, gradient in zip(variables, gradients, strict=True):
                 variable.value.assign_sub(rate * gradient)
-
-    return descend
-
-
-def _step(model: Any, loss: PerExample, score: PerExample, descend: Descent) -> Any:
-    """Return a compiled step on the mean loss of a batch. It returns float64 [2]: the sums of losses and scores."""
-    tf = tensorflow()
-    variables = model.trainable_variables
-
-    def step(images: Any, labels: Any) -> Any:
-        with tf.GradientTape() as tape:
-            outputs = model(images, training=True)
-            losses = loss(labels, outputs)
-            objective = tf.reduce_mean(losses)
-        descend(tape.gradient(objective, [variable.value for variable in variables]))
         scores = tf.reduce_sum(tf.cast(score(labels, outputs), tf.float64))
         return tf.stack([tf.cast(tf.reduce_sum(losses), tf.float64), scores])
 
-    return for_any_batch(step)
+    return step
 
 
 def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -185,100 +180,3 @@ def for_any_batch(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], A
         return compiled[kind](images, labels)
 
     return call
-
-
-class PrivateLearner(LocalLearner):
-    """A learner with DP-SGD: each image's gradient is at most `clip` long, and each step adds noise of standard
-    deviation `noise` times `clip` (Abadi et al. 2016, arXiv:1607.00133, algorithm 1)."""
-
-    def __init__(
-        self,
-        model: Any,
-        loss: PerExample,
-        score: PerExample,
-        *arguments: Any,
-        clip: float,
-        noise: float,
-        **options: Any,
-    ) -> None:
-        """The other arguments are those of `LocalLearner`. Raises BadInput for a network with batch normalisation."""
-        super().__init__(model, loss, score, *arguments, **options)
-        tf = tensorflow()
-        if any(isinstance(layer, tf.keras.layers.BatchNormalization) for layer in _layers(model)):
-            raise BadInput(
-                "A network with batch normalisation mixes the images of a batch, so that none has a gradient of its "
-                "own to clip; take privacy institutions, or a network without it."
-            )
-        self._spread, self._trained = noise * clip, model.trainable_variables
-        self._clipped = for_any_batch(_clipped(model, loss, score, clip))
-        self._apply = tf.function(_noisy(self._trained, self._descent), autograph=False)
-        self._step = self._private_step
-        self.begin(1.0, stream([0]))
-
-    def begin(self, expected: float, noise: np.random.Generator) -> None:
-        """Begin training with steps of `expected` images on average, and noise from this generator."""
-        self._expected, self._noise = expected, noise
-        self._cut: list[Any] = []
-        self._read = 0
-
-    @property
-    def cut(self) -> tuple[float, float]:
-        """How many gradients were longer than `clip` since `begin`, and how many there were."""
-        return float(sum(count.numpy() for count in self._cut)), float(self._read)
-
-    def _private_step(self, images: Any, labels: Any) -> Any:
-        totals, *sums = self._clipped(images, labels)
-        size = sum(int(np.prod(gradient.shape)) for gradient in sums)
-        noise = self._spread * self._noise.standard_normal(size, np.float32)
-        self._apply(sums, self._tf.constant(noise), self._tf.constant(self._expected, self._tf.float32))
-        self._cut.append(totals[2])
-        self._read += int(images.shape[0])
-        return totals[:2]
-
-
-def _layers(model: Any) -> Iterator[Any]:
-    """Yield all layers, also those of nested networks."""
-    for layer in model.layers:
-        yield layer
-        if hasattr(layer, "layers"):
-            yield from _layers(layer)
-
-
-def _clipped(model: Any, loss: PerExample, score: PerExample, clip: float) -> Any:
-    """Return a function of images and labels. It returns float64 [3]: the sums of losses and scores and the number of
-    clipped gradients; then the sums of the clipped gradients. It takes one image after the other: on a few cores that
-    is as fast as all at once."""
-    tf = tensorflow()
-    values = [variable.value for variable in model.trainable_variables]
-
-    def clipped_gradients(image: Any, label: Any) -> tuple[Any, list[Any]]:
-        with tf.GradientTape() as tape:
-            outputs = model(image, training=True)
-            losses = loss(label, outputs)
-        gradients = tape.gradient(losses, values)
-        times = tf.maximum(tf.linalg.global_norm(gradients) / clip, 1.0)
-        measured = (losses[0], score(label, outputs)[0], times > 1)
-        return tf.stack([tf.cast(value, tf.float64) for value in measured]), [
-            gradient / times for gradient in gradients
-        ]
-
-    def function(images: Any, labels: Any) -> list[Any]:
-        def body(at: Any, *sums: Any) -> list[Any]:
-            measured, gradients = clipped_gradients(images[at : at + 1], labels[at : at + 1])
-            return [at + 1, *(total + more for total, more in zip(sums, [measured, *gradients], strict=True))]
-
-        nothing = [tf.zeros(3, tf.float64), *(tf.zeros_like(value) for value in values)]
-        return tf.while_loop(lambda at, *_: at < tf.shape(labels)[0], body, [0, *nothing])[1:]
-
-    return function
-
-
-def _noisy(variables: Sequence[Any], descend: Descent) -> Any:
-    """Return a step: a function of sums of gradients, noise [parameters], and the expected number of images."""
-    tf = tensorflow()
-
-    def function(sums: Sequence[Any], noise: Any, expected: Any) -> None:
-        parts = tf.split(noise, [int(np.prod(variable.shape)) for variable in variables])
-        descend([(total + tf.reshape(part, total.shape)) / expected for total, part in zip(sums, parts, strict=True)])
-
-    return function

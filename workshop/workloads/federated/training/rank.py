@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 from workshop.engine.data.shards import shard
-from workshop.workloads.federated.communication import messages
-from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel, home
-from workshop.workloads.federated.mathematics import aggregation
-from workshop.workloads.federated.mathematics.sampling import batches
+from workshop.workloads.federated import messages
+from workshop.workloads.federated.mathematics.partition import batches
+from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.learner import LocalLearner, Sums, Vector
 from workshop.workloads.federated.training.task import Labels, Silo
@@ -43,16 +42,6 @@ class InstitutionScore:
 
 
 @dataclass(frozen=True)
-class PrivacySpent:
-    """The privacy spent so far: the largest `epsilon` (None without noise), the `epsilons` by institution where they
-    differ, and the share of `clipped` updates or gradients."""
-
-    epsilon: float | None = None
-    epsilons: Mapping[int, float] = field(default_factory=dict)
-    clipped: float | None = None
-
-
-@dataclass(frozen=True)
 class Round:
     """The results of a round at the aggregator. Scores are from 0 to 1 [institutions], NaN where there is none."""
 
@@ -61,10 +50,12 @@ class Round:
     validation: list[float]  # each one's next model on its own validation images
     before: list[float]  # the model that each one has trained, before averaging, on the same images
     held_out_each: list[float] = field(default_factory=list)  # the model that each one has trained, on held-out images
-    drift: aggregation.Drift | None = None
-    dropped: list[int] = field(default_factory=list)  # institutions whose update was not a number
+    drift: float | None = None  # how far updates are from their mean, over its length
+    distances: Mapping[int, float] = field(default_factory=dict)  # of each update from the others
+    dropped: Sequence[int] = ()  # institutions whose update was not a number
     moved: bool = True  # whether the shared model has changed
-    guarded: PrivacySpent = field(default_factory=PrivacySpent)
+    epsilon: float | None = None  # of all rounds so far; None without noise
+    clipped: float | None = None  # share of the updates that were clipped
 
     @property
     def own_score(self) -> float:
@@ -92,6 +83,7 @@ class Rank:
         self.silos = dict(silos)
         self.held_out = held_out
         self.here = ctx.rank == AGGREGATOR
+        self.everybody = range(params.institutions)
         self.images_read = 0
         self._cut_short = False
 
@@ -118,10 +110,6 @@ class Rank:
         if self.ctx.comm.allreduce(int(self._cut_short), op=MPI.MAX):
             raise RoundStopped
 
-    @property
-    def everybody(self) -> range:
-        return range(self.params.institutions)
-
     def train(self, silo: Silo, start: Vector, order: Sequence[NDArray[np.int64]]) -> Sums:
         """Train on an institution's images, starting with these weights."""
         self.learner.load(start)
@@ -133,7 +121,7 @@ class Rank:
         """Return the batches that an institution reads in a round."""
         params, count = self.params, len(self.silos[institution].labels)
         seed = (params.seed, number, institution)
-        return batches(count, params.batch, epochs=params.epochs, steps=params.steps, seed=seed)
+        return batches(count, params.batch, params.epochs, seed)
 
     def test_share(self, model: Vector) -> Sums:
         """Test a model on all held-out images, each rank on its share. Return the sums on the aggregator's rank."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.workloads.federated.communication.messages import AGGREGATOR, InstitutionChannel
+from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.protection import attackers
 from workshop.workloads.federated.training.rank import Round
@@ -32,9 +32,9 @@ class RoundResults:
     """Emits events on the aggregator's rank, and nothing elsewhere. `measure` is the word for what is measured, such as
     accuracy. The first way has the events `loss`, `accuracy`, `held-out loss`, `held-out accuracy`, `own accuracy` (the
     mean over institutions, each on its own validation images), `drift`, `bytes down`, `bytes up`, `dropped`, `clipped`,
-    `epsilon` (the largest). Each institution has the "own" model's score before averaging, the "global" model's, its
-    own model's on "held-out" images, "distance" and "epsilon". Events of other ways begin with the way's name. Metrics
-    have the same names with underscores."""
+    `epsilon`. Each institution has the "own" model's score before averaging, the "global" model's, its own model's on
+    "held-out" images, and "distance". Events of other ways begin with the way's name. Metrics have the same names with
+    underscores."""
 
     def __init__(self, ctx: RankContext, params: Learning, ways: Sequence[str], measure: str) -> None:
         self.ctx, self.params, self.ways, self.measure = ctx, params, ways, measure
@@ -45,7 +45,6 @@ class RoundResults:
         self._apart: dict[int, list[float]] = defaultdict(list)  # over the median of the round's
         self._clipped: list[float] = []
         self._epsilon: float | None = None
-        self._epsilons: dict[int, float] = {}
         self._up = self._down = 0
 
     def round(self, number: int, way: str, outcome: Round, channel: InstitutionChannel, chosen: Sequence[int]) -> None:
@@ -65,7 +64,7 @@ class RoundResults:
             self._emit(self.measure, outcome.trained.mean_score, number)
         self._emit("held-out loss", outcome.held_out.mean_loss, number)
         if outcome.drift is not None:
-            self._emit("drift", outcome.drift.relative, number)
+            self._emit("drift", outcome.drift, number)
         self._emit("bytes down", channel.bytes_down - self._down, number)
         self._emit("bytes up", channel.bytes_up - self._up, number)
         self._down, self._up = channel.bytes_down, channel.bytes_up
@@ -87,20 +86,17 @@ class RoundResults:
 
     def _tell_protection(self, number: int, outcome: Round) -> None:
         """Emit the updates' distances, the share of clipped ones, and epsilon."""
-        distances = outcome.drift.distances if outcome.drift is not None else {}
-        middle = float(np.median(list(distances.values()))) if distances else 0.0
-        for institution, distance in distances.items():
+        middle = float(np.median(list(outcome.distances.values()))) if outcome.distances else 0.0
+        for institution, distance in outcome.distances.items():
             self._emit(institution_event(institution, "distance"), distance, number)
             if middle > 0:
                 self._apart[institution].append(distance / middle)
-        if outcome.guarded.clipped is not None:
-            self._clipped.append(outcome.guarded.clipped)
-            self._emit("clipped", outcome.guarded.clipped, number)
-        if outcome.guarded.epsilon is not None:
-            self._epsilon, self._epsilons = outcome.guarded.epsilon, dict(outcome.guarded.epsilons)
-            self._emit("epsilon", outcome.guarded.epsilon, number)
-            for institution, epsilon in self._epsilons.items():
-                self._emit(institution_event(institution, "epsilon"), epsilon, number)
+        if outcome.clipped is not None:
+            self._clipped.append(outcome.clipped)
+            self._emit("clipped", outcome.clipped, number)
+        if outcome.epsilon is not None:
+            self._epsilon = outcome.epsilon
+            self._emit("epsilon", outcome.epsilon, number)
 
     def speed(self, number: int, images: float) -> None:
         """Emit the images per second of all ranks in a round."""
@@ -117,7 +113,7 @@ class RoundResults:
         if not first:  # it was stopped before the first round was over
             return {"institutions": [dict(described) for described in about], "by_way": {}, **metrics}
         trained = [outcome.trained for outcome in first if outcome.trained.count]
-        drifts = [outcome.drift.relative for outcome in first if outcome.drift is not None]
+        drifts = [outcome.drift for outcome in first if outcome.drift is not None]
         word = self.measure.lower()
         return {
             "institutions": [
@@ -139,8 +135,6 @@ class RoundResults:
         results: dict[str, Any] = {"took_part": self.took_part[institution], "own_score": scores}
         if institution in self._apart:
             results["distance"] = float(np.median(self._apart[institution]))
-        if institution in self._epsilons:
-            results["epsilon"] = self._epsilons[institution]
         if "alone" in self.rounds:
             results["held_out_alone"] = self.rounds["alone"][-1].held_out_each[institution]
         return results

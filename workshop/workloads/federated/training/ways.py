@@ -2,8 +2,8 @@
 
 All ways begin with the same weights. In each round, the same institutions take part, and each reads the same number of
 images in batches of the same size; so the ways can be compared after the same number of rounds. Pooled images are on
-the aggregator's rank, which takes all steps one after the other. With an attack, a defence or compression, the same
-federation also learns without it.
+the aggregator's rank, which takes all steps one after the other. With an attack or a defence, the same federation also
+learns without it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.federated.communication.transmission import uplink
 from workshop.workloads.federated.mathematics import aggregation
-from workshop.workloads.federated.mathematics.sampling import batches
+from workshop.workloads.federated.mathematics.partition import batches
+from workshop.workloads.federated.messages import COUNT, UPDATE
 from workshop.workloads.federated.params import Learning
 from workshop.workloads.federated.training.learner import Sums, Vector
 from workshop.workloads.federated.training.protection import Protection
@@ -25,37 +25,29 @@ from workshop.workloads.federated.training.task import Silo
 
 POOL = 1 << 20  # the pooled images' number, where institutions have theirs
 THREE = ("federated", "centralised", "alone")
-PLAIN, UNDEFENDED, UNCOMPRESSED = "plain", "undefended", "whole"  # federated ways for comparison
+PLAIN, UNDEFENDED = "plain", "undefended"  # federated ways for comparison
 
 
 def ways_of(params: Learning) -> dict[str, Learning]:
     """Return the params of each way by its name, the main way first. `plain` is without attack, robust rule and
-    privacy, `undefended` with the attack alone, `whole` without compression. A way that equals another is left out."""
+    privacy, `undefended` with the attack alone. A way that equals another is left out."""
     ways = dict.fromkeys(THREE if params.way == "all" else (params.way,), params)
     if params.guarded and params.beside and "federated" in ways:
-        ways[PLAIN] = _with(params, attack="none", rule="mean", privacy="none")
-        undefended = _with(params, rule="mean", privacy="none")
+        ways[PLAIN] = params.model_copy(update={"attack": "none", "rule": "mean", "privacy": "none"})
+        undefended = params.model_copy(update={"rule": "mean", "privacy": "none"})
         if params.attacked and undefended != params:
             ways[UNDEFENDED] = undefended
-    if params.compression != "none" and params.beside and "federated" in ways:
-        ways[UNCOMPRESSED] = _with(params, compression="none")
     return ways
-
-
-def _with(params: Learning, **changes: str) -> Learning:
-    return params.model_copy(update=changes)
 
 
 class FederatedWay:
     """Institutions train the aggregator's model; the aggregator averages their updates."""
 
-    def __init__(self, rank: Rank, start: Vector, name: str, images: Sequence[int]) -> None:
-        """`images` has the number of images that each institution learns from."""
+    def __init__(self, rank: Rank, start: Vector, name: str) -> None:
         self.rank, self.model, self.name = rank, start, name
         self.first = name == "federated"  # the others are for comparison only
         self.server = aggregation.server(rank.params.algorithm, rank.params.server_rate)
-        self.uplink = uplink(rank.ctx, rank.channel, rank.params)
-        self.guard = Protection(rank, images)
+        self.guard = Protection(rank)
 
     def round(self, number: int, chosen: Sequence[int]) -> Round | None:
         """Learn for one round. Collective. Return its results on the aggregator's rank."""
@@ -64,17 +56,20 @@ class FederatedWay:
         with ctx.phase("train"):
             for institution in rank.turns(chosen):
                 silo = rank.silos[institution]
-                trained = rank.train(silo, self.model, self.guard.order(number, institution))
+                trained = rank.train(silo, self.model, rank.order(number, institution))
                 updates[institution] = self.guard.outgoing(institution, rank.learner.vector() - self.model)
                 before = rank.learner.test(silo.own_images, silo.own_labels)
                 held_out = rank.test_sample() if self.first else NOTHING
                 partial_scores[institution] = InstitutionScore(trained, before, held_out=held_out)
         rank.agree()
         images = self.guard.weights({institution: len(rank.silos[institution].labels) for institution in updates})
-        gathered = self.uplink.gather(number, updates, images, chosen)
-        guarded = self.guard.spent(chosen)
+        with ctx.phase("gather"):
+            counts = rank.channel.numbers(COUNT, images, chosen)
+            received = rank.channel.from_institutions(UPDATE, updates, chosen)
+            epsilon, clipped = self.guard.spent(number, chosen)
         with ctx.phase("aggregate"):
-            moved = self._step(self.guard.incoming(number, gathered, chosen))
+            gathered = aggregation.combined(received, counts, rank.params)
+            moved = self._step(self.guard.incoming(number, gathered))
         with ctx.phase("broadcast"):
             self.model = rank.channel.model(self.model if rank.here else None)
         scores, held_out = rank.common(self.model, partial_scores)
@@ -90,9 +85,11 @@ class FederatedWay:
             [score.before.mean_score for score in scores],
             [score.held_out.mean_score for score in scores],
             drift=gathered.drift,
+            distances=gathered.distances,
             dropped=gathered.dropped,
             moved=moved,
-            guarded=guarded,
+            epsilon=epsilon,
+            clipped=clipped,
         )
 
     def _step(self, update: NDArray[np.float64] | None) -> bool:
@@ -137,9 +134,7 @@ class CentralisedWay:
             images = np.concatenate([self._pool[institution].images for institution in chosen])
             labels = np.concatenate([self._pool[institution].labels for institution in chosen])
             self._pooled_from, self._pooled = list(chosen), Silo(images, labels, images[:0], labels[:0])
-        steps = None if params.steps is None else params.steps * len(chosen)
-        seed = (params.seed, number, POOL)
-        order = batches(len(self._pooled.labels), params.batch, epochs=params.epochs, steps=steps, seed=seed)
+        order = batches(len(self._pooled.labels), params.batch, params.epochs, (params.seed, number, POOL))
         sums = rank.train(self._pooled, self.model, order)
         following = rank.learner.vector()
         if not aggregation.usable(following):

@@ -1,5 +1,4 @@
-"""All messages between institutions and the aggregator: models down; updates (plain, compressed or masked), numbers of
-images and scores up; keys and seeds for masks both ways.
+"""All messages between institutions and the aggregator: models down; updates, numbers of images and scores up.
 
 Every message is an array of a declared kind: its type and its number of values are fixed before it is sent, so no
 message has room for images or labels. The aggregator lives on rank 0. Institutions are dealt out to the ranks in turn.
@@ -14,8 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from workshop.workloads.federated.mathematics.secure_sum import BESIDE, KEY, SEED
 
 AGGREGATOR = 0  # the aggregator's rank
 TAGS = 1000  # MPI tags for each kind: one for each sender
@@ -46,45 +43,10 @@ class MessageKind:
 MODEL = MessageKind("model", "float32", None, 0)  # down: the shared model
 UPDATE = MessageKind("update", "float32", None, 1)  # up: the change of the model in an institution's training
 COUNT = MessageKind("count", "int64", 1, 2)  # up: how many images are behind an update
-SCORE = MessageKind("score", "float64", 12, 3)  # up: sums of losses and of right answers over images, see `rank.Score`
+SCORE = MessageKind("score", "float64", 12, 3)  # up: sums of losses and of right answers, see `rank.InstitutionScore`
 SHARE = MessageKind("share", "float64", 3, 4)  # up, of a rank: the same sums over its part of the held-out images
 REPORT = MessageKind("report", "float64", 3, 5)  # up, of a rank: images read, seconds of training, bytes of memory
-READY = MessageKind("ready", "uint8", 1, 6)  # up: whether an update can be masked, see `secure_sum.readiness`
-PUBLIC_KEY = MessageKind("public key", "uint8", KEY, 7)  # up, once
-PAIR_SEED = MessageKind("pair seed", "uint8", SEED, 8)  # up: the seed of a mask shared with a silent institution
-CODES = MessageKind("codes", "int8", None, 9)  # up: an update's values in eight bits each
-CUT = MessageKind("cut", "float64", 2, 16)  # up, with privacy: how many updates or gradients were clipped, of how many
-KINDS = (MODEL, UPDATE, COUNT, SCORE, SHARE, REPORT, READY, PUBLIC_KEY, PAIR_SEED, CODES, CUT)
-
-
-def public_keys(institutions: int) -> MessageKind:
-    """Down, once: all public keys, one after the other."""
-    return MessageKind("public keys", "uint8", KEY * institutions, 10)
-
-
-def missing(institutions: int) -> MessageKind:
-    """Down: a flag for each institution; 1: the others have to reveal the seeds that they share with it."""
-    return MessageKind("missing", "uint8", institutions, 11)
-
-
-def masked(parameters: int) -> MessageKind:
-    """Up: an update behind masks, with its weight and its check."""
-    return MessageKind("masked update", "uint64", parameters + BESIDE, 12)
-
-
-def scales(count: int) -> MessageKind:
-    """Up: the factor of each block of `CODES`."""
-    return MessageKind("scales", "float32", count, 13)
-
-
-def values(count: int) -> MessageKind:
-    """Up: the largest values of an update."""
-    return MessageKind("values", "float32", count, 14)
-
-
-def places(count: int) -> MessageKind:
-    """Up: the places of these values in the update."""
-    return MessageKind("places", "uint32", count, 15)
+CLIPPED = MessageKind("clipped", "int64", 1, 6)  # up, with privacy: 1 where an update was clipped
 
 
 def home(institution: int, ranks: int) -> int:
@@ -94,31 +56,18 @@ def home(institution: int, ranks: int) -> int:
 
 class InstitutionChannel:
     """One rank's end of the channel; all methods are collective. `bytes_down` and `bytes_up` count the bytes that
-    institutions get and send, as over a network; `moved` counts the bytes that this rank hands to MPI. `sent` has the
-    numbers of messages and bytes by direction and kind; it is complete on the aggregator's rank only."""
+    institutions get and send, as over a network; `bytes_up` is complete on the aggregator's rank only."""
 
     def __init__(self, comm: Any, institutions: int, parameters: int) -> None:
         self.comm, self.institutions, self.parameters = comm, institutions, parameters
         self.bytes_down = 0
         self.bytes_up = 0
-        self.moved = 0
-        self.sent: dict[tuple[str, str], tuple[int, int]] = {}
 
     def model(self, vector: NDArray[np.float32] | None) -> NDArray[np.float32]:
-        """Send the aggregator's model to all institutions, and return it."""
-        return self.to_institutions(MODEL, vector, self.institutions)
-
-    def to_institutions(self, kind: MessageKind, array: NDArray[Any] | None, receivers: int) -> NDArray[Any]:
-        """Return the message that the aggregator sends to `receivers` institutions; `array` is None on other ranks."""
-        here = self.comm.rank == AGGREGATOR
-        message = kind.empty(self.parameters)
-        if here:
-            assert array is not None
-            message = kind.check(array, self.parameters)
+        """Send the aggregator's model to all institutions, and return it. `vector` is None on other ranks."""
+        message = MODEL.empty(self.parameters) if vector is None else MODEL.check(vector, self.parameters)
         self.comm.Bcast(message, root=AGGREGATOR)
-        self.bytes_down += receivers * message.nbytes
-        self._count("down", kind, receivers, receivers * message.nbytes)
-        self.moved += (self.comm.size - 1) * message.nbytes if here else 0
+        self.bytes_down += self.institutions * message.nbytes
         return message
 
     def from_institutions(
@@ -128,22 +77,10 @@ class InstitutionChannel:
         of this rank's institutions."""
         received = {}
         for sender in sorted(senders):  # the same order on all ranks, so that no rank waits for a later message
-            if message := self.from_institution([kind], sender, {kind.name: outgoing.get(sender)}):
-                received[sender] = message[kind.name]
-        return received
-
-    def from_institution(
-        self, kinds: Sequence[MessageKind], sender: int, outgoing: Mapping[str, NDArray[Any] | None]
-    ) -> dict[str, NDArray[Any]]:
-        """Return one institution's messages by kind, on the aggregator's rank; nothing on others. Only the sender's
-        rank reads `outgoing`."""
-        received = {}
-        for kind in kinds:
-            message = self._up(kind, sender, home(sender, self.comm.size), outgoing.get(kind.name))
+            message = self._up(kind, sender, home(sender, self.comm.size), outgoing.get(sender))
             if message is not None:
-                received[kind.name] = message
+                received[sender] = message
                 self.bytes_up += message.nbytes
-                self._count("up", kind, 1, message.nbytes)
         return received
 
     def numbers(self, kind: MessageKind, outgoing: Mapping[int, int], senders: Sequence[int]) -> dict[int, int]:
@@ -165,13 +102,8 @@ class InstitutionChannel:
             if where == AGGREGATOR:
                 return message.copy()
             self.comm.Send(message, dest=AGGREGATOR, tag=tag)
-            self.moved += message.nbytes
         elif self.comm.rank == AGGREGATOR:
             message = kind.empty(self.parameters)
             self.comm.Recv(message, source=where, tag=tag)
             return message
         return None
-
-    def _count(self, direction: str, kind: MessageKind, messages: int, size: int) -> None:
-        before, bytes_before = self.sent.get((direction, kind.name), (0, 0))
-        self.sent[direction, kind.name] = (before + messages, bytes_before + size)

@@ -1,1 +1,0 @@
-"""Messages between institutions and the aggregator."""
