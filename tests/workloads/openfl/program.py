@@ -21,7 +21,7 @@ from workshop.workloads.openfl import WORKLOAD
 
 SMALL = {"data": "digits", "model": "dense", "rounds": 3, "epochs": 2, "seed": 3}
 FAULTS = {"foreign-certificate": {"images": 200, "epochs": 1, "collaborators": 2}}
-LESIONS = {"task": "segmentation", "collaborators": 2, "rounds": 2, "patients": 20, "epochs": 2, "evaluate_images": 8}
+LESIONS = {"task": "segmentation", "collaborators": 2, "rounds": 2, "patients": 20, "epochs": 2}
 FINDS = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
 
 

@@ -83,7 +83,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-openfl"):
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
         st.markdown(OPENFL)
-        start = "workshop federation start --backend openfl --collaborators 3"
+        start = "workshop federation start --collaborators 3"
         _commands(
             identity, "openfl", "workshop federation install  # once", start, "workshop federation status", form=False
         )

@@ -17,19 +17,12 @@ from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Command, Extension, Preset, Workload
 from workshop.workloads import federated, segmentation
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
-from workshop.workloads.federated.params import (
-    LEARNING,
-    PRIVATE,
-    Epochs,
-    EvaluateImages,
-    Rate,
-    Validation,
-)
+from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Rate
 from workshop.workloads.segmentation import SegmentationParams
 
 MOST = 16  # collaborators: each is a process with TensorFlow
 # What the task `segmentation` takes where nothing else is asked for: the defaults of the workload of that name.
-LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3, "evaluate_images": 120}
+LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3}
 
 
 class OpenFLParams(PartitionParams, DataParams):
@@ -62,8 +55,6 @@ class OpenFLParams(PartitionParams, DataParams):
     batch: int = setting(32, "images in a step", LEARNING, ge=1, le=60_000)
     rate: Rate = 0.1
     model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
-    validation: Validation = 0.2
-    evaluate_images: EvaluateImages = 2000
     seed: int = setting(0, "seed of weights, shares and order", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="before")
@@ -87,7 +78,7 @@ class OpenFLParams(PartitionParams, DataParams):
         """The same settings as params of the workload `federated` or `segmentation`: the same weights, images, batches
         and order."""
         if self.task == "segmentation":
-            same = self.model_dump(include={*LESIONS, "patients", "rounds", "validation", "seed"})
+            same = self.model_dump(include={*LESIONS, "patients", "rounds", "seed"})
             return SegmentationParams(**same, institutions=self.collaborators)
         same = self.model_dump(exclude={"collaborators", "fault", "task", "patients"})
         return FederatedParams(**same, institutions=self.collaborators)
