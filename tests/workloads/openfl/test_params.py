@@ -37,7 +37,7 @@ def test_it_is_registered_and_cheap_to_import():
         ({"institutions": 3}, "institutions is not one of its settings"),
         ({"fault": "dies", "collaborators": 1}, "take 2 collaborators and 3 rounds or more"),
         ({"fault": "dies", "rounds": 2}, "take 2 collaborators and 3 rounds or more"),
-        ({"task": "segmentation", "partition": "label"}, "partition is label, which deals digits; take iid, shift or"),
+        ({"task": "segmentation", "partition": "label"}, "partition is label, which deals digits; take iid or shift"),
     ],
 )
 def test_params_that_cannot_be_are_refused_in_one_sentence(values, words):

@@ -84,7 +84,7 @@ def test_a_plan_for_lesions_names_the_u_net_and_its_images():
 
 def test_the_u_net_travels_as_json_and_its_weights_by_name(tmp_path):
     keras = tensorflow().keras
-    network = unet(32, 2, depth=1, filters=4)
+    network = unet(32, 2)
     names = workspace.names(WORKLOAD.check({"task": "segmentation"}), network)
     assert len(set(names)) == len(names) == len(network.weights)
     workspace.write_workspace(tmp_path / "federation", plan(), b"weights", network.to_json())

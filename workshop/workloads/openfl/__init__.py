@@ -34,10 +34,10 @@ class OpenFLParams(PartitionParams, DataParams):
         "partition, rate, batch and epochs, unless they are set",
         LEARNING,
     )
-    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
+    partition: Literal["iid", "dirichlet", "label", "shift"] = setting(
         "dirichlet",
         "how images are dealt: alike; digits in different shares, or few of them each; patients with a scanner of each "
-        "institution's own, or many to some and few to others",
+        "institution's own",
         PRIVATE,
     )
     patients: int = setting(
@@ -69,8 +69,8 @@ class OpenFLParams(PartitionParams, DataParams):
         if self.fault == "dies" and (self.collaborators < 2 or self.rounds < 3):
             raise ValueError("fault is dies, which leaves others in round 2; take 2 collaborators and 3 rounds or more")
         if self.task == "segmentation" and self.partition in ("dirichlet", "label"):
-            raise ValueError(f"partition is {self.partition}, which deals digits; take iid, shift or unequal")
-        if self.task == "digits" and self.partition in ("shift", "unequal"):
+            raise ValueError(f"partition is {self.partition}, which deals digits; take iid or shift")
+        if self.task == "digits" and self.partition == "shift":
             raise ValueError(f"partition is {self.partition}, which deals patients; take iid, dirichlet or label")
         return self
 
