@@ -112,7 +112,6 @@ def test_institutions_differ_in_all_that_their_scanners_do():
         for name in ("contrast", "offset", "noise", "blur"):
             values = {getattr(getattr(one, part), name) for one in own}
             assert len(values) == 4, (part, name)
-            assert all(one.as_json()[part][name] == round(getattr(getattr(one, part), name), 3) for one in own)
     assert len({one.radius for one in own}) == len({one.spread for one in own}) == 4
     assert scanner(2, 0) == scanner(2, 0) != scanner(2, 1)
 
