@@ -1,6 +1,6 @@
 """Make the recording that ships with the project: a class of eight at work, all of it by real runs on this machine.
 
-    .venv/bin/python labs/recorded/make.py --out labs/recorded/course.jsonl.gz
+    .venv/bin/python labs/recorded/make.py --out labs/recorded/course.db.gz
 
 Takes about 40 minutes on two cores that do nothing else, or about 15 with `--short`, and needs no network. Its state is
 in a folder of its own (`--state`, else a temporary one), and everything goes through the same ways as a class's work:

@@ -2,7 +2,7 @@
 
 tests/store/before holds what that commit made through its own functions: `sqlite.sql.xz` is its store, with real runs
 of all workloads that need no other software, a study of each kind, guesses, progress and rounds of quizzes;
-`class.jsonl.gz` is what its `workshop record class` wrote of this store; `known.json` is what its pages showed of it.
+`known.json` is what its pages showed of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import lzma
 import re
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
@@ -31,9 +30,7 @@ from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook, SessionLook
 from workshop.report.snapshot import Snapshot
 from workshop.runtime.launchers import site
-from workshop.runtime.replay import replayed
 from workshop.server.class_sections import ClassLook
-from workshop.store.read_only import recorded
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title
@@ -157,25 +154,6 @@ def test_sessions_can_be_started_again_where_they_ran(store: Store, tmp_path: Pa
         assert site.open_site(session.site, tmp_path, where).here == (session.site["kind"] == "local")
         assert store.create_session(session.name, session.placement, site=session.site).state == "starting"
         assert json.loads(SessionLook(store, session.name)()["session"])["name"] == session.name
-
-
-def test_the_recording_is_shown(workshop_home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(PREDICTIONS, "lookup", lambda run: None)
-    with replayed(BEFORE / "class.jsonl.gz") as shown:
-        found = recorded(shown.database)
-        assert found is not None and found.words.endswith("Made by an older version.")
-        for number, known in KNOWN["runs"].items():
-            run = shown.run(int(number))
-            assert (run.workload, run.status, bool(run.verdict)) == (known["workload"], known["status"], run.id != 15)
-            if "again" not in known["sections"]:  # checkpoints, by which runs go on, are not recorded
-                assert sections(shown, run.id) == known["sections"]
-        studies = {study.kind for study in shown.studies()}
-        assert studies == {"scaling"}, "the other ones were run in another session"
-        for study in shown.studies():
-            assert cards.cards(report(shown, study))
-        for this in shown.rounds():
-            assert reader.read(shown, this.id).players
 
 
 def test_every_variable_of_the_environment_is_still_read() -> None:

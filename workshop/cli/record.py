@@ -13,7 +13,7 @@ from workshop.cli import common
 
 def record(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION…", help="The sessions, by their names.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The recording; like class.jsonl.gz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The recording; like class.db.gz.")],
     largest: Annotated[
         float, typer.Option(metavar="MB", min=0, max=64, help="Files of runs that are larger are left out.")
     ] = 1.0,
@@ -23,7 +23,8 @@ def record(
     ] = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Record sessions: their runs with events and files, studies, guesses, and the class's quizzes and progress.
+    """Record sessions: their runs with events, pictures and figures, studies, guesses, and the class's quizzes and
+    progress.
 
     Names of people and hosts are replaced, and nothing secret is recorded; the answer lists what was left out.
     """
@@ -35,8 +36,8 @@ def record(
     common.writable(out.absolute().parent)
     part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
     try:
-        with common.store() as store, open(part, "wb") as file:
-            left_out = recording.record(store, sessions, file, terms=terms(), largest=int(largest * 2**20), note=note)
+        with common.store() as store:
+            left_out = recording.record(store, sessions, part, int(largest * 2**20), note)
         part.replace(out)
     except OSError as error:
         raise BadInput(f"{out} can't be written ({error.strerror or error}).") from None
@@ -51,33 +52,3 @@ def record(
     err.print("Left out:")
     for what in left_out:
         err.print(f"  {what}")
-
-
-def terms() -> frozenset[str]:
-    """Words of ours that a learner may be called by chance: in texts they stay."""
-    from typing import get_args
-
-    from workshop.registry import workloads
-
-    terms_found = {
-        "rank",
-        "ranks",
-        "session",
-        "host",
-        "hosts",
-        "run",
-        "runs",
-        "Verdict",
-        "Why",
-        "Next",
-        "python",
-        "data",
-    }
-    for name, workload in workloads().items():
-        terms_found.add(name)
-        for field, about in workload.params.model_fields.items():
-            terms_found.add(field)
-            terms_found.update(choice for choice in get_args(about.annotation) if isinstance(choice, str))
-            if isinstance(about.default, str):
-                terms_found.add(about.default)
-    return frozenset(terms_found - {""})

@@ -17,6 +17,7 @@ import platformdirs
 from workshop.core.errors import BadInput
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}  # powers of two
+DATABASE = "workshop.db"  # in the state folder
 TEMPORARY = "tmp"  # in a session's folder: temporary files of its ranks
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(?:I?B)?", re.I)
 
@@ -45,7 +46,7 @@ def _writable(folder: Path) -> Path:
 
 def database_url() -> str:
     """The store's SQLAlchemy URL: `WORKSHOP_DATABASE_URL`, or a SQLite file in the state folder."""
-    return os.environ.get("WORKSHOP_DATABASE_URL") or f"sqlite:///{home() / 'workshop.db'}"
+    return os.environ.get("WORKSHOP_DATABASE_URL") or f"sqlite:///{home() / DATABASE}"
 
 
 @contextmanager

@@ -25,7 +25,7 @@ PREFIX = "workshop-replay-"
 MAKING = "workshop-making-replay-"  # until its lock is held
 MADE_WITHIN = 60.0  # seconds
 LOCK = "lock"
-FOLDER, SUFFIX = "recorded", ".jsonl.gz"  # where recordings are that come with the labs
+FOLDER, SUFFIX = "recorded", ".db.gz"  # where recordings are that come with the labs
 
 
 def shipped() -> Path:
@@ -41,9 +41,11 @@ def replayed(path: Path) -> Iterator[Store]:
     """A store that holds a recording, in a state folder that is this process's (and its children's) for as long as the
     block lasts. Raises BadInput for a file that can't be shown."""
     clear()
-    with _folder() as folder, config.elsewhere(folder), Store.open() as store:
-        load(path.absolute(), store)
-        yield store
+    path = path.absolute()
+    with _folder() as folder, config.elsewhere(folder):
+        load(path, config.home() / config.DATABASE)
+        with Store.open() as store:
+            yield store
 
 
 def clear() -> None:

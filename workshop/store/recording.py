@@ -1,136 +1,294 @@
-"""Recordings: sessions of a store as one document without names or secrets, and a store made from such a document.
+"""Recordings: a copy of the store with some sessions, in SQLite's format and gzip, without names or secrets.
 
-A recording has ended sessions with their runs, events and files, studies, guesses, rounds of quizzes, and progress. It
-has no settings, tokens, codes, queues. It has no files that only serve to continue a run, and none in which
-names can't be searched, which is everything but text and PNG pictures. People become learner-1, learner-2, …, hosts
-node-1, …, paths the names of their files (`workshop.store.anonymous`).
+A recording has ended sessions with their runs, events, pictures and figures, studies, guesses, rounds of quizzes, and
+progress. It has no settings, tokens, codes, queues; no texts that ranks wrote, and no files that they were given, since
+these may hold names and paths. People become learner-1, learner-2, …, hosts node-1, ….
 """
 
 from __future__ import annotations
 
+import gzip
+import json
+import re
 import secrets
-import socket
+import shutil
+import sqlite3
+import tempfile
 import time
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-from sqlalchemy import Connection, Table, func, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import ColumnElement, Connection, Table, false, func, or_, select, true
 
 from workshop.core import config
-from workshop.core.errors import BadInput
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.words import count
 from workshop.store import tables
 from workshop.store.read_only import RecordingOrigin, mark, recorded
-from workshop.store.recording_file import LONGEST_NOTE, Head, RecordingReader, RecordingWriter, opened
-from workshop.store.recording_selection import LARGEST, RECORDED, RecordingSelection
 from workshop.store.records import ENDED
 from workshop.store.store import Store
+from workshop.store.studies import OPEN
 
-ROWS = 2000  # that are written at once
-_STUDIES = frozenset({"completed", "failed", RECORDED})
+RECORDED = "recorded"  # the state of sessions and studies that nobody works on any more
+ROWS = 2000  # that are copied at once
+KINDS = ("image/png", "application/json")  # of files of runs that are recorded
+LARGEST = 1 << 20  # bytes of such a file
+LONGEST_NOTE = 300  # characters
+NODE = "node-"
+NOBODY = frozenset({"", tables.INSTRUCTOR, "root", "jovyan"})  # accounts that say nothing of anybody
+_FOLDER = re.compile(r"(?<![\w./-])~?/(?:[^\s/'\"`<>|:;,()\[\]{}]+/)+")
+_PEOPLE = {  # columns that hold a person's name alone
+    tables.identities: "nickname",
+    tables.runs: "submitted_by",
+    tables.studies: "submitted_by",
+    tables.quiz_players: "nickname",
+    tables.progress: "learner",
+}
+_SENTENCES = {  # columns in which people may be named, too
+    tables.runs: ("error", "verdict", "notices", "activity"),
+    tables.names: ("name",),
+    tables.quiz_answers: ("answer",),
+    tables.guesses: ("value",),
+    tables.progress: ("said",),
+}
+_PLACES = {  # columns in which hosts and paths may be named
+    tables.sessions: ("placement", "machine", "rank_map"),
+    tables.runs: ("params", "placement", "machine", "rank_map", "metrics"),
+    tables.studies: ("description",),
+    tables.trials: ("params", "placement", "point"),
+}
 
 
-def record(
-    store: Store,
-    sessions: Sequence[str],
-    file: IO[bytes],
-    *,
-    terms: Collection[str] = (),
-    largest: int = LARGEST,
-    note: str = "",
-) -> list[str]:
+def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LARGEST, note: str = "") -> list[str]:
     """Write a recording of these sessions, and of what the class did beside them; returns in words what was left out.
 
-    `terms` are words that are no names in texts; files of runs over `largest` bytes are left out; `note` is a sentence
-    for everybody to whom it is shown. Raises BadInput for a session that isn't there, and a note that is too long.
+    Files of runs over `largest` bytes are left out; `note` is a sentence for everybody to whom it is shown. Raises
+    BadInput for a session that isn't there, and a note that is too long.
     """
+    note = " ".join(note.split())
+    if len(note) > LONGEST_NOTE:
+        raise BadInput(f"The note has {len(note)} characters; at most {LONGEST_NOTE} fit on a page.")
     before = recorded(store.database)
-    with store.database.reading() as connection:
-        chosen = RecordingSelection(
-            connection, sessions, terms, _folders(), [socket.gethostname(), socket.getfqdn()], largest
-        )
-        head = Head(before.at, before.machine) if before else Head(time.time(), chosen.machine())
-        head = replace(head, note=_checked(note) or (before.note if before else ""))
-        writer = RecordingWriter(file, head)
-        for table, rows in chosen.tables():
-            writer.table(table, rows)
-        writer.end()
-        return chosen.left_out()
+    with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder, store.database.reading() as source:
+        selection = _Selection.choose(source, sessions, largest)
+        copied = Path(folder) / "recording.db"
+        with Store.open(f"sqlite:///{copied}") as copy, copy.database.writing() as target:
+            origin = before or RecordingOrigin(time.time(), selection.machine(source))
+            mark(target, replace(origin, note=note or origin.note))
+            for table, condition in selection.tables().items():
+                rows = source.execute(select(table).where(condition).execution_options(yield_per=ROWS)).mappings()
+                for some in rows.partitions(ROWS):
+                    target.execute(table.insert(), [selection.changed(table, dict(row)) for row in some])
+            blob = select(func.length(tables.blobs.c.data)).where(tables.blobs.c.sha256 == tables.artifacts.c.sha256)
+            target.execute(tables.artifacts.update().values(size=blob.scalar_subquery()))
+            left_out = selection.left_out(source, target)
+        with closing(sqlite3.connect(copied)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")  # one file
+            connection.execute("VACUUM")
+        with open(copied, "rb") as data, gzip.open(file, "wb") as packed:
+            shutil.copyfileobj(data, packed)
+    return left_out
 
 
-def _checked(note: str) -> str:
-    """The note in one line. Raises BadInput."""
-    line = " ".join(note.split())
-    if len(line) > LONGEST_NOTE:
-        raise BadInput(f"The note has {len(line)} characters; at most {LONGEST_NOTE} fit on a page.")
-    return line
-
-
-def _folders() -> list[str]:
-    """Beginnings of paths on this machine, which may have spaces in them."""
-    return [str(folder) for folder in (config.home(), config.app_folder().parent, Path.home(), Path.cwd())]
-
-
-def load(path: Path, store: Store) -> RecordingOrigin:
-    """Fill an empty store with a recording, ids and all. Raises BadInput for a store that isn't empty, and for a file
-    that is no recording, damaged, or newer than this program; the store stays empty then."""
-    with opened(path) as file:
-        reader = RecordingReader(file, path.name)
-        origin = RecordingOrigin(reader.head.recorded_at, reader.head.machine, reader.head.note)
-        try:
+def load(path: Path, file: Path) -> None:
+    """Unpack a recording into a new SQLite file that a store opens. Raises BadInput for a file that is no recording,
+    damaged, or newer than this program."""
+    try:
+        with gzip.open(path) as packed, open(file, "wb") as data:
+            shutil.copyfileobj(packed, data)
+    except gzip.BadGzipFile:
+        raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.") from None
+    except EOFError:
+        raise BadInput(f"The recording {path} is damaged: it ends in the middle; get it once more.") from None
+    except OSError as error:
+        raise BadInput(f"{path} can't be read ({error.strerror or error}); give a recording.") from None
+    try:
+        with Store.open(f"sqlite:///{file}") as store:
+            if recorded(store.database) is None:
+                raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.")
             with store.database.writing() as connection:
-                _check_empty(connection, store.where)
-                for table, rows in reader.tables():
-                    _fill(connection, table, rows, path.name)
-                mark(connection, origin)
-        except IntegrityError:
-            raise _damaged(path.name, "its parts don't fit together") from None
-    return origin
+                for round_id, folder in connection.execute(select(_rounds.id, _rounds.deck_folder)).all():
+                    here = str(config.labs_folder() / Path(folder).name) if folder else ""
+                    connection.execute(
+                        tables.quiz_rounds.update().where(_rounds.id == round_id).values(deck_folder=here)
+                    )
+    except BadInput:
+        raise
+    except WorkshopError as error:  # of SQLite
+        raise BadInput(f"The recording {path} is damaged ({error}); get it once more.") from None
 
 
-def _check_empty(connection: Connection, where: str) -> None:
-    for table in (tables.sessions, tables.identities, tables.settings, tables.quiz_rounds, tables.progress):
-        if connection.scalar(select(func.count()).select_from(table)):
-            raise BadInput(f"The store {where} isn't empty; a recording is shown in one of its own.")
+_rounds = tables.quiz_rounds.c
 
 
-def _fill(connection: Connection, table: Table, rows: Iterator[dict[str, Any]], name: str) -> None:
-    highest = 0
-    while some := [_as_kept(table, row, name) for row in islice(rows, ROWS)]:
-        connection.execute(table.insert(), some)
-        highest = max([highest, *(row["id"] for row in some if isinstance(row.get("id"), int))])
-    if highest and connection.dialect.name == "postgresql" and table.c.id.primary_key and len(table.primary_key) == 1:
-        # Numbers that were given don't count there, and the next one would be taken.
-        sequence = {"table": table.name, "highest": highest}
-        connection.execute(text("SELECT setval(pg_get_serial_sequence(:table, 'id'), :highest)"), sequence)
+@dataclass(frozen=True)
+class _Selection:
+    """The rows of a store that a recording gets, and what is changed in them."""
+
+    sessions: list[int]
+    runs: list[int]
+    studies: list[int]
+    rank_maps: Mapping[int, Any]  # by session, where its own ranks were
+    people: Mapping[str, str]
+    hosts: Mapping[str, str]
+    largest: int
+
+    @classmethod
+    def choose(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
+        """The selection for these sessions. Raises BadInput for an unknown one."""
+        numbers = {name: number for name, number in source.execute(select(tables.sessions.c.name, tables.sessions.c.id))}
+        for name in names:
+            if name not in numbers:
+                existing = f"there are {', '.join(sorted(numbers))}" if numbers else "there are none yet"
+                raise BadInput(f"There is no session {name!r} to record; {existing}.")
+        chosen = sorted({numbers[name] for name in names})
+        runs = tables.runs.c
+        ended = select(runs.id).where(runs.session_id.in_(chosen), runs.status.in_(ENDED)).order_by(runs.id)
+        here, elsewhere = (
+            set(source.scalars(select(tables.trials.c.study_id).join(tables.runs).where(where)))
+            for where in (runs.id.in_(ended), runs.session_id.not_in(chosen))
+        )
+        rank_maps: dict[int, Any] = {}
+        of_session = select(runs.session_id, runs.rank_map).join(tables.sessions).order_by(runs.id)
+        for session, rank_map in source.execute(of_session.where(runs.placement == tables.sessions.c.placement)):
+            rank_maps[session] = rank_map or rank_maps.get(session)
+        queries = (select(table.c[column]).order_by(*table.primary_key.columns) for table, column in _PEOPLE.items())
+        people = (name for query in queries for name in source.scalars(query))
+        values = (source.scalars(select(table.c[column])) for table, columns in _PLACES.items() for column in columns)
+        hosts = _numbered(NODE, (host for column in values for value in column for host in _hosts_in(value)))
+        return cls(
+            chosen,
+            list(source.scalars(ended)),
+            sorted(here - elsewhere),
+            rank_maps,
+            _numbered("learner-", (name for name in people if name not in NOBODY)),
+            {host.partition(".")[0]: new for host, new in hosts.items()} | hosts,  # messages name short ones
+            largest,
+        )
+
+    def tables(self) -> dict[Table, ColumnElement[bool]]:
+        """The condition for the rows of each recorded table, in an order in which rows come after those they name."""
+        runs, studies = tables.runs.c.id.in_(self.runs), self.studies
+        files = tables.artifacts.c
+        file = files.run_id.in_(self.runs) & files.media_type.in_(KINDS) & (files.size <= self.largest)
+        file &= files.name.not_like("input/%")
+        ended = (_rounds.kind != "live") | _rounds.ended_at.is_not(None)
+        rounds = select(_rounds.id).where(ended)
+        about = [tables.guesses.c.about.like(f"study/{study}/%") for study in studies]
+        return {
+            tables.identities: true(),
+            tables.sessions: tables.sessions.c.id.in_(self.sessions),
+            tables.runs: runs,
+            tables.names: true(),
+            tables.batches: tables.batches.c.run_id.in_(self.runs),
+            tables.events: tables.events.c.run_id.in_(self.runs),
+            tables.blobs: tables.blobs.c.sha256.in_(select(files.sha256).where(file)),
+            tables.artifacts: file,
+            tables.studies: tables.studies.c.id.in_(studies),
+            tables.trials: tables.trials.c.study_id.in_(studies),
+            tables.guesses: or_(false(), *about),
+            tables.quiz_rounds: ended,
+            tables.quiz_players: tables.quiz_players.c.round_id.in_(rounds),
+            tables.quiz_answers: tables.quiz_answers.c.round_id.in_(rounds),
+            tables.progress: true(),
+        }
+
+    def changed(self, table: Table, row: dict[str, Any]) -> dict[str, Any]:
+        """A row without names and secrets."""
+        if column := _PEOPLE.get(table):
+            row[column] = self.people.get(row[column], row[column])
+        for column in _SENTENCES.get(table, ()):
+            row[column] = _replaced(row[column], {**self.hosts, **self.people})
+        for column in _PLACES.get(table, ()):
+            row[column] = _replaced(row[column], self.hosts)
+        if table is tables.identities:
+            row |= dict.fromkeys(("let_in_at", "seen_at", "action", "acted_at", "help_asked_at"))
+            row["token_hash"] = sha256(secrets.token_bytes(32)).hexdigest()  # nobody comes in by it
+        elif table is tables.sessions:
+            row |= {"conductor_pid": None, "heartbeat_at": None, "stop_requested": False, "reset_requested": False}
+            row |= {"state": RECORDED, "message": "", "site": {"kind": (row["site"] or {}).get("kind", "local")}}
+            row["rank_map"] = _replaced(self.rank_maps.get(row["id"]), self.hosts) or row["rank_map"]
+        elif table is tables.runs and row["error"]:
+            row["error"] = {**row["error"], "traceback": ""}
+        elif table is tables.blobs:
+            row["data"] = self._file(row["data"])
+        elif table is tables.studies:
+            row |= {"runner": None, "heartbeat_at": None}
+            row["state"] = RECORDED if row["state"] == OPEN else row["state"]
+        elif table is tables.trials:
+            row["run_id"] = row["run_id"] if row["run_id"] in self.runs else None
+        elif table is tables.quiz_rounds:
+            folder = Path(row["deck_folder"])
+            row |= {"code": None, "deck_folder": folder.name if folder.parent == config.labs_folder() else ""}
+        return row
+
+    def _file(self, data: bytes) -> bytes:
+        """The contents of a JSON file without names of hosts. Our pictures name nobody."""
+        for host, new in self.hosts.items():
+            data = data.replace(json.dumps(host).encode(), json.dumps(new).encode())
+        return data
+
+    def machine(self, source: Connection) -> str:
+        """The machine of the first session, in words."""
+        description = source.scalar(select(tables.sessions.c.machine).where(tables.sessions.c.id == self.sessions[0]))
+        cores = len({unit["core"] for unit in (description or {}).get("units") or []})
+        model = (description or {}).get("model")
+        return f"a machine with {count(cores, 'core')}" + (f" ({model})" if model else "")
+
+    def left_out(self, source: Connection, target: Connection) -> list[str]:
+        """The parts that the recording leaves out, in words."""
+
+        def rows(connection: Connection, table: Table, *where: ColumnElement[bool]) -> int:
+            return len(connection.execute(select(*table.primary_key.columns).where(*where)).all())
+
+        of_sessions = tables.runs.c.session_id.in_(self.sessions)
+        of_runs = tables.artifacts.c.run_id.in_(self.runs)
+        missing = {
+            "runs that had not ended": rows(source, tables.runs, of_sessions) - len(self.runs),
+            "files of runs": rows(source, tables.artifacts, of_runs) - rows(target, tables.artifacts),
+            "studies with runs in other sessions": rows(source, tables.studies) - len(self.studies),
+            "guesses about other things": rows(source, tables.guesses) - rows(target, tables.guesses),
+            "rounds of quizzes that go on": rows(source, tables.quiz_rounds) - rows(target, tables.quiz_rounds),
+        }
+        counted = [f"{what}: {number}" for what, number in missing.items() if number]
+        return ["settings, ways in and codes of the class", *counted]
 
 
-def _as_kept(table: Table, row: dict[str, Any], name: str) -> dict[str, Any]:
-    """A row of a recording as the store has it. Raises BadInput for one that nobody could have recorded."""
-    if table is tables.identities:
-        return {**row, "token_hash": sha256(secrets.token_bytes(32)).hexdigest()}  # nobody comes in by it
-    if table is tables.sessions and row["state"] != RECORDED:
-        raise _damaged(name, f"session {row['id']} is {row['state']!r}, not {RECORDED}")
-    if table is tables.runs and row["status"] not in ENDED:
-        raise _damaged(name, f"run {row['id']} is {row['status']!r}, and has not ended")
-    if table is tables.studies and row["state"] not in _STUDIES:
-        raise _damaged(name, f"study {row['id']} is {row['state']!r}")
-    if table is tables.blobs and sha256(row["data"]).hexdigest() != row["sha256"]:
-        raise _damaged(name, f"the file {row['sha256'][:12]} has other contents")
-    if table is tables.quiz_rounds:
-        return {**row, "code": None, "deck_folder": _deck_folder(row["deck_folder"])}
-    return row
+def _hosts_in(value: Any) -> Iterator[str]:
+    """The names of hosts in a JSON value as we keep them: placements, rank maps, machines."""
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            if key == "host" and isinstance(member, str):
+                yield member
+            elif key == "hosts" and isinstance(member, list | tuple):
+                yield from (host["name"] if isinstance(host, Mapping) else host for host in member)
+            else:
+                yield from _hosts_in(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from _hosts_in(member)
 
 
-def _deck_folder(name: str) -> str:
-    """Where the pictures of a lab's deck are on this machine; recordings name the lab."""
-    folders = {folder.name: str(folder) for folder in config.labs_folder().iterdir() if folder.is_dir()}
-    return folders.get(name, "")
+def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
+    """Another name for each name, in the order of their appearance. Names of that form stay as they are."""
+    distinct = [name for name in dict.fromkeys(names) if not re.fullmatch(rf"{prefix}\d+", name)]
+    return {name: f"{prefix}{number}" for number, name in enumerate(distinct, 1)}
 
 
-def _damaged(name: str, why: str) -> BadInput:
-    return BadInput(f"The recording {name} is damaged: {why}; get it once more.")
+def _replaced(value: Any, new: Mapping[str, str]) -> Any:
+    """A JSON value with other names in its texts, and files without their folders."""
+    if isinstance(value, str):
+        if value in new:
+            return new[value]
+        if new and " " in value:
+            longest_first = "|".join(map(re.escape, sorted(new, key=len, reverse=True)))
+            value = re.sub(rf"(?<!\w)(?:{longest_first})(?!\w)", lambda match: new[match[0]], value)
+        return _FOLDER.sub("", value)
+    if isinstance(value, Mapping):
+        hosts = {key: new[key] for key in value if new.get(key, "").startswith(NODE)}
+        return {hosts.get(key, key): _replaced(member, new) for key, member in value.items()}
+    return [_replaced(member, new) for member in value] if isinstance(value, list | tuple) else value
