@@ -71,8 +71,9 @@ def test_a_round_is_told_when_it_ends_and_own_accuracies_one_round_later(told):
 
     line(telling, 1, 1, 0.8)
     assert events(sink, "institution 2 global accuracy") == [(1, 0.8)]
-    telling.read([{"round_number": 1, "elapsed_seconds": 2.0, f"aggregator/{SHARED}": 0.7}], [])
-    assert events(sink, "own accuracy") == [(1, 0.7)]
+    assert events(sink, "own accuracy") == []
+    line(telling, 0, 1, 0.6)
+    assert events(sink, "own accuracy") == [(1, pytest.approx(0.7))]
     assert sink.done == (1, 2)
     assert sink.metrics == {"rounds": 1, "held_out_accuracy": 0.5}
 
@@ -86,18 +87,19 @@ def test_a_model_that_is_not_written_yet_is_waited_for(told):
 
 
 def test_metrics_count_only_rounds_in_which_an_institution_took_part(told):
-    results, _, folder = told
+    results, sink, folder = told
     results.learner.parameters = 4
     results.task.held_out = ([0], [0])
     results.task.facts, results.task.notices = {"data": "digits"}, ["small"]
     for number in (1, 2):
         ended(results, folder, number, 0.5)
     line(results, 0, 2, 0.9)
-    results.read([{"round_number": 2, "elapsed_seconds": 2.0, f"aggregator/{SHARED}": 0.9}], [])
     metrics = results.metrics([2, 1])
     assert metrics["by_way"]["federated"]["images_read"] == 3 * (2 * 10 + 1 * 20)
-    assert (metrics["participants"], metrics["rounds"], metrics["notices"]) == (1.5, 2, ["small"])
+    assert (metrics["rounds"], metrics["notices"]) == (2, ["small"])
     assert [described["own_score"] for described in metrics["institutions"]] == [
         {"federated": 0.9},
         {"federated": None},
     ], "of one that died nothing is made up"
+    assert metrics["by_way"]["federated"]["own"] == [None, 0.9]
+    assert events(sink, "own accuracy") == [(2, 0.9)]

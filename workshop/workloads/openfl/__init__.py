@@ -20,9 +20,7 @@ from workshop.workloads.federated import DataParams, FederatedParams, PartitionP
 from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Rate
 from workshop.workloads.segmentation import SegmentationParams
 
-MOST = 16  # collaborators: each is a process with TensorFlow
-# What the task `segmentation` takes where nothing else is asked for: the defaults of the workload of that name.
-LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3}
+LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3}  # defaults of the task `segmentation`
 
 
 class OpenFLParams(PartitionParams, DataParams):
@@ -43,7 +41,7 @@ class OpenFLParams(PartitionParams, DataParams):
     patients: int = setting(
         60, "patients of all institutions together", PRIVATE, {"task": "segmentation"}, ge=2, le=5000
     )
-    collaborators: int = Field(3, ge=1, le=MOST, description="institutions, each a process with a key of its own")
+    collaborators: int = Field(3, ge=1, le=16, description="institutions, each a process with a key of its own")
     rounds: int = Field(5, ge=1, le=200, description="how often models are combined")
     fault: Literal["none", "foreign-certificate", "dies"] = setting(
         "none",

@@ -50,5 +50,4 @@ def openfl(snapshot: Snapshot) -> list[Card]:
     return cards
 
 
-# The outlines' cards stay away where the run learned digits.
 PANELS = (*segmentation.PANELS, Panel("openfl", openfl, lambda snapshot: snapshot.run.metrics, "learning"))

@@ -8,6 +8,7 @@ in OpenFL's line k - 1, and its model's accuracies on the institutions' images a
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,10 +38,9 @@ class OpenFLResults:
         self.ctx, self.params, self.task, self.learner, self.saved = ctx, params, task, learner, saved
         self.measure = task.measure.lower()  # as metrics name it, ours and OpenFL's
         self.lists: dict[str, list[Any]] = {"fx": [], "certificates": []}
-        self.shared: list[float | None] = [None] * params.collaborators  # the last model's accuracies there
+        self.scores: dict[int, dict[int, float]] = defaultdict(dict)  # of shared models, by round and institution
         self.rounds: dict[int, Line] = {}  # the aggregator's lines
         self.held_out: list[Sums] = []  # for each of our rounds
-        self.own_scores: list[float] = []  # for each of our rounds: the mean over institutions, weighted by images
         self.ended_at: list[float] = []  # for each of our rounds, on the monotonic clock
         self.loss: float | None = None  # the training loss of the last round
         self.images = params.epochs * sum(described["images"] for described in task.about)  # that a round reads
@@ -61,12 +61,7 @@ class OpenFLResults:
         for place, more in enumerate(collaborators):
             for line in more:
                 self._read_institution(place, line)
-        for line in lines:
-            self.rounds[line[ROUND]] = line
-            own = line.get(f"aggregator/{SHARED}/{self.measure}")
-            if own is not None and line[ROUND] > 0:
-                self.own_scores.append(own)
-                self.ctx.emit(f"{OWN_DATA} {self.task.measure}", own, line[ROUND])
+        self.rounds |= {line[ROUND]: line for line in lines}
         while self.number < self.params.rounds and self.number in self.rounds:
             file = self.saved / f"round-{self.number + 1}.npz"
             if not file.exists():
@@ -78,8 +73,10 @@ class OpenFLResults:
         name, number, measure = workspace.collaborator(place), line[ROUND], self.task.measure
         shared, tuned = (line.get(f"{name}/{task}/{self.measure}") for task in (SHARED, TUNED))
         if shared is not None and number > 0:
-            self.shared[place] = shared
+            self.scores[number][place] = shared
             self.ctx.emit(institution_event(place, f"global {measure}"), shared, number)
+            if len(self.scores[number]) == self.params.collaborators:
+                self._tell_own(number)
         if tuned is not None:
             self.ctx.emit(institution_event(place, f"{OWN_DATA} {measure}"), tuned, number + 1)
 
@@ -107,6 +104,10 @@ class OpenFLResults:
         self.ctx.end_step(number)
         self.ctx.progress(number, self.params.rounds)
 
+    def _tell_own(self, number: int) -> None:
+        """Emit the mean accuracy of a round's model over the institutions that have tested it."""
+        self.ctx.emit(f"{OWN_DATA} {self.task.measure}", float(np.mean([*self.scores[number].values()])), number)
+
     def conditions(self) -> dict[str, Any]:
         """Return the metrics that are known before the first round."""
         parameters = self.learner.parameters
@@ -128,14 +129,19 @@ class OpenFLResults:
         institutions = conditions["institutions"]
         for number, described in enumerate(institutions):
             described["took_part"] = took_part[number]
-            described["own_score"] = {WAY: self.shared[number]}
+            described["own_score"] = {WAY: self.scores[self.number].get(number)}
+        own: list[float | None] = []
+        for scores in (self.scores[number + 1] for number in range(self.number)):
+            own.append(float(np.mean([*scores.values()])) if scores else None)
+            if 0 < len(scores) < self.params.collaborators:
+                self._tell_own(len(own))
         held_out = [sums.mean_score for sums in self.held_out]
         way = {
             "held_out_score": held_out[-1],
-            "own_score": self.own_scores[-1],
+            "own_score": own[-1],
             "images_read": sum(epochs * described["images"] * described["took_part"] for described in institutions),
             "held_out": held_out,
-            "own": self.own_scores,
+            "own": own,
         }
         # The first round compiles; a single one counts all the same.
         seconds = float(np.mean(np.diff(self.ended_at) if self.number > 1 else [self.rounds[0]["elapsed_seconds"]]))
@@ -146,7 +152,6 @@ class OpenFLResults:
             f"held_out_{self.measure}": way["held_out_score"],
             f"own_{self.measure}": way["own_score"],
             "loss": self.loss,
-            "participants": sum(took_part) / self.number,
             "rounds": self.number,
             "seconds_per_round": seconds,
             "images_per_second": self.images / seconds,
