@@ -45,8 +45,12 @@ def measured(facts: Facts) -> Finding | None:
     pictures = facts.metrics.get("pictures")
     if not pictures:
         return None
-    came, images, total = [outcome(picture) for picture in pictures], facts.run.params.get("images", 1), len(pictures)
-    recovered, told_apart = came.count(RECOVERED), came.count(TOLD_APART)
+    outcomes, images, total = (
+        [outcome(picture) for picture in pictures],
+        facts.run.params.get("images", 1),
+        len(pictures),
+    )
+    recovered, told_apart = outcomes.count(RECOVERED), outcomes.count(TOLD_APART)
     values = [picture["likeness"] for picture in pictures]
     why = (
         f"Pictures have a PSNR of {min(values):.0f} to {max(values):.0f} dB, and {GOOD:.0f} dB count as recovered. "
@@ -59,15 +63,15 @@ def measured(facts: Facts) -> Finding | None:
         )
     elif images > 1:
         why += f"The update is the mean over {images} images, which the attacker has to take apart."
-    if LOST in came and images > 1:
+    if LOST in outcomes and images > 1:
         following = f"Put fewer images behind the update (--images {images // 2}): how many can be taken apart?"
     elif images == MOST:
         following = "Compare with an update of one image (--images 1)."
     else:
         more = min(8 * images, MOST)
         following = f"Put more images behind the update (--images {more}): how many are still recovered?"
-    still = f"; {told_apart} can still be told from all other images" if told_apart else ""
-    return Finding(f"{recovered} of {count(total, 'digit')} recovered{still}.", why.strip(), following)
+    remark = f"; {told_apart} can still be told from all other images" if told_apart else ""
+    return Finding(f"{recovered} of {count(total, 'digit')} recovered{remark}.", why.strip(), following)
 
 
 VERDICT = Verdict(measured, first=True)
@@ -81,15 +85,15 @@ def inversion(snapshot: Snapshot) -> list[Card]:
     heads = ["Rank", "True label", "Recovered label", "PSNR", "Correlation", "With another image", "The digit is"]
     rows: list[list[str | Mapping[str, Any]]] = [
         [
-            rank_cell(one["rank"]),
-            str(one["label"]),
-            str(one["read"]),
-            f"{one['likeness']:.1f} dB",
-            f"{one['correlation']:.3f}",
-            f"{one['other']:.3f}",
-            outcome(one),
+            rank_cell(result["rank"]),
+            str(result["label"]),
+            str(result["read"]),
+            f"{result['likeness']:.1f} dB",
+            f"{result['correlation']:.3f}",
+            f"{result['other']:.3f}",
+            outcome(result),
         ]
-        for one in (snapshot.metric("pictures", list) or [])[:MANY]
+        for result in (snapshot.metric("pictures", list) or [])[:MANY]
     ]
     parts = sentences(line(ABOUT, tone="about")), image, table(heads, rows), sentences(line(MEANING, tone="about"))
     return [Card("inversion", "What the updates gave away", parts)]

@@ -130,18 +130,18 @@ class OpenFLResults:
         for number, described in enumerate(institutions):
             described["took_part"] = took_part[number]
             described["own_score"] = {WAY: self.scores[self.number].get(number)}
-        own: list[float | None] = []
+        own_scores: list[float | None] = []
         for scores in (self.scores[number + 1] for number in range(self.number)):
-            own.append(float(np.mean([*scores.values()])) if scores else None)
+            own_scores.append(float(np.mean([*scores.values()])) if scores else None)
             if 0 < len(scores) < self.params.collaborators:
-                self._tell_own(len(own))
+                self._tell_own(len(own_scores))
         held_out = [sums.mean_score for sums in self.held_out]
         way = {
             "held_out_score": held_out[-1],
-            "own_score": own[-1],
+            "own_score": own_scores[-1],
             "images_read": sum(epochs * described["images"] * described["took_part"] for described in institutions),
             "held_out": held_out,
-            "own": own,
+            "own": own_scores,
         }
         # The first round compiles; a single one counts all the same.
         seconds = float(np.mean(np.diff(self.ended_at) if self.number > 1 else [self.rounds[0]["elapsed_seconds"]]))

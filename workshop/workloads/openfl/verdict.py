@@ -54,7 +54,7 @@ def _died(facts: Facts) -> Iterator[Finding]:
     for command in facts.metrics["fx"]:
         if (command["code"] or 0) < 0 and _INSTITUTION.fullmatch(command["where"]):
             rounds = facts.metrics.get("rounds") or 0
-            fewest = min(one.get("took_part", rounds) for one in facts.metrics["institutions"])
+            fewest = min(institution.get("took_part", rounds) for institution in facts.metrics["institutions"])
             part = f" It took part in {fewest} of {words.count(rounds, 'round')}." if fewest < rounds else ""
             yield Finding(
                 f"{words.capital(command['where'])} died in the middle of the federation.",

@@ -23,7 +23,7 @@ def signer(certificate, authorities) -> str:
     return "unknown key"
 
 
-found, chain = [], x509.load_pem_x509_certificates(Path(sys.argv[1]).read_bytes())
+described, chain = [], x509.load_pem_x509_certificates(Path(sys.argv[1]).read_bytes())
 for path in sys.argv[2:]:
     certificate = x509.load_pem_x509_certificate(Path(path).read_bytes())
     subject, issuer = (
@@ -31,5 +31,5 @@ for path in sys.argv[2:]:
         for name in (certificate.subject, certificate.issuer)
     )
     expires = certificate.not_valid_after_utc.timestamp()
-    found.append({"subject": subject, "issuer": f"{issuer} ({signer(certificate, chain)})", "expires": expires})
-print(json.dumps(found))
+    described.append({"subject": subject, "issuer": f"{issuer} ({signer(certificate, chain)})", "expires": expires})
+print(json.dumps(described))
