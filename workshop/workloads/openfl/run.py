@@ -87,8 +87,7 @@ class OpenFLFederation:
         ctx.publish(**self.results.conditions())
 
     def run(self) -> dict[str, Any]:
-        """Run the federation until all have ended. Raises WorkshopError for failures that weren't on purpose, and after
-        a request to stop."""
+        """Run the federation until all have ended. Raises WorkshopError for failures that weren't on purpose."""
         try:
             self._certify()
             self._listen()
@@ -97,16 +96,18 @@ class OpenFLFederation:
                 party.take_part(f"fx collaborator start -n {party.name}")
             self._watch()
             return self.results.metrics([self._took_part(party) for party in self.collaborators])
+        except InterruptedError:
+            return {**self.results.conditions(), **self.results.lists, "rounds": self.results.number, "stopped": True}
         finally:
             for party in self.parties:
                 name = party.where.removeprefix("the ").replace(" ", "-")
                 self.ctx.artifact(f"{name}.log", log_tail(party.output), "text/plain")
 
     def _turn(self) -> None:
-        """Publish the commands. Raises WorkshopError after a request to stop."""
+        """Publish the commands. Raises InterruptedError after a request to stop."""
         self.results.tell("fx", [command.as_json() for command in self.fx.commands])
         if self.ctx.stop_heard():
-            raise WorkshopError("The federation was stopped before its end.")
+            raise InterruptedError
 
     def _certify(self) -> None:
         """Make keys and certificates."""
