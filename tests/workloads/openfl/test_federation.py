@@ -107,7 +107,7 @@ def test_all_certificates_are_of_one_authority_and_valid_for_a_year(plain):
 def test_nothing_is_left_of_a_federation_and_no_key_in_what_is_kept(federations, faults):
     seen = {case: told for case, told in (federations | faults).items() if case != "ours"}
     assert len(seen) == 4
-    for case, told in seen.items():
+    for told in seen.values():
         assert told["error"] is None
         assert told["processes"] == 0
         assert told["folders"] == [[], []]

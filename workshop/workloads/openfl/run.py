@@ -1,5 +1,4 @@
-"""The workload: rank 0 starts OpenFL's commands and the parties as processes, and reads their logs. Other ranks only
-lend their cores."""
+"""The workload: rank 0 starts OpenFL's commands as processes and reads their logs; other ranks only lend cores."""
 
 from __future__ import annotations
 
