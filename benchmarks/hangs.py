@@ -9,13 +9,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
 from itertools import chain, cycle, islice
+from typing import Any
 
 from benchmarks import Document, Row, document, machine, missing, row, say
 from workshop.workloads.hangs.examples import WatchExample, examples
-from workshop.workloads.hangs.outcome import AFTER, Outcome, watch
+from workshop.workloads.hangs.run import AFTER, watch
 
 WORKERS = 3  # programs at once: most ranks wait
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run of an example: the diagnoses in the order in which they came."""
+
+    example: WatchExample
+    diagnoses: Sequence[dict[str, Any]]
+
+    @property
+    def last(self) -> tuple[str, tuple[int, ...]]:
+        """Kind and ranks of the last diagnosis."""
+        return (self.diagnoses[-1]["kind"], tuple(self.diagnoses[-1]["ranks"])) if self.diagnoses else ("nothing", ())
+
+    @property
+    def right(self) -> bool:
+        return self.last == (self.example.kind, self.example.ranks)
+
+    @property
+    def false_alarm(self) -> bool:
+        return not self.example.kind and any(diagnosis["hang"] for diagnosis in self.diagnoses)
+
+    def describe(self) -> str:
+        """Say what was named and what is right."""
+        kind, ranks = self.last
+        right = " ".join([self.example.kind or "no hang", *map(str, self.example.ranks)])
+        return f"named {' '.join([kind, *map(str, ranks)])}; right is {right}"
 
 
 def run(good: int = 100) -> Document:
@@ -31,7 +60,7 @@ def run(good: int = 100) -> Document:
 def outcomes(chosen: Sequence[WatchExample], after: float = AFTER, workers: int = WORKERS) -> Iterator[Outcome]:
     """Run examples, several at once; yields each outcome as it comes."""
     with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(watch, example, after) for example in chosen]
+        futures = [pool.submit(lambda chosen: Outcome(chosen, watch(chosen, after)), example) for example in chosen]
         try:
             for future in as_completed(futures):
                 yield future.result()

@@ -11,7 +11,8 @@ import pytest
 
 from tests.affected import ROOT
 from workshop.core.placement import USUAL_MPI
-from workshop.registry import mpis, workloads
+from workshop.mpi.implementations import IMPLEMENTATIONS
+from workshop.registry import workloads
 
 OWN = "workshop/workloads/"  # folders of capabilities
 DATA = "the images of handwritten digits are called like the workload"
@@ -68,7 +69,7 @@ def test_the_core_names_no_workload() -> None:
 
 def test_the_core_names_no_mpi() -> None:
     """Open MPI is another matter: the environment has it, and Horovod and this machine's own ranks need it."""
-    others = [name for name in mpis() if name != USUAL_MPI]
+    others = [name for name in IMPLEMENTATIONS if name != USUAL_MPI]
     files = [file for file in core_files() if not file.startswith("workshop/mpi/")]
     assert {file for file in files if named(ROOT / file, others)} == set()
 

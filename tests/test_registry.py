@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint
@@ -12,13 +10,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from workshop import registry
-from workshop.cli.main import app
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.extension import Extension, Failure, Lab, Page, Params, Software, Workload
+from workshop.extension import Extension, Failure, Lab, Page, Params, Workload
 
 
 def brings(title: str, name: str = "one", **more: Any) -> Extension:
@@ -100,44 +96,6 @@ def test_what_was_installed_meanwhile_is_found(installed: dict[str, object]) -> 
     assert list(registry.workloads()) == ["one"]
 
 
-LATE = """
-from workshop.extension import Extension, Params, Workload
-EXTENSION = Extension(workloads=(Workload("late", "{}", "Does it.", Params, "nowhere:run"),))
-"""
-
-
-def test_a_package_that_is_installed_changed_or_removed_is_noticed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    packages, project = tmp_path / "packages", tmp_path / "project"
-    for folder in (packages, project):
-        folder.mkdir()
-    monkeypatch.setattr(sys, "path", [*sys.path, str(packages)])
-    monkeypatch.setattr(registry.site, "getsitepackages", lambda: [str(packages)])
-    registry.forget()
-    assert "late" not in registry.workloads() and not registry.refresh()
-
-    (project / "late_workshop.py").write_text(LATE.format("First"))
-    (packages / "late.pth").write_text(f"{project}\n")  # as editable installations do
-    written = packages / "late-0.dist-info"
-    written.mkdir()
-    (written / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 0\n")
-    (written / "entry_points.txt").write_text("[workshop.extensions]\nlate = late_workshop:EXTENSION\n")
-    assert registry.workload("late").title == "First"
-    assert not registry.refresh()
-
-    (project / "late_workshop.py").write_text(LATE.format("Changed"))
-    assert registry.refresh() and not registry.refresh()
-    assert registry.workload("late").title == "Changed"
-
-    shutil.rmtree(written)
-    assert registry.refresh()
-    with pytest.raises(BadInput, match="There is no workload 'late'"):
-        registry.workload("late")
-    monkeypatch.undo()
-    registry.forget()
-
-
 OTHERS = [Workload(name, name.capitalize(), "", Params, "x:y", order=order) for name, order in (("a", 300), ("b", 50))]
 
 
@@ -166,18 +124,6 @@ def test_forms_begin_with_k_means() -> None:
 def test_without_a_workload_that_is_said(alone: list[Extension]) -> None:
     with pytest.raises(BadInput, match="No workload is installed"):
         registry.first_workload()
-
-
-def test_software_is_installed_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "daal4py" in registry.software()
-    software = Software("tool", f"{__name__}:prefix")
-    monkeypatch.setattr(registry, "software", lambda: {"tool": software})
-    done = CliRunner().invoke(app, ["mpi", "install", "tool", "--json"])
-    assert json.loads(done.stdout) == {"mpi": "tool", "prefix": "/opt/tool"}
-
-
-def prefix() -> Path:
-    return Path("/opt/tool")
 
 
 def test_failures_that_cannot_be_shown_are_left_out(

@@ -434,93 +434,6 @@ class Decks:
 
 
 @dataclass(frozen=True)
-class QuestionType:
-    """A type of questions in quizzes: `question` is a reference to a subclass of `workshop.quiz.types.Question`, whose
-    field `type` is a `Literal` of the type's name."""
-
-    name: str
-    question: str
-
-
-@dataclass(frozen=True)
-class LauncherOption:
-    """An option of `workshop session start` and `workshop up`, whose value is text. Several launchers may have an
-    option of the same name: then the first one's `help` is shown. Raises ValueError for a name that can't be an
-    option."""
-
-    name: str  # small letters, digits and _
-    metavar: str  # what its value is called in the help, such as MINUTES
-    help: str
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
-            raise ValueError(f"the option {self.name!r} needs a name like most_nodes")
-
-
-@dataclass(frozen=True)
-class Launcher:
-    """Where the ranks of a session run.
-
-    `module` has what `workshop.runtime.launchers.site` describes: `site_for`, `check_placement` and `Site`. People ask
-    for the launcher with the option `--NAME`, whose help is `flag`. Without a flag nobody can ask for it: it takes the
-    placements that name hosts (`hosts`), or is this machine. `title` follows "a session on". `options` are for those
-    who ask for it. The launcher whose `order` is lowest comes first. Raises ValueError for a name that can't be an
-    option.
-    """
-
-    name: str  # small letters, digits and _
-    module: str
-    title: str = ""
-    flag: str = ""
-    hosts: bool = False
-    options: Sequence[LauncherOption] = ()
-    order: int = 500
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", self.name):
-            raise ValueError(f"the launcher {self.name!r} needs a name like grid_engine")
-
-
-@dataclass(frozen=True)
-class MPI:
-    """An MPI.
-
-    `module` has what `workshop.mpi.module_of` describes. `command` is the program that starts ranks in commands to
-    copy. `mapper` refers to a function such as `workshop.mpi.mapper:ask_openmpi`, which asks the MPI where ranks would
-    run; empty: the MPI can't be asked. Then `rules` refers to a function `(placement, machine) -> str`, which says why,
-    and what is documented; empty: nothing is. `words` names the built-in MPI whose command lines it shares, so that
-    people can type them; empty: it shares none. `waiting` says what ranks do while they wait for a message: they poll,
-    they do what Open MPI's variable for that says, or (empty) it is not known. `aliases` are other names for it. The
-    MPI whose `order` is lowest comes first.
-
-    `Software` of the same name is what `workshop mpi install` installs.
-    """
-
-    name: str
-    title: str
-    module: str
-    command: str = "mpirun"
-    mapper: str = ""
-    rules: str = ""
-    words: str = ""
-    waiting: Literal["poll", "variable", ""] = ""
-    aliases: Collection[str] = ()
-    order: int = 500
-
-
-@dataclass(frozen=True)
-class Software:
-    """Software that a capability can use, and that `workshop mpi install NAME` puts into a folder of its own.
-
-    `install` is a reference to a function without parameters that does so and returns the folder. It raises
-    WorkshopError.
-    """
-
-    name: str
-    install: str
-
-
-@dataclass(frozen=True)
 class Command:
     """A command of the command line: `workshop GROUP NAME`, or `workshop NAME` without a group.
 
@@ -556,10 +469,6 @@ class Extension:
     pages: Sequence[Page] = ()
     labs: Sequence[Lab] = ()
     decks: Sequence[Decks] = ()
-    question_types: Sequence[QuestionType] = ()
-    launchers: Sequence[Launcher] = ()
-    mpis: Sequence[MPI] = ()
-    software: Sequence[Software] = ()
     commands: Sequence[Command] = ()
     checks: Sequence[str] = ()
 

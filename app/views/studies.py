@@ -13,6 +13,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.forms import param_of_runs
 from workshop.extension import Workload, load
+from workshop.mpi.implementations import read_placement
 from workshop.pages import blocks, frame, links
 from workshop.pages.fields import model_form, placement_form
 from workshop.pages.studies import begin, live, show_study
@@ -122,7 +123,7 @@ def _planned(session_id: int, kind: str, workload: str, *settings: Mapping[str, 
     params, placement, options = settings
     store, chosen = frame.store(), load(registry.studies()[kind].form)
     session = store.session(session_id) if session_id else None
-    where, checked = registry.placement(placement), chosen.options.model_validate(options)
+    where, checked = read_placement(placement), chosen.options.model_validate(options)
     planned: Planned = chosen.plan(StudyRequest(store, session, registry.workload(workload), params, where, checked))
     return planned
 

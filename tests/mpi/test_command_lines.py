@@ -18,7 +18,7 @@ from tests.support import limit, need
 from workshop.core import machines, topology
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import command_lines, horovod, openmpi, prefix
-from workshop.registry import mpi
+from workshop.mpi.implementations import implementation
 
 MACHINE = machines.read("2x4x2")
 EXAMPLE = Placement(
@@ -164,7 +164,7 @@ def test_the_others_take_what_is_written(
     placement = Placement(mpi=name, ranks=2, environment=NASTY, **values)
     text = command_lines.commands(placement, machines.this())[name]
     assert not text.startswith("#")
-    launcher = mpi(name).command
+    launcher = implementation(name).command
     words = text.replace(f"{launcher} ", f"{prefix.launcher(folder)} ", 1)
     variables = prefix.environment(folder) | ({"I_MPI_FABRICS": "shm"} if name == "intelmpi" else {})
     size, library, told = run(words, variables, tmp_path)

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from tests import mpis
 from tests.support import limit, need
-from workshop import registry
 from workshop.cli.main import app
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.mpi import inventory, prefix
+from workshop.mpi.implementations import implementation
 
 SAY = """
 import sys
@@ -60,7 +60,7 @@ def test_names_that_cannot_be_installed(workshop_home):
 @pytest.mark.real
 def test_what_is_there_is_listed_with_its_version_and_whether_it_starts(workshop_home):
     mpis.use(workshop_home, "intelmpi")
-    assert registry.mpi("impi").name == "intelmpi"
+    assert implementation("impi").name == "intelmpi"
     assert prefix.install("intelmpi") == prefix.installed()["intelmpi"]
     found = inventory.mpis(check=True)
     assert list(found) == ["openmpi", "mpich", "intelmpi"]

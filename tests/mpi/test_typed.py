@@ -170,9 +170,9 @@ def placed(placement: Placement, machine: MachineDescription) -> Map | None:
 def read_back(placement: Placement, machine: MachineDescription) -> dict[str, Map | None]:
     """The maps of the commands that are written for a placement, by tool, without those that say that the tool can't
     express it. Intel MPI and MVAPICH2, whose mappers nobody can ask, follow MPICH's rules here."""
-    rank_map = mapper.predict(placement, machine, limit(60)).rank_map
+    prediction = mapper.predict(placement, machine, limit(60))
     maps: dict[str, Map | None] = {}
-    for tool, text in command_lines.commands(placement, machine, rank_map).items():
+    for tool, text in command_lines.commands(placement, machine, prediction).items():
         if re.search("^#.*(no words|would be)", text, re.M):
             continue
         read = words.parse(text, None, machine)

@@ -1,36 +1,18 @@
-"""The ranks of a session: at rest, and while one of them never comes."""
+"""A program that hangs, as a run of a session."""
 
 from __future__ import annotations
 
-import json
 from contextlib import suppress
 
 import psutil
 import pytest
-from typer.testing import CliRunner
 
 from tests.support import until
-from workshop.cli.main import app
 from workshop.core import processes
-from workshop.core.errors import BadInput
 from workshop.runtime import client
-from workshop.store.store import Store
 from workshop.workloads.hangs import examples
-from workshop.workloads.hangs.sessions import watch_session
 
 pytestmark = pytest.mark.real
-
-
-def test_a_rank_of_a_run_that_never_comes_is_named(session) -> None:
-    diagnosis, states = watch_session(session.now, after=1.0)
-    assert diagnosis is None and [state.detail for state in states] == ["it waits for work"] * 2
-    run = session.submit("break", how="hang")
-    session.started(run, "before")
-    until(lambda: watch_session(session.now, after=1.0)[0], 60, "a diagnosis")
-    answer = CliRunner().invoke(app, ["watch", "--session", "test", "--after", "1", "--json"])
-    (found,) = json.loads(answer.stdout)["diagnoses"]
-    assert answer.exit_code == 1 and found["hang"]
-    client.cancel(session.store, run.id)
 
 
 def test_a_cancelled_run_ends_its_program(session) -> None:
@@ -48,10 +30,3 @@ def test_a_cancelled_run_ends_its_program(session) -> None:
     client.cancel(session.store, run.id)
     assert session.wait(run).status == "cancelled"
     until(lambda: not any(map(processes.alive, started)), 20, "the end of all processes")
-
-
-def test_a_session_that_is_not_up_is_refused(workshop_home, store: Store) -> None:
-    from tests.server import seed
-
-    with pytest.raises(BadInput, match="has no ranks on this machine"):
-        watch_session(seed.session(store), after=1.0)

@@ -12,6 +12,8 @@ from workshop.report.sentences import value_words
 from workshop.runtime import replay
 from workshop.workloads.openfl import WORKLOAD
 
+# Metrics that recorded runs have and today's runs don't; pages show them by their names.
+GONE = {"inversion": {"images_behind", "iterations", "model", "signal_to_noise", "stopped"}}
 RECORDED = ("allreduce", "federated", "inversion", "kmeans", "mnist", "segmentation", "sgan")
 
 
@@ -37,9 +39,9 @@ def recorded() -> Mapping[str, set[str]]:
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_metrics_have_words(name: str, recorded: Mapping[str, set[str]]) -> None:
     assert recorded[name], "the course has runs of it"
-    assert recorded[name] - workloads()[name].metrics.keys() == set()
+    assert recorded[name] - workloads()[name].metrics.keys() - GONE.get(name, set()) == set()
 
 
 def test_openfl_has_words_for_its_own_metrics() -> None:
-    own = ("openfl", "seconds_start", "seconds_stop", "rounds", "seconds_per_round", "own_accuracy", "participants")
+    own = ("openfl", "rounds", "seconds_per_round", "own_accuracy", "participants")
     assert set(own) <= WORKLOAD.metrics.keys()

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from rich.console import Console
 
-from workshop import registry
 from workshop.cli.params import Group
 from workshop.core import topology
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for, hosts_from
-from workshop.registry import launchers
+from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
+from workshop.runtime.launchers import LAUNCHERS
 
 if TYPE_CHECKING:
-    from workshop.extension import Launcher
+    from workshop.runtime.launchers import Launcher
     from workshop.store.store import Store
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
@@ -56,7 +56,7 @@ PLACEMENT = Group(
         typer.Option("--env", metavar="NAME=VALUE", help="A variable set on every rank; may be repeated."),
     ],
     hosts=Hosts,
-    mpi=Annotated[str | None, typer.Option("--mpi", metavar="MPI", help=f"The MPI: {', '.join(registry.mpis())}.")],
+    mpi=Annotated[str | None, typer.Option("--mpi", metavar="MPI", help=f"The MPI: {', '.join(IMPLEMENTATIONS)}.")],
     oversubscribe=Annotated[
         bool | None, typer.Option("--oversubscribe", help="Let ranks share slots and cores where there are too few.")
     ],
@@ -172,7 +172,7 @@ def placement_from(
             if not equals:
                 raise BadInput(f"--env {name} has no value; write --env {name}=VALUE.")
         values["environment"] = {**values.get("environment", {}), **{name: value for name, _, value in pairs}}
-    return registry.placement(values)
+    return read_placement(values)
 
 
 def read_hosts(text: str) -> list[dict[str, Any]]:
@@ -212,7 +212,7 @@ def one_session(session: str | None, private: bool) -> None:
 def _options() -> Group:
     """The options of all launchers by name; the flag that asks for a launcher comes before that launcher's own."""
     group = Group()
-    for launcher in launchers().values():
+    for launcher in LAUNCHERS.values():
         if launcher.flag:
             flag = typer.Option(_dashed(launcher.name), help=launcher.flag)
             group.setdefault(launcher.name, Annotated[bool | None, flag])
@@ -236,15 +236,15 @@ def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
     from workshop.core.errors import BadInput
     from workshop.runtime.launchers import site
 
-    flags = {name: launcher for name, launcher in launchers().items() if launcher.flag}
+    flags = {name: launcher for name, launcher in LAUNCHERS.items() if launcher.flag}
     requested = [name for name in flags if options.pop(name, None)]
     if len(requested) > 1:
         raise BadInput(f"{words.listed(map(_dashed, requested))} exclude each other; give one of them.")
     where = site.usual(placement)
-    chosen = launchers()[requested[0] if requested else where["kind"]]
+    chosen = LAUNCHERS[requested[0] if requested else where["kind"]]
     own_options = {option.name: options.get(option.name) for option in chosen.options}
     if lost := next((name for name, value in options.items() if value is not None and name not in own_options), None):
-        takers = [launcher for launcher in launchers().values() if lost in (option.name for option in launcher.options)]
+        takers = [launcher for launcher in LAUNCHERS.values() if lost in (option.name for option in launcher.options)]
         titles = words.listed((launcher.title for launcher in takers), "or")
         ways = words.listed((_way(launcher) for launcher in takers), "or")
         raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")

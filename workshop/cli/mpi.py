@@ -7,34 +7,33 @@ from typing import Annotated, Any
 import typer
 
 from workshop.cli import common
-from workshop.registry import software
+from workshop.mpi import INSTALL
+from workshop.mpi.implementations import IMPLEMENTATIONS
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
 
 @app.command()
 def install(
-    name: Annotated[str, typer.Argument(help=f"An MPI, or what runs on one: {', '.join(software())}.")],
+    name: Annotated[str, typer.Argument(help=f"An MPI, or what runs on one: {', '.join(INSTALL)}.")],
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix under the state folder, and try it with two ranks."""
-    from workshop import registry
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.extension import load
     from workshop.mpi import inventory
 
-    mpi_class = next((mpi for mpi in registry.mpis().values() if name == mpi.name or name in mpi.aliases), None)
+    mpi_class = next((mpi for mpi in IMPLEMENTATIONS.values() if name == mpi.name or name in mpi.aliases), None)
     name = mpi_class.name if mpi_class is not None else name
-    installable = registry.software()
-    if name not in installable:
-        offered = words.listed(installable)
+    if name not in INSTALL:
+        offered = words.listed(INSTALL)
         if name in inventory.installed():
             raise BadInput(f"{name} is there already; {offered} can be installed beside it.")
         raise BadInput(f"There is nothing called {name!r:.60} to install; there are {offered}.")
     err = common.stderr()
     with err.status(f"Installing {name}"):
-        folder = load(installable[name].install)()
+        folder = load(INSTALL[name])()
     if as_json:
         common.answer({"mpi": name, "prefix": str(folder)})
     else:

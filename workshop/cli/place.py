@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop import registry
 from workshop.cli import common, params
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, default_for, hosts_from
+from workshop.mpi.implementations import read_placement
 
 if TYPE_CHECKING:
     from workshop.core.machines import MachineDescription
@@ -114,7 +114,7 @@ def _read(
 
     text = typer.get_text_stream("stdin").read() if command == "-" else command
     mpi = (where or {}).get("mpi")  # whose defaults fill in what the command leaves open
-    parsed = words.parse(text, registry.placement({"mpi": mpi}) if mpi else None, described)
+    parsed = words.parse(text, read_placement({"mpi": mpi}) if mpi else None, described)
     if where is None:
         return parsed.placement, parsed.unknown
     return common.placement_from(parsed.placement.as_json(), **where), parsed.unknown

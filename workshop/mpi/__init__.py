@@ -11,15 +11,18 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from workshop import registry
-from workshop.core.errors import BadInput
-from workshop.extension import MPI, Extension, Software
+from workshop.mpi.implementations import implementation
 
+INSTALL = {  # of `workshop mpi install`: references to functions that return the folder
+    "mpich": "workshop.mpi.mpich:install",
+    "intelmpi": "workshop.mpi.intelmpi:install",
+    "daal4py": "workshop.mpi.daal:install",
+}
 REFUSES = "refuses this placement, in its own words:"  # behind the MPI's name, wherever one is quoted
 
 
 def module_of(name: str) -> Any:
-    """The module of an MPI. Raises BadInput for one that nobody has brought, or that can't be imported.
+    """The module of an MPI. Raises BadInput for an unknown one.
 
     `mpich.py` is a short one. All of them have
 
@@ -33,51 +36,9 @@ def module_of(name: str) -> Any:
     - `refuses` and `refusal`, `death` and `early_exit`: the reason why ranks did not start, or have ended, as the
       launcher prints it.
     """
-    module = registry.mpi(name).module
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise BadInput(f"The MPI {name} can't be used, because {module} can't be imported: {error}.") from error
+    return importlib.import_module(f"workshop.mpi.{implementation(name).name}")
 
 
 def tolerant(name: str) -> bool:
     """Whether ranks of an MPI can go on after others have died. Raises BadInput."""
     return hasattr(module_of(name), "tolerance")
-
-
-EXTENSION = Extension(
-    mpis=(
-        MPI(
-            name="openmpi",
-            title="Open MPI",
-            module="workshop.mpi.openmpi",
-            mapper="workshop.mpi.mapper:ask_openmpi",
-            words="openmpi",
-            waiting="variable",
-            order=100,
-        ),
-        MPI(
-            name="mpich",
-            title="MPICH",
-            module="workshop.mpi.mpich",
-            command="mpiexec",
-            mapper="workshop.mpi.mapper:ask_mpich",
-            words="mpich",
-            waiting="poll",
-            order=200,
-        ),
-        MPI(
-            name="intelmpi",
-            title="Intel MPI",
-            module="workshop.mpi.intelmpi",
-            rules="workshop.mpi.rules:intel_mpi",
-            words="intelmpi",
-            aliases=("impi",),
-            order=300,
-        ),
-    ),
-    software=(
-        Software("mpich", "workshop.mpi.mpich:install"),
-        Software("intelmpi", "workshop.mpi.intelmpi:install"),
-    ),
-)

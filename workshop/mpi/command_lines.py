@@ -15,8 +15,8 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement, hosts_from
 from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
+from workshop.mpi.implementations import IMPLEMENTATIONS, implementation
 from workshop.mpi.mapper import Prediction
-from workshop.registry import mpi, mpis
 
 PROGRAM = ("python", "train.py")
 TITLES = {  # of what no session is started with
@@ -42,7 +42,7 @@ def commands(
     if prediction is not None and not prediction.decided:
         return {}
     rank_map = prediction.rank_map if prediction is not None else None
-    tools = (*filter(_usable, mpis()), *TITLES)
+    tools = (*IMPLEMENTATIONS, *TITLES)
     return {tool: _text(tool, placement, described, rank_map) for tool in tools}
 
 
@@ -52,7 +52,7 @@ def _hosts_of_ranks(placement: Placement, rank_map: Mapping[str, Any] | None) ->
         return []
     if rank_map is not None:
         return [report["host"] for report in rank_map["ranks"]]
-    return [] if mpi(placement.mpi).words == USUAL_MPI else mpirun_rsh.hosts_of_ranks(placement)
+    return [] if placement.mpi == USUAL_MPI else mpirun_rsh.hosts_of_ranks(placement)
 
 
 def _for_tool(
@@ -84,7 +84,7 @@ def _dealt(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
     """The placement with hosts and slots by which a tool puts each rank on the host of that name; the same where no
     name is known. Raises BadInput where the tool has no words for that."""
     ours, hydras = _is_hydra(placement.mpi, placement), _is_hydra(tool, placement)
-    if not names or (tool in mpis() and hydras and ours):
+    if not names or (tool in IMPLEMENTATIONS and hydras and ours):
         return placement
     if not (hydras or ours):
         slots = ",".join(f"{name}:{names.count(name)}" for name in dict.fromkeys(names))
@@ -102,7 +102,7 @@ def _dealt(tool: str, placement: Placement, names: Sequence[str]) -> Placement:
 def _is_hydra(tool: str, placement: Placement) -> bool:
     """Whether a tool deals ranks out as Hydra does."""
     name = placement.mpi if tool == "sbatch" else tool
-    return module_of(name).SHARES if name in mpis() else name == mpirun_rsh.LAUNCHER
+    return module_of(name).SHARES if name in IMPLEMENTATIONS else name == mpirun_rsh.LAUNCHER
 
 
 def _places(rank_map: Mapping[str, Any]) -> list[Any]:
@@ -111,15 +111,7 @@ def _places(rank_map: Mapping[str, Any]) -> list[Any]:
 
 def titles() -> dict[str, str]:
     """The title of each tool, by its name."""
-    return {name: mpi_class.title for name, mpi_class in mpis().items()} | TITLES
-
-
-def _usable(name: str) -> bool:
-    try:
-        module_of(name)
-    except BadInput:  # somebody else's MPI, whose module can't be imported
-        return False
-    return True
+    return {name: mpi_class.title for name, mpi_class in IMPLEMENTATIONS.items()} | TITLES
 
 
 def words(tool: str, placement: Placement, cores: int, described: MachineDescription | None = None) -> list[str] | None:
@@ -218,7 +210,7 @@ def _started(name: str, placement: Placement, cores: int, described: MachineDesc
     """An MPI's command without variables. Raises BadInput."""
     machine = described.machine if described is not None else None
     options = module_of(name).arguments(placement, cores, machine)
-    return [mpi(name).command, "-n", str(placement.ranks), *options]
+    return [implementation(name).command, "-n", str(placement.ranks), *options]
 
 
 def _horovodrun(placement: Placement, cores: int) -> list[str]:
@@ -302,6 +294,6 @@ def _remarks(tool: str, placement: Placement, described: MachineDescription) -> 
         remarks.append(f"# Sessions can't be started with {mpirun_rsh.TITLE}; this is for a machine that has it.")
     if tool == "horovodrun" and placement.mpi != "openmpi":
         remarks.append("# This starts ranks with Open MPI, which Horovod is linked to, whatever the placement's MPI.")
-    if tool in mpis() and placement.oversubscribe and module_of(tool).SHARES:
-        remarks.append(f"# {mpi(tool).title} shares cores and slots without being asked.")
+    if tool in IMPLEMENTATIONS and placement.oversubscribe and module_of(tool).SHARES:
+        remarks.append(f"# {implementation(tool).title} shares cores and slots without being asked.")
     return remarks

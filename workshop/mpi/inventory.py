@@ -5,17 +5,18 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from workshop import mpi, registry
+from workshop import mpi
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import prefix
+from workshop.mpi.implementations import IMPLEMENTATIONS
 
 
 def installed() -> list[str]:
     """The names of the MPIs that are on this machine, in their order."""
     names = []
-    for name in registry.mpis():
+    for name in IMPLEMENTATIONS:
         with contextlib.suppress(BadInput):
             mpi.module_of(name).launcher()
             names.append(name)
@@ -25,7 +26,7 @@ def installed() -> list[str]:
 def mpis(check: bool = False) -> dict[str, dict[str, Any]]:
     """Every MPI by name: its `title`, its `version`, `where` its launcher is (None: not installed), whether it `starts`
     two ranks (None: not tried), and a `note` on problems."""
-    return {name: _about(name, mpi_class.title, check) for name, mpi_class in registry.mpis().items()}
+    return {name: _about(name, mpi_class.title, check) for name, mpi_class in IMPLEMENTATIONS.items()}
 
 
 def _about(name: str, title: str, check: bool) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workshop import registry
 from workshop.core import words
 from workshop.core.environment import own_environment
 from workshop.core.errors import BadInput, WorkshopError
@@ -28,6 +27,7 @@ from workshop.core.placement import Host, Placement
 from workshop.extension import load
 from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import PlacementChange
+from workshop.mpi.implementations import implementation
 
 SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called
@@ -84,7 +84,7 @@ def predict(
 
 
 def _predict(placement: Placement, described: MachineDescription, seconds: float) -> Prediction:
-    mpi_class = registry.mpi(placement.mpi)
+    mpi_class = implementation(placement.mpi)
     if mpi_class.mapper:
         answer: Prediction = load(mpi_class.mapper)(placement, described, Deadline(seconds))
         return answer

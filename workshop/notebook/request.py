@@ -16,12 +16,12 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from workshop import registry
 from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import going_on
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
+from workshop.mpi.implementations import implementation
 from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
 from workshop.notebook.display import StatusLine
 from workshop.registry import workload_title, workloads
@@ -75,7 +75,7 @@ def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Fields of a placement as notebooks write them, as `Placement.parse` reads them. Raises BadInput."""
     read = {name: plain(value) for name, value in fields.items()}
     if isinstance(read.get("mpi"), str):
-        read["mpi"] = registry.mpi(read["mpi"]).name
+        read["mpi"] = implementation(read["mpi"]).name
     if "hosts" in read:
         read["hosts"] = hosts(read["hosts"])
     if isinstance(read.get("map_by"), str):

@@ -19,7 +19,6 @@ LOG = logging.getLogger(__name__)
 def navigate(root: str) -> None:
     """Show the navigation, and draw the page that the visitor has chosen. The page named `root` stands at the root
     address, wherever it is in the order."""
-    registry.refresh()  # packages may have been installed or changed since the last page was drawn
     declared = {page.name: _declared(page, page.name == root) for page in registry.pages() if _sees(page)}
     st.session_state[links.DECLARED] = declared
     st.navigation(list(declared.values()), position="top").run()

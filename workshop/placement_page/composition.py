@@ -9,12 +9,12 @@ from typing import Any
 
 import streamlit as st
 
-from workshop import registry
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
+from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.words import parse, suggestion
 from workshop.pages import frame
@@ -78,13 +78,13 @@ def form() -> Composition | None:
         max_chars=8000,
         help="Hosts and how many ranks each takes, like hostA:2,hostB:2. All of them are such machines.",
     )
-    titles = {name: mpi_class.title for name, mpi_class in registry.mpis().items()}
+    titles = {name: mpi_class.title for name, mpi_class in IMPLEMENTATIONS.items()}
     mpi = choice("MPI", titles, start_values["mpi"], f"{key}-mpi")
     try:
         values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=("mpi", "hosts"))
         values["mpi"] = mpi
         values["hosts"] = hosts_from(hosts) if hosts.strip() else ()
-        placement = registry.placement(values)
+        placement = read_placement(values)
         st.session_state["placement"] = placement.as_json()  # outlives the widgets
     except WorkshopError as error:
         st.error(frame.plain(str(error)))

@@ -8,17 +8,3 @@ that a learner gets, and `text_input` reads the typed answer. `truth` measures t
 states and points of a round, `results` is for the instructor, `gift` reads and writes the
 files of Moodle.
 """
-
-from __future__ import annotations
-
-from workshop.extension import Extension, QuestionType
-
-_TYPES = ("single", "multiple", "number", "order", "match", "text", "poll", "predict", "place")
-_CHOICES = ("single", "multiple", "poll")  # whose module is `choice`
-
-EXTENSION = Extension(
-    question_types=tuple(
-        QuestionType(name, f"workshop.quiz.types.{'choice' if name in _CHOICES else name}:{name.capitalize()}")
-        for name in _TYPES
-    ),
-)

@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.mpi.implementations import implementation
 from workshop.quiz import expressions, pictures, rendering
 from workshop.quiz.form_errors import DeckMistake, Where, hint, mistakes, named
 from workshop.quiz.parts import RunWanted, texts
 from workshop.quiz.randomisation import combinations
-from workshop.registry import mpi, workload, workloads
+from workshop.registry import workload, workloads
 
 if TYPE_CHECKING:
     from workshop.quiz.types import Question
@@ -104,6 +105,6 @@ def mpi_problems(placement: Mapping[str, Any], path: Where) -> Iterator[DeckMist
     """Report an unknown MPI of a placement; the model itself accepts any text."""
     try:
         if isinstance(name := placement.get("mpi"), str):
-            mpi(name)
+            implementation(name)
     except BadInput as error:
         yield DeckMistake((*path, "mpi"), f"{named(path)}: {str(error).rstrip('.')}")

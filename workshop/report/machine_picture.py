@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop import registry
 from workshop.core import topology
 from workshop.core import words as say
 from workshop.core.placement import Placement
 from workshop.core.words import ranges
+from workshop.mpi.implementations import implementation
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import masks
 from workshop.report.analysis.oversubscription import oversubscription
@@ -88,7 +88,7 @@ def placement_cards(
     lines = [line(f"{placement.describe()}, predicted for {machine}")]
     lines += [line(f"Not understood, and left out: {word}", tone="note") for word in unknown]
     if prediction.refused is not None:
-        mpi = registry.mpi(placement.mpi).title
+        mpi = implementation(placement.mpi).title
         lines.append(line(f"{mpi} refuses this placement: {prediction.refused}", tone="alarm"))
         lines += [line("That is in the MPI's own words.", tone="about")] if prediction.own_words else []
     lines += [line(prediction.advice, "What to change:")] if prediction.advice else []

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workshop import mpi, registry
+from workshop import mpi
 from workshop.core import processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import is_run_number, param_of_runs
 from workshop.core.placement import POLLING, THREAD_VARIABLES, Placement
 from workshop.extension import Artifacts, Workload
+from workshop.mpi.implementations import implementation, read_placement
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workload
 from workshop.report.sentences import rest_words, waits_for
@@ -63,7 +64,7 @@ def placement_in(
     values = {**(asked_placement if asked_placement is not None else usual)}
     if not values.get("hosts"):
         values["hosts"] = usual.get("hosts", ())
-    placement = registry.placement(values)
+    placement = read_placement(values)
     site.check(session.site if session else at, placement)
     return placement
 
@@ -124,8 +125,8 @@ def submit(
         check_limits(where, session.limits, chosen.processes(params) if chosen.processes else 0)
     if chosen.tolerates and chosen.tolerates(params) and not mpi.tolerant(where.mpi):
         raise BadInput(
-            f"With these params {name} goes on when ranks are lost, but {registry.mpi(where.mpi).title} ends all ranks "
-            "when it loses one; take Open MPI (--mpi openmpi)."
+            f"With these params {name} goes on when ranks are lost, but {implementation(where.mpi).title} ends all "
+            "ranks when it loses one; take Open MPI (--mpi openmpi)."
         )
     inputs = inputs_of(store, chosen, params, where)
     return store.submit(

@@ -26,7 +26,6 @@ from typing import Any
 
 import psutil
 
-from workshop import registry
 from workshop.core import config, disk, environment, memory, processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
@@ -285,9 +284,6 @@ class Conductor:
     def _conduct(self, run: RunRecord) -> None:
         try:
             self.reserve.fill()
-            if registry.refresh():
-                self.log("a package was installed or changed: new ranks import it")
-                self.cluster.stop()
             self.say(
                 "running",
                 f"run {run.id}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}",

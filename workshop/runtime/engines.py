@@ -11,10 +11,11 @@ from typing import Any
 
 import psutil
 
-from workshop import mpi, registry
+from workshop import mpi
 from workshop.core.errors import WorkshopError
 from workshop.core.memory import Gauge
 from workshop.core.placement import Placement
+from workshop.mpi.implementations import implementation
 from workshop.mpi.openmpi import Death, passing
 from workshop.runtime.exit_watcher import ExitWatcher
 
@@ -38,7 +39,7 @@ class EngineSet:
     def __init__(self, placement: Placement, set_id: str, tag: str, launcher: Any) -> None:
         self.placement = placement
         self.mpi = mpi.module_of(placement.mpi)
-        self.title = registry.mpi(placement.mpi).title
+        self.title = implementation(placement.mpi).title
         self.set_id = set_id
         self.tag = tag
         self.launcher = launcher

@@ -140,7 +140,7 @@ class _Selection:
     @classmethod
     def choose(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
         """The selection for these sessions. Raises BadInput for an unknown one."""
-        numbers = {name: number for name, number in source.execute(select(tables.sessions.c.name, tables.sessions.c.id))}
+        numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).tuples().all())
         for name in names:
             if name not in numbers:
                 existing = f"there are {', '.join(sorted(numbers))}" if numbers else "there are none yet"

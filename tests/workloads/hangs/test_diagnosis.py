@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from workshop.workloads.hangs.diagnosis import FIXES, Diagnosis, diagnose, diagnose_jobs
+from workshop.workloads.hangs.diagnosis import KINDS, Diagnosis, diagnose, diagnose_jobs
 from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState
 
 WORLD: dict[str, Any] = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
 PAIR: dict[str, Any] = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}
 BARRIER = Call("Barrier", **WORLD, number=1, place="work.py:9")
-ALLREDUCE = replace(BARRIER, name="Allreduce", op="sum", count=10, type="float64")
+ALLREDUCE = replace(BARRIER, name="Allreduce", count=10, type="float64")
 CREATE_GROUP = replace(BARRIER, name="Create_group", number=None, **PAIR)
 BCAST = replace(BARRIER, name="Bcast", root=0, count=10, type="float64")
 
@@ -27,7 +27,7 @@ def send(dest: int, tag: int = 7, **fields: Any) -> Call:
     return Call("Send", **{**WORLD, "dest": dest, "tag": tag, "time": 1.0, **fields})
 
 
-def states(*ranks: Call | Activity | RankState | tuple[Call | Activity | RankState, Call]) -> list[RankState]:
+def states(*ranks: Call | Activity | RankState | tuple[Any, ...]) -> list[RankState]:
     """States of ranks 0, 1, 2: a call in which a rank waits or what it does, alone or with a call that it has made."""
     made = []
     for rank, state in enumerate(ranks):
@@ -56,7 +56,6 @@ HANGS = {
     "a nonblocking collective": ("other-collective", [2], states(BCAST, BCAST, replace(BCAST, name="Ibcast"))),
     "another root": ("other-root", [1], states(BCAST, replace(BCAST, root=1), BCAST)),
     "a root that has gone on": ("other-root", [0], states(("ended", replace(BCAST, root=1)), BCAST, BCAST)),
-    "another operation": ("other-op", [0], states(replace(ALLREDUCE, op="max"), ALLREDUCE, ALLREDUCE)),
     "another size": ("other-size", [1], states(ALLREDUCE, replace(ALLREDUCE, count=9), ALLREDUCE)),
     "another type": ("other-size", [1], states(ALLREDUCE, replace(ALLREDUCE, type="float32"), ALLREDUCE)),
     "two communicators": (
@@ -89,7 +88,7 @@ HANGS = {
         replace(ALLREDUCE, count=9),
         ALLREDUCE,
     )),
-    "a rank has left": ("ended", [0], states(RankState(0, 1, "ended", deliberate=True), receive(0), "ended")),
+    "a rank has gone": ("ended", [0], states(RankState(0, 1, "ended", detail="it is gone"), receive(0), "ended")),
     "a rank has raised": ("raised", [1], states(BARRIER, RankState(1, 1, "raised", detail="ValueError: x"), BARRIER)),
     "a chain to one that has raised": ("raised", [0], states("raised", receive(0), receive(1))),
     "a lock": ("lock", [1], states(BARRIER, "lock", BARRIER)),
@@ -118,7 +117,7 @@ def test_a_hang_has_its_cause(name: str) -> None:
     diagnosis = diagnose(found)
     assert diagnosis is not None
     assert (diagnosis.kind, list(diagnosis.ranks), diagnosis.hang) == (kind, ranks, True)
-    assert diagnosis.fix == FIXES[kind]
+    assert diagnosis.fix == KINDS[kind]["fix"]
     assert diagnosis.sentence.startswith("Rank") and diagnosis.sentence.endswith(".")
     assert len(diagnosis.lines) == len(found)
 
@@ -174,10 +173,41 @@ def test_what_is_said() -> None:
     lines = diagnose(states(ALLREDUCE, receive(0), "computing"))
     assert lines is not None
     assert lines.lines == (
-        "rank 0  Allreduce of 10 float64, sum (number 1)  work.py:9",
+        "rank 0  Allreduce of 10 float64 (number 1)  work.py:9",
         "rank 1  Recv from rank 0, tag 7  work.py:9",
         "rank 2  computes  work.py:9",
     )
+
+
+def test_a_poll_for_one_of_several_tags_is_no_tag_mismatch() -> None:
+    asks = replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE)))
+    ranks = states(
+        (asks, send(1, tag=1, ranks=(0, 1)), IBARRIER), replace(POLLING, call=replace(PROBE, source=0, recvtag=2))
+    )
+    named = diagnose(ranks)
+    assert named is not None and (named.kind, named.ranks) == ("probe", (1,))
+    assert named.sentence == (
+        "Rank 1 polls iprobe from rank 0, tag 2, and no rank sends it. "
+        "So rank 0 waits for it in Ibarrier (number 1 on COMM_WORLD), at work.py:9."
+    )
+
+
+def test_the_calls_of_a_rank_that_has_left_a_loop_are_counted() -> None:
+    loop = [replace(ALLREDUCE, number=number, ranks=(0, 1), place="work.py:4") for number in range(1, 6)]
+    ranks = states((loop[4], *loop[:4]), (replace(BARRIER, number=5, ranks=(0, 1)), *loop[:4]))
+    assert not str(diagnose(ranks)).count("left"), "the histories may not have all calls"
+    named = diagnose([replace(state, complete=True) for state in ranks])
+    assert named is not None and named.sentence.endswith(" Rank 1 left work.py:4 after 4 calls.")
+    ended = diagnose([replace(ranks[0], complete=True), RankState(1, 1, "ended", history=(*loop[:4],), complete=True)])
+    assert ended is not None and ended.sentence == (
+        "Rank 1 has ended, and rank 0 waits for it in Allreduce of 10 float64. Rank 1 left work.py:4 after 4 calls."
+    )
+
+
+def test_horovods_calls_leave_a_graph_unseen() -> None:
+    first = Call("horovod_broadcast", "Horovod", number=1)
+    named = diagnose(states(("unknown", first), ("unknown", first)))
+    assert named is not None and named.kind == "unseen"
 
 
 def test_polls_in_turn_are_said_as_such() -> None:

@@ -12,20 +12,9 @@ from workshop.workloads.hangs.recorder import ANY, SLOTS, CallRecord
 from workshop.workloads.hangs.sampler import read_progress, read_record
 
 
-def entry(
-    name: str = "Recv", file: str = "work.py", line: int = 3, ranks: str = "0-3,8", **fields: Any
-) -> tuple[Any, ...]:
-    """The values of FIELDS."""
-    values = {
-        "name": name,
-        "comm": "COMM_WORLD",
-        "ranks": ranks,
-        "requests": (),
-        "file": file,
-        "line": line,
-        "time": 1.5,
-    }
-    return tuple((values | fields).get(field) for field in recorder.FIELDS)
+def entry(name: str = "Recv", file: str = "work.py", ranks: str = "0-3,8", **fields: Any) -> dict[str, Any]:
+    """An entry of the record."""
+    return {"name": name, "comm": "COMM_WORLD", "ranks": ranks, "file": file, "line": 3, "time": 1.5, **fields}
 
 
 @pytest.fixture
@@ -66,9 +55,9 @@ def test_the_oldest_calls_are_written_over(path: Path) -> None:
 
 def test_a_long_call_keeps_its_name(path: Path) -> None:
     record = CallRecord(str(path))
-    record.begin(entry(file="/" + "f" * 600 + "/work.py"))
+    record.begin(entry(file="/" + "f" * 1200 + "/work.py"))
     record.begin(entry(ranks=",".join(map(str, range(0, 900, 2)))))
-    record.begin(entry(comm="c" * 600))
+    record.begin(entry(comm="c" * 1200))
     read = read_record(path)
     assert read is not None
     assert [(call.name, call.place) for _, call in read.calls] == [
@@ -138,3 +127,19 @@ def test_there_may_be_no_record(path: Path) -> None:
 @pytest.mark.parametrize("numbers, text", [([0, 1, 2, 5], "0-2,5"), ([3], "3"), ([], ""), ([4, 2, 3], "4,2-3")])
 def test_ranges(numbers: list[int], text: str) -> None:
     assert recorder.ranges(numbers) == text
+
+
+@pytest.mark.parametrize(
+    "result, found",
+    [
+        (True, True),
+        (False, False),
+        (None, False),
+        ((False, None), False),
+        ((True, {"a": 1}), True),
+        ((1, True, None), True),
+        ((-1, False), False),
+    ],
+)
+def test_a_test_has_found_something(result: Any, found: bool) -> None:
+    assert recorder._succeeded(result) is found

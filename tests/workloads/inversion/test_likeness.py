@@ -32,14 +32,5 @@ def test_the_nearest_image_is_the_true_one_or_another():
     among = np.random.RandomState(3).randint(0, 256, (5000, 28, 28)).astype(np.uint8)
     picture = among[4500].astype(np.float32)[None, ..., None] / 255
     true, false = nearest(np.concatenate([picture, picture]), [4500, 2], among)
-    assert (true.position, true.is_true, true.true) == (4500, True, pytest.approx(1))
-    assert true.other < 0.3
-    assert (false.position, false.is_true, false.other) == (4500, False, pytest.approx(1))
-
-
-def test_an_image_that_is_there_twice_is_found_in_either():
-    among = np.random.RandomState(3).randint(0, 256, (3, 28, 28)).astype(np.uint8)
-    among[0] = among[2]
-    (found,) = nearest(among[2].astype(np.float32)[None, ..., None], [2], among)
-    assert found.is_true
-    assert found.other == pytest.approx(1)
+    assert true[0] == pytest.approx(1) and true[1] < 0.3
+    assert false[0] < 0.3 and false[1] == pytest.approx(1)

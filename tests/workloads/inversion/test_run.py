@@ -12,7 +12,7 @@ from PIL import Image
 from tests.workloads.inversion.attacked import run
 from workshop.core.errors import BadInput
 from workshop.workloads.inversion import run as workload
-from workshop.workloads.inversion.picture import COLUMNS, MOST, ImagePair, draw_pairs
+from workshop.workloads.inversion.picture import COLUMNS, MOST, draw_pairs
 
 
 def test_one_image_is_recovered_and_drawn():
@@ -44,7 +44,7 @@ def test_an_update_that_is_no_number_is_refused_in_one_sentence(monkeypatch):
 @pytest.mark.parametrize("count", [1, COLUMNS + 1, MOST + 5])
 def test_pictures_of_many_stand_in_several_rows(count):
     digit = np.zeros((28, 28), np.float32)
-    picture = Image.open(io.BytesIO(draw_pairs([ImagePair(digit, digit, "5, read 5")] * count)))
+    picture = Image.open(io.BytesIO(draw_pairs([(digit, digit, "5, read 5")] * count)))
     rows = math.ceil(min(count, MOST) / COLUMNS)
-    single = Image.open(io.BytesIO(draw_pairs([ImagePair(digit, digit, "5, read 5")])))
+    single = Image.open(io.BytesIO(draw_pairs([(digit, digit, "5, read 5")])))
     assert picture.size[1] == rows * single.size[1]

@@ -42,14 +42,9 @@ def test_what_counts_as_recovered():
 @pytest.mark.parametrize(
     ("pictures", "words"),
     [
-        ([GOOD], "The digit was recovered."),
-        ([GOOD, GOOD], "Both digits were recovered."),
-        ([GOOD, GOOD, GOOD], "All 3 digits were recovered."),
-        ([GOOD, POOR, GONE], "1 of 3 digits was recovered."),
-        ([POOR], "The digit was not recovered, but it can still be told from all other images."),
-        ([POOR, POOR, GONE], "None of 3 digits was recovered, but 2 of them can still be told from all other images."),
-        ([GONE], "The digit was not recovered."),
-        ([GONE, GONE], "None of 2 digits was recovered."),
+        ([GOOD], "1 of 1 digit recovered."),
+        ([GOOD, POOR, GONE], "1 of 3 digits recovered; 1 can still be told from all other images."),
+        ([GONE, GONE], "0 of 2 digits recovered."),
     ],
 )
 def test_how_many_were_recovered(pictures, words):
@@ -57,17 +52,9 @@ def test_how_many_were_recovered(pictures, words):
 
 
 def test_the_criterion_is_stated_with_its_figures():
-    why = said(GOOD)["why"]
-    assert "The picture has a PSNR of 50 dB, and 20 dB count as recovered" in why
-    assert (
-        "of 1,437 images it is most like the true one (correlation 0.99 with the true image, 0.80 with the best" in why
-    )
-    assert "Its label was read off the last layer's gradient." in why
     several = said(GOOD, POOR, GONE, metrics={"labels_right": 2})["why"]
-    assert "PSNR of 5.0 dB to 50 dB" in several
-    assert "2 of 3 are more like the true image than like any other of 1,437" in several
-    assert "2 of 3 labels were read" in several
-    assert "most like another one" in said(GONE)["why"]
+    assert "Pictures have a PSNR of 5 to 50 dB, and 20 dB count as recovered." in several
+    assert "2 of 3 labels were read off the last layer's gradient." in several
 
 
 def test_it_says_how_it_came_and_what_to_do_next():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from types import SimpleNamespace
 
@@ -18,9 +19,9 @@ from workshop.engine.tensorflow import tensorflow
 from workshop.registry import workload
 from workshop.workloads.federated.training.digits import digits
 from workshop.workloads.mnist.data import images
-from workshop.workloads.openfl import WORKLOAD, parties, workspace
+from workshop.workloads.openfl import WORKLOAD, workspace
 from workshop.workloads.openfl.fx import Fx
-from workshop.workloads.openfl.parties import Party
+from workshop.workloads.openfl.parties import Party, certify
 
 pytestmark = [pytest.mark.real, pytest.mark.exhaustive, pytest.mark.timeout(limit(300))]
 
@@ -35,14 +36,10 @@ def lab(workshop_home):
     params, files = WORKLOAD.check(VALUES), images.find("digits")
     tensorflow().keras.utils.set_random_seed(params.seed)
     task = digits(RankContext(MPI.COMM_SELF, Memory(), files), params.as_federated(), range(2))
-    initial = workspace.weights(workspace.names(params, task.model), [weight.numpy() for weight in task.model.weights])
+    initial = workspace.weights(params, task.model)
     return SimpleNamespace(
         python=openfl.use(workshop_home), params=params, files=files, task=task, initial=initial, silos=task.silos
     )
-
-
-def write_images(folder, silo, number):
-    workspace.write_images(folder, (silo.images, silo.labels, silo.own_images, silo.own_labels), number)
 
 
 def rounds(folder):
@@ -51,11 +48,11 @@ def rounds(folder):
 
 def test_the_python_api_learns_what_our_own_run_learns_and_evaluates_it(lab, tmp_path):
     folder = tmp_path / "federation"
-    workspace.write_workspace(folder, workspace.plan(lab.params, free_port()), lab.initial)
+    workspace.write_workspace(folder, workspace.plan(lab.params, free_port()), lab.initial, "")
     for number, silo in lab.silos.items():
         data = folder / "data" / workspace.collaborator(number)
         data.mkdir()
-        write_images(data, silo, number)
+        workspace.write_images(data, silo, number)
 
     def by_python(word):
         command = [str(lab.python), str(workspace.template().parent / "by_python.py"), word]
@@ -78,33 +75,28 @@ def test_the_python_api_learns_what_our_own_run_learns_and_evaluates_it(lab, tmp
 
 
 def test_fx_evaluates_without_training(lab, tmp_path):
-    fx = Fx(lab.python, tmp_path)
+    fx = Fx(lab.python, tmp_path, os.sched_getaffinity(0))
     try:
         aggregator = Party(fx, tmp_path / "aggregator", "aggregator", "the aggregator")
         collaborators = []
         for number, silo in lab.silos.items():
             name = workspace.collaborator(number)
             collaborators.append(Party(fx, tmp_path / name, name, f"institution {number + 1}"))
-            write_images(tmp_path / name, silo, number)
-        parties.certify(fx, aggregator, collaborators, workspace.plan(lab.params, free_port()), lab.initial)
-        parties.sign(fx, aggregator, collaborators)
+            workspace.write_images(tmp_path / name, silo, number)
+        workspace.write_workspace(aggregator.here, workspace.plan(lab.params, free_port()), lab.initial, "")
+        certify(fx, aggregator, collaborators, [])
         aggregator.take_part("fx aggregator start --task_group evaluation")
 
         def listens():
-            fx.look()
-            aggregator.log.read()
-            return aggregator.log.listens
+            aggregator.read()
+            return aggregator.listens
 
         until(listens, 60, "the aggregator to listen")
         for party in collaborators:
             party.take_part(f"fx collaborator start -n {party.name}")
         everybody = [aggregator, *collaborators]
 
-        def ended():
-            fx.look()
-            return not any(party.process.running for party in everybody)
-
-        until(ended, 120, "everybody to end")
+        until(lambda: all(party.process.code is not None for party in everybody), 120, "everybody to end")
     finally:
         fx.close()
     assert [party.process.code for party in everybody] == [0, 0, 0]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import ast
-import fcntl
 import re
 import shutil
 import subprocess
 import sys
-import threading
 
 import pytest
 
 from tests import openfl
-from tests.support import limit, until
+from tests.support import limit
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.workloads.openfl import environment, workspace
@@ -54,15 +52,9 @@ def test_what_cannot_be_installed_leaves_nothing_and_says_so(workshop_home, tmp_
     said = []
     with pytest.raises(WorkshopError, match=r"OpenFL can't be installed: the installer says: .*at-all"):
         environment.install(said.append)
-    assert said[0] == "making an environment"
+    assert said[0].startswith("installing OpenFL 1.9")
     assert not [path for path in config.cache_folder("federation").iterdir() if path.is_dir()]
     assert environment.installed() is None
-
-
-def test_too_little_room_is_told_beforehand(workshop_home, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda place: shutil._ntuple_diskusage(1 << 40, 1 << 40, 1 << 20))
-    with pytest.raises(WorkshopError, match=r"needs 3\.00 GiB in .*, where 1\.00 MiB are free"):
-        environment.install()
 
 
 def test_a_python_that_openfl_does_not_know(workshop_home, monkeypatch):
@@ -75,36 +67,6 @@ def test_a_python_that_openfl_does_not_know(workshop_home, monkeypatch):
         environment.interpreter()
     monkeypatch.setattr(shutil, "which", lambda name: f"/somewhere/{name}")
     assert environment.interpreter() == "/somewhere/python3.12"
-
-
-def test_two_at_once_wait_for_each_other(workshop_home, monkeypatch):
-    calls, said = [], []
-
-    def install(place, python, say):
-        calls.append(place)
-        (place / "bin").mkdir(parents=True)
-        (place / "bin" / "python").touch()
-
-    monkeypatch.setattr(environment, "_install", install)
-    with open(environment.folder().with_name(".installing"), "w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        other = threading.Thread(target=environment.install, args=(said.append,))
-        other.start()
-        until(lambda: said, 20, "it to say that it waits")
-        other.join(0.5)
-        assert other.is_alive() and not calls
-        assert said == ["waiting for somebody else who installs it"]
-    other.join(limit(20))
-    assert environment.install() == environment.folder() / "bin" / "python"
-    assert len(calls) == 1
-
-
-def test_somebody_who_never_ends_is_not_waited_for_for_ever(workshop_home, monkeypatch):
-    monkeypatch.setattr(environment, "SECONDS", 0.3)
-    with open(environment.folder().with_name(".installing"), "w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        with pytest.raises(WorkshopError, match=r"Somebody else has been installing OpenFL for 0.3 s"):
-            environment.install()
 
 
 @pytest.mark.real

@@ -6,21 +6,17 @@ import json
 import re
 from typing import Any
 
-import pytest
-
 from tests.report.test_panels import part, shown
 from tests.server import seed
 from tests.support import plain_cells
 from tests.workloads.federated.report.test_panels import FIRST, told
-from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
-from workshop.extension import Failure
+from tests.workloads.openfl.test_verdict import AUTHORITY, COMMANDS, SHOWN, certificate, command
 from workshop.report import html
-from workshop.report.failures import failures_of
 from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.openfl.panels import NOT_YET
+from workshop.workloads.openfl import panels
 
 KEY = "-----BEGIN PRIVATE KEY-----"
 
@@ -52,7 +48,7 @@ def test_commands_and_certificates_are_shown_as_they_come(store: Store, session:
     after = plain_cells(json.loads(look()["openfl"])["html"])
     assert set(re.findall('data-card="(.*?)"', after)) == {"fx", "certificates"}
     assert "<td>aggregator</td><td></td><td>runs</td><td>fx aggregator start</td>" in after
-    cells = ("aggregator", "localhost", "Simple Signing CA (key 0011aabb)", "2027-11-21", "yes")
+    cells = ("aggregator", "localhost", "Simple Signing CA (key 0011aabb)", "2027-01-15", "yes")
     assert "".join(f"<td>{cell}</td>" for cell in cells) in after
 
 
@@ -62,7 +58,7 @@ def test_rounds_are_on_the_same_page(store: Store, session: SessionRecord) -> No
 
 
 def test_who_was_refused_is_told_with_the_reason(store: Store, session: SessionRecord) -> None:
-    refused = certificate("institution2", accepted=False, issuer="CN=other", why="unknown <b>authority</b>")
+    refused = certificate("institution2", accepted=False, issuer="other", why="unknown <b>authority</b>")
     run = begun(store, session, certificates=[SHOWN[0], refused])
     assert rows(store, run, "certificates")[1][-1] == "no: unknown <b>authority</b>"
 
@@ -79,26 +75,14 @@ def test_no_key_is_ever_shown(store: Store, session: SessionRecord) -> None:
     assert "PRIVATE" not in page
 
 
-@pytest.mark.parametrize("failure", failures_of("openfl"), ids=lambda one: one.name)
-def test_what_was_broken_on_purpose_is_explained(store: Store, session: SessionRecord, failure: Failure) -> None:
-    fault = failure.broken_params["fault"]
-    card = shown(store, begun(store, session, fault=fault))["fault"]
-    lines = [line["text"] for line in part(card, "words")["lines"]]
-    assert lines == [failure.shows, failure.look_for, NOT_YET, failure.fix]
-    assert part(card, "code")["text"].startswith("workshop federation start")
-    assert part(card, "code")["text"].endswith("--fault none")
-
-    there = shown(store, begun(store, session, fault=fault, faults=["It was refused.", "The others went on."]))
-    lines = [line["text"] for line in part(there["fault"], "words")["lines"]]
-    assert lines[2:4] == ["It was refused.", "The others went on."]
-
-
-def test_what_went_wrong_by_itself_is_told_as_well(store: Store, session: SessionRecord) -> None:
-    there = shown(store, begun(store, session, faults=["institution1 ended with exit code 1."]))
-    assert there["fault"].title == "What went wrong"
-    assert "fault" not in shown(store, begun(store, session, faults=[]))
-
-
 def test_other_federations_have_none_of_it(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, fx=None, certificates=None)
-    assert not {"fx", "certificates", "fault"} & shown(store, run).keys()
+    assert not {"fx", "certificates"} & shown(store, run).keys()
+
+
+def test_cells_of_the_tables() -> None:
+    shown = SHOWN[1] | {"key": KEY}
+    assert panels.certificate(shown) == ["institution1", "institution1", AUTHORITY, "2027-01-15", "yes"]
+    assert panels.certificate(shown | {"accepted": False, "why": "TLS"})[-1] == "no: TLS"
+    assert panels.certificate(shown | {"accepted": None})[-1] == "not shown yet"
+    assert panels.command(command("fx x", "institution1", -9))[1:3] == ["4.2 s", "signal 9"]

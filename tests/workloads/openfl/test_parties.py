@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.workloads.openfl.parties import GrowingFile, Log
+from workshop.workloads.openfl.parties import GrowingFile, Party
 
 CUTS = st.lists(st.integers(0, 200), max_size=8)
 
@@ -26,23 +24,13 @@ def test_a_file_that_grows_in_pieces_gives_every_line_once(tmp_path_factory, lin
     assert found == lines
 
 
-def test_metrics_are_rounds_and_what_was_cut_off_is_left_out(tmp_path):
-    path = tmp_path / "aggregator_metrics.txt"
-    metrics = GrowingFile(path)
-    first = {"round_number": 0, "elapsed_seconds": 1.5, "aggregator/train/loss": 0.4}
-    path.write_text(json.dumps(first) + '\n{"round_nu')
-    assert metrics.rounds() == [first]
-    with open(path, "a") as file:  # the process was killed there, and another one goes on
-        file.write('{"round_number": 1}\n[]\nnull\n{"round_number": "x"}\n{"round_number": 2}\n')
-    assert metrics.rounds() == [{"round_number": 2}]
-
-
 def test_a_log_tells_of_rounds_refusals_and_the_end(tmp_path):
-    path = tmp_path / "fx.log"
-    log = Log(path)
-    log.read()
-    assert (log.listens, log.round, log.refusals, log.done) == (False, None, [], {})
-    path.write_text(
+    party = Party(None, tmp_path / "one", "institution1", "institution 1")
+    party.read()
+    assert (party.listens, party.round, party.refusals, party.done, party.rounds()) == (False, None, [], {}, [])
+    logs = party.here / "logs"
+    logs.mkdir(parents=True)
+    (logs / "fx.log").write_text(
         "[21:59:28] [aggregator_server.py:350] INFO Starting Aggregator gRPC Server\n"
         '[21:59:33] [collaborator.py:188] INFO Round: 0 Received Tasks: [name: "train"\n, name: "x"\n]\n'
         "[21:59:42] [aggregator_client.py:154] INFO Failed to send data request to aggregator localhost:5, "
@@ -51,10 +39,8 @@ def test_a_log_tells_of_rounds_refusals_and_the_end(tmp_path):
         "[21:59:48] [aggregator.py:1333] INFO Round 0: Collaborators that have completed all tasks: ['a']\n"
         "[21:59:49] [aggregator.py:1333] INFO Round 0: Collaborators that have completed all tasks: ['a', 'b2']\n"
     )
-    log.read()
-    assert (log.listens, log.round, log.refusals) == (True, 12, ["UNAUTHENTICATED"])
-    assert log.done == {0: ["a", "b2"]}
-
-    log.listens = False  # a process that is started again writes into the same log
-    log.read()
-    assert not log.listens, "what an earlier process wrote is not this one's"
+    party.read()
+    assert (party.listens, party.round, party.refusals) == (True, 12, ["UNAUTHENTICATED"])
+    assert party.done == {0: ["a", "b2"]}
+    (logs / "institution1_metrics.txt").write_text('{"round_number": 0}\n{"round_nu')
+    assert party.rounds() == [{"round_number": 0}]

@@ -12,7 +12,6 @@ from workshop.engine.context import Memory, RankContext
 from workshop.workloads.federated.training.learner import Sums
 from workshop.workloads.openfl import WORKLOAD, workspace
 from workshop.workloads.openfl.results import OpenFLResults
-from workshop.workloads.openfl.run import late
 
 SHARED, TUNED = "aggregated_model_validation/accuracy", "locally_tuned_model_validation/accuracy"
 
@@ -33,7 +32,7 @@ def told(tmp_path):
     params = WORKLOAD.check({"collaborators": 2, "rounds": 2, "epochs": 3, "model": "dense"})
     about = [{"images": 10}, {"images": 20}]
     task = SimpleNamespace(measure="accuracy", held_out=(None, None), about=about, model=None, look=None)
-    telling = OpenFLResults(RankContext(MPI.COMM_SELF, sink), params, task, Learner(), tmp_path, 0.0)
+    telling = OpenFLResults(RankContext(MPI.COMM_SELF, sink), params, task, Learner(), tmp_path)
     return telling, sink, tmp_path
 
 
@@ -67,16 +66,16 @@ def test_a_round_is_told_when_it_ends_and_own_accuracies_one_round_later(told):
     assert events(sink, "loss") == [(1, 0.5)]
     assert events(sink, "accuracy") == [(1, 0.25)]
     assert events(sink, "own accuracy") == []
-    assert telling.missing() == [0, 1]
-
-    line(telling, 0, 1, 0.6, tuned=0.7)
-    assert telling.missing() == [1]
-    assert events(sink, "own accuracy") == []
-    line(telling, 1, 1, 0.8, tuned=0.9)
-    assert events(sink, "own accuracy") == [(1, pytest.approx(0.7))]
-    assert events(sink, "institution 2 global accuracy") == [(1, 0.8)]
     assert events(sink, "institution 2 own accuracy") == [(1, 0.4)], "before it was averaged"
+    assert events(sink, "institution 2 global accuracy") == [], "the first weights are nobody's result"
+
+    line(telling, 1, 1, 0.8)
+    assert events(sink, "institution 2 global accuracy") == [(1, 0.8)]
+    assert events(sink, "own accuracy") == []
+    line(telling, 0, 1, 0.6)
+    assert events(sink, "own accuracy") == [(1, pytest.approx(0.7))]
     assert sink.done == (1, 2)
+    assert sink.metrics == {"rounds": 1, "held_out_accuracy": 0.5}
 
 
 def test_a_model_that_is_not_written_yet_is_waited_for(told):
@@ -87,47 +86,20 @@ def test_a_model_that_is_not_written_yet_is_waited_for(told):
     assert telling.number == 1
 
 
-def test_of_one_that_died_nothing_is_made_up(told):
-    telling, sink, folder = told
-    for one in (0, 1):
-        line(telling, one, 0, 0.1, tuned=0.2)
-    ended(telling, folder, 1, 0.5)
-    line(telling, 0, 1, 0.6, tuned=0.7)  # the other one is dead
-    ended(telling, folder, 2, 0.75)
-    assert events(sink, "own accuracy") == []
-    line(telling, 0, 2, 0.9)
-    telling.read([{"round_number": 2, "elapsed_seconds": 1.0}], [])
-    telling.close()
-    assert telling.own_scores == [0.6, 0.9], "the mean of those that have said anything"
-    assert telling.score(1, 2) is None
-    assert events(sink, "total images/s") == [(2, 3 * 30 / 2.0)]
-    assert events(sink, "held-out accuracy") == [(1, 0.5), (2, 0.75)]
-
-
-def test_a_round_that_takes_too_long_is_told_with_what_it_waits_for(told):
-    results, _, folder = told
-    assert late(results, 5, []) == (
-        "Round 1 has not ended within 5 s: nothing was heard of institution 1 and institution 2, and OpenFL waits for "
-        "all; give rounds more time (--limit)."
-    )
-    for one in (0, 1):
-        line(results, one, 0, 0.1)
-    assert "Round 1 has not ended within 5 s: all were heard of" in late(results, 5, [])
-    for number in (1, 2):
-        ended(results, folder, number, 0.5)
-    assert late(results, 5, []).startswith("The test of the last model has not ended within 5 s")
-    assert "has ended, but institution 2 went on for 5 s" in late(results, 5, ["institution 2"])
-
-
 def test_metrics_count_only_rounds_in_which_an_institution_took_part(told):
-    results, _, folder = told
+    results, sink, folder = told
     results.learner.parameters = 4
     results.task.held_out = ([0], [0])
     results.task.facts, results.task.notices = {"data": "digits"}, ["small"]
-    assert results.metrics([0, 0], True)["seconds_start"] is None
     for number in (1, 2):
         ended(results, folder, number, 0.5)
-    metrics = results.metrics([2, 1], False)
+    line(results, 0, 2, 0.9)
+    metrics = results.metrics([2, 1])
     assert metrics["by_way"]["federated"]["images_read"] == 3 * (2 * 10 + 1 * 20)
-    assert (metrics["participants"], metrics["rounds"], metrics["notices"]) == (1.5, 2, ["small"])
-    assert [described["rank"] for described in metrics["institutions"]] == [0, 0]
+    assert (metrics["rounds"], metrics["notices"]) == (2, ["small"])
+    assert [described["own_score"] for described in metrics["institutions"]] == [
+        {"federated": 0.9},
+        {"federated": None},
+    ], "of one that died nothing is made up"
+    assert metrics["by_way"]["federated"]["own"] == [None, 0.9]
+    assert events(sink, "own accuracy") == [(2, 0.9)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,16 +46,14 @@ def test_both_sides_show_certificates_and_both_write_metrics():
 
 
 def test_what_a_fault_needs_is_in_the_plan():
-    assert plan(fault="restart")["aggregator"]["settings"]["persist_checkpoint"] is True
-    policy = plan(fault="dies", patience=4)["straggler_handling_policy"]
+    policy = plan(fault="dies")["straggler_handling_policy"]
     assert policy["template"].endswith("CutoffTimePolicy")
-    assert policy["settings"] == {"straggler_cutoff_time": 4.0, "minimum_reporting": 2}
-    assert plan()["aggregator"]["settings"]["persist_checkpoint"] is False
+    assert policy["settings"] == {"straggler_cutoff_time": workspace.PATIENCE, "minimum_reporting": 2}
 
 
 def test_a_workspace_is_complete_and_private_where_it_has_to_be(tmp_path):
     folder = tmp_path / "federation"
-    workspace.write_workspace(folder, plan(), b"weights")
+    workspace.write_workspace(folder, plan(), b"weights", "")
     assert yaml.safe_load((folder / "plan" / "plan.yaml").read_text()) == plan()
     assert (folder / ".workspace").read_text() == "current_plan_name: default\n"
     assert (folder / "save" / "initial.npz").read_bytes() == b"weights"
@@ -65,13 +64,12 @@ def test_a_workspace_is_complete_and_private_where_it_has_to_be(tmp_path):
 
 @pytest.mark.parametrize(("model", "count"), [("cnn", 8), ("dense", 4)])
 def test_weights_travel_by_name(model, count):
-    values = [np.full((number + 1,), number, np.float32) for number in range(count)]
-    names = workspace.names(WORKLOAD.check({"model": model}), None)
-    with np.load(io.BytesIO(workspace.weights(names, values)), allow_pickle=False) as file:
-        assert file.files == names
-        assert [float(file[name][0]) for name in names] == list(range(count))
-    with pytest.raises(ValueError):
-        workspace.weights(names, values[1:])
+    weights = [SimpleNamespace(numpy=lambda number=number: np.full(2, number, np.float32)) for number in range(count)]
+    params = WORKLOAD.check({"model": model})
+    stored = workspace.weights(params, SimpleNamespace(weights=weights))
+    with np.load(io.BytesIO(stored), allow_pickle=False) as file:
+        assert file.files == workspace.names(params, None)
+        assert [float(file[name][0]) for name in file.files] == list(range(count))
 
 
 def test_a_plan_for_lesions_names_the_u_net_and_its_images():
@@ -86,7 +84,7 @@ def test_a_plan_for_lesions_names_the_u_net_and_its_images():
 
 def test_the_u_net_travels_as_json_and_its_weights_by_name(tmp_path):
     keras = tensorflow().keras
-    network = unet(32, 2, depth=1, filters=4)
+    network = unet(32, 2)
     names = workspace.names(WORKLOAD.check({"task": "segmentation"}), network)
     assert len(set(names)) == len(names) == len(network.weights)
     workspace.write_workspace(tmp_path / "federation", plan(), b"weights", network.to_json())
@@ -99,7 +97,8 @@ def test_the_u_net_travels_as_json_and_its_weights_by_name(tmp_path):
 
 def test_images_hold_no_objects(tmp_path):
     pictures, labels = np.zeros((2, 28, 28, 1), np.float32), np.arange(2, dtype=np.int32)
-    workspace.write_images(tmp_path, (pictures, labels, pictures[:1], labels[:1]), 4)
+    silo = SimpleNamespace(images=pictures, labels=labels, own_images=pictures[:1], own_labels=labels[:1])
+    workspace.write_images(tmp_path, silo, 4)
     with np.load(tmp_path / "images.npz", allow_pickle=False) as file:
         assert int(file["institution"]) == 4
         np.testing.assert_array_equal(file["y_train"], [0, 1])

@@ -12,11 +12,11 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.segmentation import WORKLOAD
 
-SMALL = {"size": 32, "depth": 2, "filters": 4, "institutions": 3, "evaluate_images": 45, "rate": 0.005}
+SMALL = {"size": 32, "institutions": 3, "evaluate_images": 45, "rate": 0.005}
 CASES = {
     "all": {"way": "all", "patients": 48, "rounds": 8, "epochs": 4},
     "ct alone": {
-        **{"way": "alone", "modality": "ct", "loss": "tversky", "norm": "batch"},
+        **{"way": "alone", "modality": "ct", "loss": "tversky"},
         **{"patients": 6, "rounds": 5, "epochs": 1, "evaluate_images": 6},
     },
 }

@@ -9,7 +9,6 @@ from tests.report.test_panels import part, shown
 from tests.server import seed
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.segmentation.scanners import scanner
 
 WAYS = ["federated", "centralised", "alone"]
 PATIENTS = [
@@ -21,7 +20,7 @@ PATIENTS = [
 def begun(store: Store, session: SessionRecord, **params: Any) -> RunRecord:
     run = store.submit(session.id, "segmentation", {"way": "all"} | params, seed.PLACEMENT)
     assert store.take_next(session.id).id == run.id
-    known = [{"rank": one, "images": 30, "validation": 8, "scanners": scanner(one, 0).as_json()} for one in range(2)]
+    known = [{"rank": one, "images": 30, "validation": 8} for one in range(2)]
     metrics = {"ways": WAYS, "institutions": known, "measure": "Dice", "bytes_model": 480_000}
     store.set_run(run.id, rank_map=session.rank_map, machine=session.machine, metrics=metrics)
     return store.run(run.id)
@@ -31,20 +30,6 @@ def looked(store: Store, run: RunRecord, number: int, picture: bytes) -> None:
     store.put_artifact(run.id, "overlays.png", "image/png", picture)
     figures = json.dumps({"round": number, "patients": PATIENTS}).encode()
     store.put_artifact(run.id, "overlays.json", "application/json", figures)
-
-
-def test_before_the_first_look_there_are_the_scanners(store: Store, session: SessionRecord) -> None:
-    there = shown(store, begun(store, session))
-    assert "overlays" not in there
-    rows = part(there["scanners"], "table")["rows"]
-    assert [row[0] for row in rows] == ["1", "2"]
-    assert len({tuple(row[1:]) for row in rows}) == 2
-    own = scanner(0, 0)
-    assert rows[0][1] == f"{100 * own.ct.contrast:.0f} %"
-    assert rows[0][-1] == f"{own.radius:.1f} pixels"
-    table = part(there["institutions"], "table")
-    assert table["headings"] == ["Institution", "Lives on", "Learns from", "Validates with"]
-    assert not any(each["kind"] == "figure" for each in there["institutions"].parts), "there are no digits to draw"
 
 
 def test_the_picture_comes_with_its_legend_and_a_table(store: Store, session: SessionRecord) -> None:
@@ -78,16 +63,6 @@ def test_it_says_what_the_network_does_not_see(store: Store, session: SessionRec
     )
 
 
-def test_sizes_of_lesions_are_told_at_the_end(store: Store, session: SessionRecord) -> None:
-    run = begun(store, session)
-    assert "by-size" not in shown(store, run)
-    group = {"lesions": "up to 1 %", "patients": 40, "dice": {"federated": 0.61, "alone": 0.4}}
-    store.set_run(run.id, metrics=store.run(run.id).metrics | {"dice_by_size": [group]})
-    table = part(shown(store, run)["by-size"], "table")
-    assert table["rows"] == [["up to 1 %", "40", "61 %", "40 %"]]
-    assert table["headings"][2:] == ["Dice: Federated", "Dice: Institution 1 alone"]
-
-
 def test_three_measures_are_told_at_the_end(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, alpha=0.3, beta=0.7)
     assert "overlap" not in shown(store, run)
@@ -100,4 +75,4 @@ def test_three_measures_are_told_at_the_end(store: Store, session: SessionRecord
 
 def test_other_runs_have_neither(store: Store, session: SessionRecord) -> None:
     run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
-    assert not {"overlays", "scanners", "by-size", "overlap"} & shown(store, run).keys()
+    assert not {"overlays", "overlap"} & shown(store, run).keys()

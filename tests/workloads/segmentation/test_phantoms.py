@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from workshop.workloads.segmentation.phantoms import BENIGN, HOT, LESIONS, patient, scans
 from workshop.workloads.segmentation.scanners import COMMON, Detector, ScannerModel, blurring, scanner
-from workshop.workloads.segmentation.shapes import Blob, Grid
+from workshop.workloads.segmentation.shapes import Blob
 
 SIZE = 64
 PLAIN = Detector(1.0, 0.0, 0.0, 0.0)  # shows what is there
@@ -72,7 +72,7 @@ def test_masks_are_where_the_lesions_are(people):
             assert mask[row, column]
         for found in one.findings:
             if not found.lesion:
-                assert (found.shape.mask(Grid(SIZE)) & mask).sum() <= 0.25 * found.shape.mask(Grid(SIZE)).sum()
+                assert (found.shape.mask(SIZE) & mask).sum() <= 0.25 * found.shape.mask(SIZE).sum()
 
 
 def test_a_patient_is_the_same_one_at_any_size(people):
@@ -89,7 +89,7 @@ def test_lesions_are_dense_and_hot_and_each_misleads_by_itself(people):
         density, uptake = one.slices(SIZE)
         plain = type(one)(one.anatomy, ()).slices(SIZE)
         for found in one.findings:
-            inside = found.shape.scaled(0.7).mask(Grid(SIZE))
+            inside = found.shape.scaled(0.7).mask(SIZE)
             denser, hotter = (
                 (now - before)[inside].mean() for now, before in zip((density, uptake), plain, strict=True)
             )
@@ -112,7 +112,6 @@ def test_institutions_differ_in_all_that_their_scanners_do():
         for name in ("contrast", "offset", "noise", "blur"):
             values = {getattr(getattr(one, part), name) for one in own}
             assert len(values) == 4, (part, name)
-            assert all(one.as_json()[part][name] == round(getattr(getattr(one, part), name), 3) for one in own)
     assert len({one.radius for one in own}) == len({one.spread for one in own}) == 4
     assert scanner(2, 0) == scanner(2, 0) != scanner(2, 1)
 
@@ -146,9 +145,8 @@ def test_blurring_keeps_what_is_even(size, deviation):
 
 
 def test_the_area_of_an_ellipse():
-    grid = Grid(96)
     blob = Blob(0.1, -0.2, 0.5, 0.3, 0.7)
     area = np.pi * 0.5 * 0.3
-    assert blob.mask(grid).sum() * grid.pixel**2 == pytest.approx(area, rel=0.02)
-    assert blob.cover(grid).sum() * grid.pixel**2 == pytest.approx(area, rel=0.02)
+    assert blob.mask(96).sum() * (2 / 96) ** 2 == pytest.approx(area, rel=0.02)
+    assert blob.cover(96).sum() * (2 / 96) ** 2 == pytest.approx(area, rel=0.02)
     assert blob.level(0.1, -0.2) == 0

@@ -11,10 +11,7 @@ from PIL import Image
 
 from tests.ranks import by_ranks, run_ranks
 from tests.support import limit, starts_processes
-from tests.workloads.segmentation.ranks_program import CASES, SMALL
-from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.overlays import FOOT, HEAD
-from workshop.workloads.segmentation.patients import scanner_of
 
 pytestmark = [pytest.mark.real, pytest.mark.exhaustive, pytest.mark.timeout(limit(600))]
 
@@ -61,14 +58,6 @@ def test_the_measure_is_dice_everywhere(found):
     assert metrics["bytes_of_images"] == metrics["train_images"] * 32 * 32 * 2 * 2
 
 
-def test_institutions_are_told_with_their_scanners_before_the_first_round(found):
-    params = SegmentationParams(**SMALL | CASES["all"])
-    institutions = found["all"]["known"]["institutions"]
-    assert [one["scanners"] for one in institutions] == [scanner_of(params, one).as_json() for one in range(3)]
-    assert [one["rank"] for one in institutions] == [one % found["ranks"] for one in range(3)]
-    assert sum(one["images"] + one["validation"] for one in institutions) == 48
-
-
 def test_rank_0_keeps_a_picture_with_a_column_for_every_way(found):
     assert found["all"]["artifacts"] == [["overlays.json", "overlays.png"], *[[]] * (found["ranks"] - 1)]
     told = figures(found["all"])
@@ -81,20 +70,9 @@ def test_rank_0_keeps_a_picture_with_a_column_for_every_way(found):
     assert figures(found["ct alone"])["round"] == 5, "the last round, also between two looks"
 
 
-def test_dice_is_told_by_how_large_lesions_are(found):
-    metrics = found["all"]["metrics"]
-    groups = metrics["dice_by_size"]
-    assert groups[0]["lesions"] == "no lesion" and sum(one["patients"] for one in groups) == 45
-    for way in ("federated", "centralised"):  # of each alone, only the first one's model is looked at
-        whole = sum(one["patients"] * one["dice"][way] for one in groups) / 45
-        assert whole == pytest.approx(metrics["by_way"][way]["held_out_score"], abs=1e-5)
-    alone = sum(one["patients"] * one["dice"]["alone"] for one in groups) / 45
-    assert alone == pytest.approx(metrics["institutions"][0]["held_out_alone"], abs=1e-5)
-    assert 0 < metrics["held_out_deviation"] <= 0.5
-
-
 def test_outlines_are_measured_in_three_ways_at_the_end(found):
     metrics = found["all"]["metrics"]
+    assert 0 < metrics["held_out_deviation"] <= 0.5
     assert list(metrics["overlap"]) == ["federated", "centralised", "alone"]
     for way, told in metrics["overlap"].items():
         assert 0 <= told["jaccard"] <= told["dice"] <= 1 and 0 <= told["tversky"] <= 1

@@ -10,7 +10,7 @@ from workshop.workloads.segmentation import overlap
 from workshop.workloads.unet import WORKLOAD
 from workshop.workloads.unet.run import network
 
-SMALL = {"size": 32, "depth": 2, "filters": 4}
+SMALL = {"size": 32}
 IMAGES = np.random.default_rng(0).random((3, 32, 32, 2), np.float32)
 
 
@@ -21,14 +21,14 @@ def net(**values):
 
 def test_gates_add_the_weights_of_their_three_convolutions():
     # Of each level: 2x2 on what is handed across, 1x1 with bias on the coarser level, and 1x1 with bias to one value.
-    added = sum(4 * width * width + (2 * width * width + width) + (width + 1) for width in (4, 8))
+    added = sum(4 * width * width + (2 * width * width + width) + (width + 1) for width in (8, 16, 32))
     assert net(attention=True).count_params() == net().count_params() + added
 
 
 def test_gates_let_a_share_of_each_pixel_through():
     model = net(attention=True)
     keras = tensorflow().keras
-    for level, size in ((0, 32), (1, 16)):
+    for level, size in ((0, 32), (1, 16), (2, 8)):
         gate = model.get_layer(f"gate{level}")
         values = keras.Model(model.input, gate.output)(IMAGES).numpy()
         assert values.shape == (3, size, size, 1)
@@ -40,7 +40,7 @@ def test_a_closed_gate_hands_nothing_across():
     model = net(attention=True)
     convolutions = [layer for layer in model.layers if getattr(layer, "activation", None) is not None]
     gates = [layer for layer in convolutions if layer.activation is tensorflow().keras.activations.sigmoid]
-    assert len(gates) == 2
+    assert len(gates) == 3
     before = model(IMAGES).numpy()
     for layer in gates:
         layer.bias.assign([-100.0])
@@ -60,7 +60,7 @@ def test_dropout_acts_in_training_alone_and_adds_no_weights():
     np.testing.assert_array_equal(plain(IMAGES, training=True), plain(IMAGES, training=True))
 
 
-@pytest.mark.parametrize(("dropout", "rates"), [("0", []), ("0,0.1,0.2", [0.1, 0.2, 0.1]), ("0.3,0,0", [0.3, 0.3])])
+@pytest.mark.parametrize(("dropout", "rates"), [("0", []), ("0,0,0.1,0.2", [0.1, 0.2, 0.1]), ("0.3,0,0,0", [0.3, 0.3])])
 def test_each_level_has_a_rate_on_its_way_down_and_up(dropout, rates):
     keras = tensorflow().keras
     assert [layer.rate for layer in net(dropout=dropout).layers if isinstance(layer, keras.layers.Dropout)] == rates

@@ -11,21 +11,15 @@ from workshop.workloads.unet import WORKLOAD
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        (
-            {"size": 50},
-            "size is 50, but a network of depth 3 halves the image 3 times; take a multiple of 8, such as 48",
-        ),
-        ({"size": 72, "depth": 4}, "take a multiple of 16, such as 64"),
+        ({"size": 50}, "size is 50: it should be a multiple of 8"),
         ({"size": 16}, "size is 16: it should be"),
-        ({"dropout": "0,0.1,0.2"}, "depth 3 has 4 levels; give one rate for all or 4, separated by commas"),
-        ({"dropout": "0.1,0.2", "depth": 2}, "depth 2 has 3 levels"),
+        ({"dropout": "0,0.1,0.2"}, "the network has 4 levels; give one rate for all or 4, separated by commas"),
         ({"dropout": "1"}, "dropout is '1', .* each at least 0 and less than 1"),
         ({"dropout": "0,0,0,-0.1"}, "each at least 0 and less than 1"),
         ({"dropout": "nan"}, "each at least 0 and less than 1"),
-        ({"dropout": "much"}, "dropout is 'much', but a network of depth 3 has 4 levels"),
+        ({"dropout": "much"}, "dropout is 'much', but the network has 4 levels"),
         ({"dropout": ""}, "dropout is '', but"),
         ({"loss": "hinge"}, "dice.*cross-entropy"),
-        ({"exchange": "none", "compression": "8bit"}, "the exchange none can't compress"),
     ],
 )
 def test_bad_values_are_refused_in_one_sentence(values: dict[str, object], sentence: str) -> None:
@@ -35,8 +29,8 @@ def test_bad_values_are_refused_in_one_sentence(values: dict[str, object], sente
 
 
 def test_a_rate_of_dropout_is_that_of_all_levels_or_of_each() -> None:
-    assert WORKLOAD.check({"dropout": "0.2", "depth": 2}).dropout_rates == (0.2, 0.2, 0.2)
-    assert WORKLOAD.check({"dropout": "0, 0.1,0.2", "depth": 2}).dropout_rates == (0, 0.1, 0.2)
+    assert WORKLOAD.check({"dropout": "0.2"}).dropout_rates == (0.2, 0.2, 0.2, 0.2)
+    assert WORKLOAD.check({"dropout": "0, 0, 0.1,0.2"}).dropout_rates == (0, 0, 0.1, 0.2)
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ from difflib import get_close_matches
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import USUAL_MPI, Placement
+from workshop.core.placement import Placement
 from workshop.mpi import command_lines
 from workshop.mpi.words.build import build
 from workshop.mpi.words.handlers import HANDLERS
 from workshop.mpi.words.lines import read_lines
 from workshop.mpi.words.options import read_options
 from workshop.mpi.words.parsed_options import RESOURCES
-from workshop.registry import mpi
 
 __all__ = ["ParsedCommand", "parse", "suggestion"]
 
@@ -57,12 +56,9 @@ def parse(
     """
     line = read_lines(command_line)
     options = read_options(line)
-    like = base and base.model_copy(update={"mpi": mpi(base.mpi).words or USUAL_MPI})
-    placement = build(options, like, described)
-    if base is not None and like is not None:
-        placement = _as_before(placement, like, options.tool, described)
-        if mpi(base.mpi).words == placement.mpi:  # which the MPI of before shares this command line with
-            placement = placement.model_copy(update={"mpi": base.mpi})
+    placement = build(options, base, described)
+    if base is not None:
+        placement = _as_before(placement, base, options.tool, described)
     return ParsedCommand(placement, tuple(dict.fromkeys(options.unknown)))
 
 

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
-from workshop import mpi, registry
+from workshop import mpi
 from workshop.core import machines, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resource
 from workshop.core.words import count
 from workshop.mpi import command_lines, mapper, openmpi
+from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
 from workshop.quiz.content_errors import model_problems, mpi_problems
@@ -88,9 +89,9 @@ class Place(Question):
             return
         if len(set(self.ask)) < len(self.ask):
             yield DeckMistake(("ask",), "ask has a field twice")
-        family = registry.mpis().get(str(self.given.get("mpi")))
+        family = IMPLEMENTATIONS.get(str(self.given.get("mpi")))
         if family is not None and not family.mapper:
-            right = words.listed((name for name, other in registry.mpis().items() if other.mapper), "or")
+            right = words.listed((name for name, other in IMPLEMENTATIONS.items() if other.mapper), "or")
             yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
         given = model_problems(Placement.model_validate, Placement, self.given, ("given",))
         yield from (mistake for mistake in given if len(mistake.path) > 1)
@@ -115,7 +116,7 @@ class Place(Question):
         if the mapper fails."""
         result = predict(self, self.right)
         if result.refused is not None:
-            title = registry.mpi(compose(self, self.right).mpi).title
+            title = implementation(compose(self, self.right).mpi).title
             yield ("right",), f"{title} refuses it: {' '.join(result.refused.split())[:300]}"
             return
         untouched = {field["name"]: field["value"] for field in fields(self)}
@@ -262,7 +263,7 @@ def _value(name: str, raw: Any, largest: int) -> Any:
 
 def compose(question: Place, chosen: Mapping[Any, Any]) -> Placement:
     """The placement of the question's fields and the chosen ones. Raises BadInput."""
-    return registry.placement({**question.given, **chosen})
+    return read_placement({**question.given, **chosen})
 
 
 def command(question: Place, chosen: Mapping[str, Any]) -> str:
@@ -274,7 +275,7 @@ def command(question: Place, chosen: Mapping[str, Any]) -> str:
         options = options[: -len(openmpi.MCA)]
     if placement.threads is not None:
         options += chosen_mpi.assignments({THREAD_VARIABLES[0]: str(placement.threads)})
-    parts = [registry.mpi(placement.mpi).command, "-n", str(placement.ranks), *options]
+    parts = [implementation(placement.mpi).command, "-n", str(placement.ranks), *options]
     return " ".join(map(command_lines.quoted, parts))
 
 
@@ -353,4 +354,4 @@ def _refused(placement: Placement, prediction: Prediction) -> str:
     text = escape(prediction.refused or "", quote=False)
     if not prediction.own_words:
         return f"<p>{text}</p>"
-    return f"<p>{registry.mpi(placement.mpi).title} {mpi.REFUSES}</p><pre><code>{text}</code></pre>"
+    return f"<p>{implementation(placement.mpi).title} {mpi.REFUSES}</p><pre><code>{text}</code></pre>"

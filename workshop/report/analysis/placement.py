@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workshop.core import words
 from workshop.core.placement import POLLING, USUAL_MPI
-from workshop.registry import mpis
+from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.oversubscription import Oversubscription
 
@@ -69,7 +69,7 @@ def _polls(facts: Facts) -> str:
     """Why waiting ranks don't yield; "" where they do."""
     placement = facts.run.placement
     if _waiting(facts) == "poll":
-        title = mpis()[placement["mpi"]].title
+        title = IMPLEMENTATIONS[placement["mpi"]].title
         return f"{title}'s ranks poll: a rank that waits for a message asks for it again and again, and never yields."
     if _waiting(facts) == "variable" and (placement.get("environment") or {}).get(POLLING) == "0":
         return f"The ranks poll while they wait, since {POLLING} is 0."
@@ -77,9 +77,8 @@ def _polls(facts: Facts) -> str:
 
 
 def _waiting(facts: Facts) -> str:
-    """The MPI's words on ranks that wait; "" for an MPI that is not installed any more."""
-    mpi = mpis().get(facts.run.placement.get("mpi", ""))
-    return mpi.waiting if mpi is not None else ""
+    """What the MPI says on ranks that wait."""
+    return IMPLEMENTATIONS[facts.run.placement["mpi"]].waiting
 
 
 def on_one_host(facts: Facts) -> Finding | None:

@@ -3,7 +3,7 @@
 A session's `site` is a mapping: `kind`, which is a launcher's name, and that launcher's options. A client calls
 `check`, which starts nothing; the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
 
-The module of a launcher (`workshop.extension.Launcher`) has
+The module of a launcher (`workshop.runtime.launchers.Launcher`) has
 
 - `site_for(placement, **options)`: the site, from the launcher's options, which are text or None. It raises BadInput;
 - `check_placement(site, placement)`, which raises BadInput for a placement that can't run there;
@@ -24,7 +24,7 @@ from workshop.core import environment, machines, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import mapper
-from workshop.registry import launcher, launchers
+from workshop.runtime.launchers import LAUNCHERS
 
 LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
@@ -38,7 +38,7 @@ NETWORK = ("UCX_", "FI_", "I_MPI_")  # how MPIs other than Open MPI, which does 
 IPYPARALLEL = ("IPP_CLUSTER_ID", "IPP_PROFILE_DIR")
 # What programs need to run at all, where no login gives it to them.
 BASIC = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "LD_LIBRARY_PATH")
-LAUNCHERS = ("LC_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "HYDRA_")  # how launchers are set up beside that
+SETTINGS = ("LC_", "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "HYDRA_")  # how launchers are set up beside that
 
 
 class SiteLost(WorkshopError):
@@ -126,12 +126,12 @@ def with_only(names: Iterable[str], prefixes: tuple[str, ...] = ()) -> list[str]
     """The words before a launcher's command by which it keeps only these variables, the basic ones, and names that
     begin with `prefixes`. Launchers send all their variables to their daemons."""
     keep = {*names, *BASIC, processes.UP_TAG}
-    others = [name for name in sorted(os.environ) if name not in keep and not name.startswith((*LAUNCHERS, *prefixes))]
+    others = [name for name in sorted(os.environ) if name not in keep and not name.startswith((*SETTINGS, *prefixes))]
     return ["env", *(word for name in others for word in ("-u", name))] if others else []
 
 
 def open_site(options: Mapping[str, Any], folder: Path, placement: Placement) -> Site:
-    """The site for these options. Raises BadInput where its launcher is gone."""
+    """The site for these options."""
     site: Site = module(options["kind"]).Site(options, folder, placement)
     return site
 
@@ -145,10 +145,7 @@ def check(options: Mapping[str, Any], placement: Placement) -> None:
 def usual(placement: Placement) -> Mapping[str, Any]:
     """The site of a placement for which nobody has chosen a launcher: this machine, or the hosts in the placement.
     Raises BadInput."""
-    takes = (
-        next((launcher.name for launcher in launchers().values() if launcher.hosts), None) if placement.hosts else None
-    )
-    return requested(takes, placement, {}) if takes else LOCAL
+    return requested("hosts", placement, {}) if placement.hosts else LOCAL
 
 
 def requested(name: str, placement: Placement, options: Mapping[str, str | None]) -> Mapping[str, Any]:
@@ -158,12 +155,8 @@ def requested(name: str, placement: Placement, options: Mapping[str, str | None]
 
 
 def module(name: str) -> Any:
-    """The module of a launcher. Raises BadInput where no extension brings it, and where it can't be imported."""
-    named = launcher(name).module
-    try:
-        return importlib.import_module(named)
-    except ImportError as error:
-        raise BadInput(f"The launcher {name} can't be used, because {named} can't be imported: {error}.") from error
+    """The module of a launcher."""
+    return importlib.import_module(LAUNCHERS[name].module)
 
 
 def site_for(placement: Placement) -> Mapping[str, Any]:

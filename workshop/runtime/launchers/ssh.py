@@ -229,4 +229,4 @@ def address_towards(hosts: Sequence[str]) -> str:
     )
 
 
-Site = SshSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`
+Site = SshSite  # a launcher module has a `Site`, see `workshop.runtime.launchers.Launcher`

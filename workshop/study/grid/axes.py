@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
-from workshop import registry
 from workshop.core import words
 from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
+from workshop.mpi.implementations import implementation, read_placement
 from workshop.study.results import CellResult, cell_key
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
@@ -111,7 +111,7 @@ def cell(
     where = placed(placement, point)
     name = label(point)
     try:
-        checked_placement = registry.placement(where)
+        checked_placement = read_placement(where)
         if shared:
             values = _divided(workload, values, checked_placement.ranks)
         checked = workload.check(values).model_dump(mode="json")
@@ -212,7 +212,7 @@ def _value(name: str, requested: Any, workload: Workload) -> Any:
         value = adapter.dump_python(adapter.validate_python(requested), mode="json")
     except ValidationError as error:
         raise BadInput(_about(name, error)) from error
-    return registry.mpi(value).name if name == "mpi" else value
+    return implementation(value).name if name == "mpi" else value
 
 
 def _variable(name: str, requested: Any) -> str | None:

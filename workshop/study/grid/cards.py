@@ -8,8 +8,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop import registry
 from workshop.core import words as say
+from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.report.cards import Card, Part, about, code, figure, table
 from workshop.report.figures.bars import grouped, settings
 from workshop.report.figures.heatmap import heatmap, legend
@@ -167,8 +167,7 @@ def _number(value: Any) -> Any:
 
 
 def _mpi_title(name: str) -> str:
-    mpi = registry.mpis().get(name)
-    return mpi.title if mpi else str(name)  # of a package that is gone
+    return IMPLEMENTATIONS[name].title
 
 
 def _key(value: Any) -> str:

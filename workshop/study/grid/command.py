@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop import registry
 from workshop.cli import common, params
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput
+from workshop.mpi.implementations import read_placement
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
@@ -164,7 +164,7 @@ def placement_of(study_file: StudyFile, shared: Any) -> Any:
 
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
     base = shared.placement if shared else {} if study_file.placement else here
-    return registry.placement({**base, **study_file.placement})
+    return read_placement({**base, **study_file.placement})
 
 
 LARGEST = 64 * 1024  # bytes

@@ -10,11 +10,11 @@ from functools import cached_property
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from workshop import registry
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import USUAL_MPI, Placement
 from workshop.mpi import inventory
+from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -207,7 +207,7 @@ def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecor
 def in_order(mpis: Iterable[str]) -> tuple[str, ...]:
     """MPIs in the order in which they are shown."""
     installed = set(mpis)
-    return tuple(name for name in registry.mpis() if name in installed)
+    return tuple(name for name in IMPLEMENTATIONS if name in installed)
 
 
 def read_steps(guide: Guide, text: str | None) -> str:

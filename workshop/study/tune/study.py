@@ -27,6 +27,7 @@ from workshop.core.placement import POLLING, USUAL_MPI, Placement
 from workshop.core.words import ranges
 from workshop.extension import load
 from workshop.mpi import mapper
+from workshop.mpi.implementations import implementation
 from workshop.registry import workloads
 from workshop.store.records import StudyRecord, Trial
 from workshop.study.grid.axes import params_at
@@ -125,7 +126,7 @@ def _where(
     """The places of the ranks as a text that is equal for equal places; None and the reason if they are refused."""
     try:
         takes(placement)
-        if not registry.mpi(placement.mpi).mapper:  # without a mapper, the launcher's arguments identify the places
+        if not implementation(placement.mpi).mapper:  # without a mapper, the launcher's arguments identify the places
             return " ".join(mpi.module_of(placement.mpi).arguments(placement, described.cores, described.machine)), ""
         prediction = mapper.predict(placement, described)
     except BadInput:
@@ -155,7 +156,7 @@ def plain(workload: str, spot: Spot, threads: int, knobs: Mapping[str, Any], yie
     values = load(tuning.usable)(knobs, spot.mpi, spot.ranks) if tuning is not None and tuning.usable else knobs
     if values is None:
         return None
-    variable = registry.mpi(spot.mpi).waiting == "variable" and spot.ranks > 1
+    variable = implementation(spot.mpi).waiting == "variable" and spot.ranks > 1
     return {**spot.fields, "threads": threads, **values, f"env.{POLLING}": yields if variable else YIELDS[0]}
 
 

@@ -24,6 +24,6 @@ def _read() -> tuple[Failure, ...]:
     return tuple(Failure(broken=None, fixed=None, **entry) for entry in entries)
 
 
-def openfl_failure(fault: object) -> Failure | None:
-    """Return the failure that a run over OpenFL with this `fault` shows; None where nothing is broken on purpose."""
-    return next((failure for failure in _read() if failure.broken_params.get("fault") == fault), None)
+def openfl_fix(fault: str) -> str:
+    """Return what mends the failure that a run over OpenFL with this `fault` shows."""
+    return next(failure.fix for failure in _read() if failure.broken_params.get("fault") == fault)

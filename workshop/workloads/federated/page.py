@@ -38,7 +38,7 @@ SEGMENTATION = (
 OPENFL = (
     "The same images, model and rounds as a federation of separate processes: an authority signs certificates, "
     "institutions and aggregator show them to each other, and speak over TLS. It needs an environment of its own, "
-    "installed once; rounds then arrive on its run's page."
+    "installed once, and takes some minutes; rounds arrive on its run's page."
 )
 
 
@@ -83,7 +83,7 @@ def _further(session: SessionRecord | None, identity: Identity) -> None:
     with st.container(border=True, key="federated-openfl"):
         st.markdown("#### :material/vpn_key: A real federation, over OpenFL")
         st.markdown(OPENFL)
-        start = "workshop federation start --backend openfl --collaborators 3"
+        start = "workshop federation start --collaborators 3"
         _commands(
             identity, "openfl", "workshop federation install  # once", start, "workshop federation status", form=False
         )

@@ -1,9 +1,9 @@
 """Hangs: `workshop watch` says for which rank the others wait, at which line, and why.
 
-`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `waits` finds
-which ranks wait for which, `diagnosis` says why, and `command` is the command. `examples` is the catalogue of hangs;
-`outcome` runs a hang below the command, for the workload and the bench. `failures` has the catalogue as guided
-failures, which `page` shows. This file only describes the capability.
+`recorder` runs inside each rank and writes its MPI calls down, `sampler` reads what ranks do (`states`), `diagnosis`
+finds which ranks wait for which and why, and `command` is the command. `examples` is the catalogue of hangs,
+which `page` shows as guided failures; `run` runs one below the command, for the workload and the bench. This file only
+describes the capability.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workshop.extension import Command, Extension, Page, Params, Preset, Workloa
 class HangParams(Params):
     """The program of the catalogue, and how long its ranks have to stand still."""
 
-    example: str = Field("receives-in-circle", description="program that hangs; workshop watch --examples lists them")
+    example: str = Field("receives-in-circle", description="program that hangs, a file of labs/failures/hangs")
     after: float = Field(
         2.0, ge=0.5, le=10, description="time without any progress before the doctor looks",
         json_schema_extra={"unit": "s"},
@@ -57,7 +57,7 @@ WORKLOAD = Workload(
     lab="faults",
     verdict="workshop.workloads.hangs.report:VERDICT",
     panels="workshop.workloads.hangs.report:PANELS",
-    failures="workshop.workloads.hangs.failures:failures",
+    failures="workshop.workloads.hangs.examples:failures",
     presets=(
         Preset("A circle", "Each rank waits for the other one.", {"example": "receives-in-circle"}, {"ranks": 1}),
         Preset("A branch", "Only one of the ranks calls the barrier.", {"example": "barrier-in-branch"}, {"ranks": 1}),

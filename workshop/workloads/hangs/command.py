@@ -11,9 +11,9 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,7 +22,6 @@ import typer
 from workshop.cli import common
 from workshop.core import processes
 from workshop.core.errors import BadInput
-from workshop.workloads.hangs import examples
 
 if TYPE_CHECKING:
     from workshop.workloads.hangs.diagnosis import Diagnosis
@@ -43,34 +42,15 @@ def watch(
     after: Annotated[
         float, typer.Option(metavar="SECONDS", min=0.5, max=10, help="How long nothing moves before it looks why.")
     ] = 5.0,
-    example: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Run a program that hangs, of those here.")
-    ] = None,
-    list_examples: Annotated[bool, typer.Option("--examples", help="List the programs that hang.")] = False,
     end: Annotated[bool, typer.Option("--end", help="End a program that hangs, and answer with exit code 1.")] = False,
-    session: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Look at the ranks of this session instead, which is up.")
-    ] = None,
     as_json: common.JSON = False,
 ) -> None:
     """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't, and neither can calls that C or Horovod makes.
-    --examples lists programs that hang, each for another reason, and --example NAME runs one of them.
+    error. Ranks of this machine can be seen, ranks of other hosts can't. Calls that C makes, or Horovod in a graph,
+    can't be seen either.
     """
-    if session is not None:
-        if command or end:
-            raise BadInput("--session looks at ranks that are up, so it takes neither a command nor --end.")
-        raise typer.Exit(_look(session, after, as_json))
-    if list_examples:
-        rows = [(hang.name, hang.title) for hang in examples.examples().values()]
-        document = [{"name": name, "title": title} for name, title in rows]
-        return common.listing(as_json, document, ("example", "what is wrong"), rows)
-    if example is not None:
-        if command:
-            raise BadInput("watch has an example and a command; give either.")
-        command = examples.example(example).command
     if not command:
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
     if shutil.which(command[0]) is None:
@@ -79,41 +59,20 @@ def watch(
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, lambda number, _: sys.exit(128 + number))  # so that nothing is left
     with tempfile.TemporaryDirectory(prefix="workshop-watch-") as folder, _tree() as tag:
-        environment = os.environ if example is None else examples.environment(folder)
-        watched = Watch(command, Path(folder), tag, after, end, quiet=as_json, environment=environment)
+        watched = Watch(command, Path(folder), tag, after, end, quiet=as_json)
         code = watched.run()
         if as_json:
-            diagnoses = [named.as_json() | {"seconds": seconds} for named, seconds in watched.diagnoses]
+            diagnoses = [asdict(named) | {"seconds": seconds} for named, seconds in watched.diagnoses]
             common.answer({"command": command, "exit_code": code, "ended": watched.ended, "diagnoses": diagnoses})
     raise typer.Exit(code)
-
-
-def _look(name: str, after: float, as_json: bool) -> int:
-    """Print what the ranks of a session do; returns 1 where they hang."""
-    from workshop.store.store import Store
-    from workshop.workloads.hangs.sessions import watch_session
-
-    with Store.open() as store:
-        diagnosis, states = watch_session(store.session(name), after)
-    if as_json:
-        common.answer({"session": name, "diagnoses": [diagnosis.as_json()] if diagnosis else []})
-    elif diagnosis is not None:
-        print(diagnosis)
-    else:
-        print("\n".join(["The ranks move, or they wait for work.", *(state.line for state in states)]))
-    return int(diagnosis is not None)
 
 
 @contextmanager
 def _tree() -> Iterator[str]:
     """The mark for the processes of a program, which all end with this process."""
     tag = uuid.uuid4().hex
-    reaper = subprocess.Popen(
-        [sys.executable, "-P", "-c", REAPER, TAG, tag],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-P", "-c", REAPER, TAG, tag]
+    reaper = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
     try:
         yield tag
     finally:
@@ -131,7 +90,6 @@ class Watch:
     after: float
     end: bool
     quiet: bool
-    environment: Mapping[str, str]
     diagnoses: list[tuple[Diagnosis, float]] = field(default_factory=list)
     ended: bool = False
 
@@ -141,17 +99,10 @@ class Watch:
         from workshop.workloads.hangs.diagnosis import diagnose_spawned
         from workshop.workloads.hangs.sampler import Sampler
 
-        path = os.pathsep.join(filter(None, [str(PRELOAD), self.environment.get("PYTHONPATH")]))
-        stall = {
-            "HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))
-        }  # Horovod says which ranks lack a tensor
-        environment = {
-            **stall,
-            **self.environment,
-            TAG: self.tag,
-            recorder.FOLDER: str(self.folder),
-            "PYTHONPATH": path,
-        }
+        path = os.pathsep.join(filter(None, [str(PRELOAD), os.environ.get("PYTHONPATH")]))
+        stall = {"HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))}  # Horovod says who lacks a tensor
+        variables = {TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
+        environment = {**stall, **os.environ, **variables}
         try:
             program = subprocess.Popen(self.command, env=environment)
         except OSError as error:
@@ -169,7 +120,7 @@ class Watch:
             if time.monotonic() - still < self.after:
                 continue
             for diagnosis in self._confirmed(sampler, progress):
-                key: tuple[object, ...] = (diagnosis.kind, diagnosis.ranks)
+                key: tuple[object, ...] = diagnosis.key
                 if diagnosis.kind == "unseen":  # lines of Python, if there are any, are all that can move
                     if diagnosis.lines != unseen:
                         unseen = diagnosis.lines
@@ -198,11 +149,8 @@ class Watch:
         after = diagnose_jobs(sampler.states())
         if sampler.progress() != progress:
             return []
-        pairs = [(before.get(job), diagnosis) for job, diagnosis in after.items()]
-        return [
-            second for first, second in pairs
-            if first is not None and (first.kind, first.ranks) == (second.kind, second.ranks)
-        ]  # fmt: skip
+        jobs = (job for job, named in after.items() if job in before and before[job].key == named.key)
+        return [after[job] for job in jobs]
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
         self.diagnoses.append((diagnosis, round(seconds, 3)))

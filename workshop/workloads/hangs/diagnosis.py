@@ -1,21 +1,33 @@
-"""Why do ranks wait: the cause of waits that can't end by themselves (`waits`).
+"""Which rank waits for which, which ranks can't move on whatever the others do, and why.
 
-The cause is a call that doesn't fit, a rank that stands still outside of MPI, or a circle of waits. Calls are compared
-first, also the calls that each rank has made before.
+A rank that waits in MPI waits for other ranks: for the source of a message, for its destination, or for the ranks that
+are missing from a collective call. A wait can end only if a rank for which it waits can move on. Ranks that compute or
+sleep can move on, and so can the ranks that wait for them. All others are stuck. The cause is a call that doesn't fit,
+a rank that stands still outside of MPI, or a circle of waits. Calls are compared first, also those made before.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.resources import files
+from typing import Any
+
+import yaml
 
 from workshop.core import words
-from workshop.workloads.hangs.recorder import ANY
+from workshop.workloads.hangs.recorder import ANY, HOROVOD
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
-from workshop.workloads.hangs.waits import MOVING, WaitGraph
 
+MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
+BLOCKED = ("input", "lock", "file-lock", "stopped", "spawned")  # outside of MPI; nothing changes that by itself
+_ranks = partial(words.numbered, "rank")
 TRUNCATED = "MPI_ERR_TRUNCATE"  # in an exception: a rank got more than it had room for
+_FILE = files("workshop.workloads.hangs").joinpath("kinds.yaml")
+# Each kind of diagnosis: its `cause`, what would mend it (`fix`), and causes that are `wrong`.
+KINDS: Mapping[str, Mapping[str, Any]] = yaml.safe_load(_FILE.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -31,50 +43,24 @@ class Diagnosis:
     waiting: tuple[int, ...]
     lines: tuple[str, ...] = ()
 
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        """What two diagnoses of the same hang have in common."""
+        return self.kind, self.ranks
 
     def __str__(self) -> str:
         return "\n".join([self.sentence, f"Fix: {self.fix}", *self.lines])
 
 
-FIXES = {
-    "missing-from-collective": "Have all ranks of the communicator make the call, in the same order of calls.",
-    "other-collective": "Have all ranks make the same collective calls in the same order; look for an if around one, "
-    "or for a loop that runs more often on one rank.",
-    "other-root": "Give all ranks the same root.",
-    "other-op": "Give all ranks the same operation.",
-    "other-size": "Give all ranks the same count and type.",
-    "other-communicator": "Make the calls on the same communicator, or in the same order on all ranks.",
-    "send-without-receive": "Add the receive, or leave the send out.",
-    "receive-without-send": "Add the send, or leave the receive out.",
-    "tag-mismatch": "Give the send and the receive the same tag.",
-    "wrong-peer": "Correct the source of the receive or the destination of the send.",
-    "circular-sends": "Have a rank of the circle receive first, or use Sendrecv or Isend.",
-    "circular-receives": "Have a rank of the circle send first, or use Sendrecv or Irecv.",
-    "circular-wait": "Have all ranks make the calls in an order in which they match.",
-    "ended": "Have the rank make the calls for which the others wait, or leave the loop on all ranks together.",
-    "raised": "Mend the exception; start with python -m mpi4py, which ends all ranks when an exception ends a rank.",
-    "stopped": "Continue the process: kill -CONT PID.",
-    "input": "Read input on rank 0 alone, where mpirun delivers it, and send it to the others.",
-    "lock": "Have the thread that holds the lock give it back before it waits, or take locks in the same order.",
-    "file-lock": "Give the lock on the file back before the others need it, above all before a collective call.",
-    "wait-for-request": "Make the call that completes the request on the other rank.",
-    "spawned": "Import mpi4py below if __name__ == \"__main__\", so that spawned processes don't start MPI again.",
-    "other-job": "Have the ranks of both jobs make the calls in an order in which they match.",
-    "probe": "Send the message for which the rank probes, or stop probing.",
-    "computing": "If that takes too long, look for an endless loop there; give each rank the same share of the work.",
-    "sleeping": "If that takes too long, look for what the rank waits for.",
-    "pipe": "If that takes too long, look at the process with which the rank talks.",
-    "unseen": "Look with a debugger where each rank is (gdb -p PID); Horovod says itself which ranks lack a tensor.",
-    "unknown": "Look at the places below.",
-}  # fmt: skip
+def cause(kind: str, ranks: Sequence[int]) -> str:
+    """Ranks and what they have, such as "Ranks 0 and 1: receives in a circle"."""
+    return f"{words.capital(_ranks(ranks))}: {KINDS[kind]['cause']}"
 
 
 def diagnose(states: Sequence[RankState], others_move: bool = True) -> Diagnosis | None:
     """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one.
     `others_move`: ranks of other jobs may move on."""
-    return _Diagnostician(states, others_move).diagnosis() if states else None
+    return _WaitGraph(states, others_move).diagnosis() if states else None
 
 
 def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosis]:
@@ -93,14 +79,149 @@ def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosi
 
 def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:
     """Say why a program has failed in which multiprocessing has spawned processes that are ranks again."""
-    sentence = (
-        f"multiprocessing has spawned processes of {_ranks(sorted(ranks))}, and each starts MPI again as the same rank."
-    )
-    return Diagnosis("spawned", sentence, FIXES["spawned"], False, tuple(sorted(ranks)), ())
+    numbers = _ranks(sorted(ranks))
+    sentence = f"multiprocessing has spawned processes of {numbers}, and each starts MPI again as the same rank."
+    return Diagnosis("spawned", sentence, KINDS["spawned"]["fix"], False, tuple(sorted(ranks)), ())
 
 
-class _Diagnostician(WaitGraph):
-    """The causes of a graph's waits."""
+class _WaitGraph:
+    """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on.
+    `others_move` says that ranks of other jobs, which stand as ANY among the targets, may move on."""
+
+    def __init__(self, states: Sequence[RankState], others_move: bool = True) -> None:
+        self.others_move = others_move
+        self.states = {state.rank: state for state in sorted(states, key=lambda state: state.rank)}
+        self.waiters = [state for state in self.states.values() if state.waits]
+        self.targets = {state.rank: self._targets(state) for state in self.waiters}
+        self.stuck = self._stuck()
+
+    def members(self, call: Call) -> tuple[int, ...]:
+        return call.ranks or tuple(self.states)
+
+    def awaited(self, state: RankState) -> tuple[Call, ...]:
+        """The operations for which a rank waits: its call, or the requests of its wait."""
+        parts: list[Call] = []
+        for call in state.call.requests or (state.call,) if state.call is not None else ():
+            if call.dest is not None and call.source is not None:  # Sendrecv: either half may be complete
+                parts.append(replace(call, dest=None, tag=None))
+                call = replace(call, source=None, recvtag=None)
+            parts.append(call)
+        return tuple(parts)
+
+    def calls_at(self, call: Call) -> dict[int, Call]:
+        """The calls with the number of a collective call on its communicator, by rank; ranks without one are absent."""
+        key = (call.scope, call.number)
+        states = [self.states[rank] for rank in self.members(call) if rank in self.states]
+        return {state.rank: other for state in states for other in state.calls if (other.scope, other.number) == key}
+
+    def absent(self, call: Call) -> list[int]:
+        """The ranks that have not reached a collective call. A rank that is further has left the call behind, also
+        where its history doesn't reach back so far. Those that are in a call without a number have reached it."""
+        if call.number is None:
+            inside = {
+                (state.rank, other.name, other.scope) for state in self.waiters if (other := state.call) is not None
+            }
+            return [rank for rank in self.members(call) if (rank, call.name, call.scope) not in inside]
+        numbers = {
+            rank: max((other.number or 0 for other in state.calls if other.scope == call.scope), default=0)
+            for rank, state in self.states.items()
+        }
+        return [rank for rank in self.members(call) if numbers.get(rank, 0) < call.number]
+
+    def _targets(self, state: RankState) -> list[set[int]]:
+        """For each operation that a rank awaits, the ranks for which it waits; empty: that can't be told."""
+        targets: list[set[int | None]] = []
+        for call in self.awaited(state):
+            if call.collective:
+                calls = self.calls_at(call) if call.number is not None else {}
+                others = {rank for rank, other in calls.items() if not match_collectives(call, other)}
+                absent = set(self.absent(call))
+                root = call.world(call.root)  # a rank that is not the root may wait for the root alone
+                targets.append({*others, *({root} if root in absent else absent)})
+            elif call.source is not None:
+                peers = set(self.members(call)) - {state.rank} if call.source == ANY else {call.world(call.source)}
+                targets.append(set() if self._sent_to(state.rank, call) else {*peers})
+            elif call.dest is not None:
+                targets.append({call.world(call.dest)})
+            elif call.name in ("Finalize", "Init"):
+                targets.append({rank for rank, other in self.states.items() if other.does not in ("ended", "raised")})
+            elif call.name.startswith("File_"):  # may take long by itself
+                targets.append(set())
+            else:  # not recorded, so that it may be any rank
+                targets.append({*self.states.keys() - {state.rank}})
+        return [{rank for rank in ranks if rank is not None} for ranks in targets]
+
+    def _stuck(self) -> set[int]:
+        """The ranks that can't move on, whatever the moving ones do."""
+        movable = {state.rank for state in self.states.values() if state.does in MOVING}
+        if movable:  # a moving rank may be the one that gives a lock on a file back
+            movable |= {state.rank for state in self.states.values() if state.does == "file-lock"}
+        movable |= {ANY} if self.others_move else set()
+        while more := {state.rank for state in self.waiters if self._may_move(state, movable)} - movable:
+            movable |= more
+        return {state.rank for state in self.states.values() if state.waits or state.does in BLOCKED} - movable
+
+    def _may_move(self, state: RankState, movable: set[int]) -> bool:
+        """Whether a wait can end. Some of several requests may be complete already, so that one that can be is
+        enough; it is enough too where nobody knows for whom a rank waits."""
+        targets = self.targets[state.rank]
+        if not targets:
+            return True
+        lacking = (self._unsent(state, call, ranks) and not ranks & movable for call, ranks in self.pairs(state))
+        if state.call is not None and state.call.name.lower() in ("waitall", "testall") and any(lacking):
+            return False
+        either = len(targets) > 1 or any(call.source == ANY or not call.comm for call in self.awaited(state))
+        return any(not ranks or (ranks & movable if either else ranks <= movable) for ranks in targets)
+
+    def stuck_calls(self) -> Iterator[tuple[RankState, Call]]:
+        """The operations that stuck ranks await, each with the state of its rank."""
+        return ((state, call) for state in self.waiters if state.rank in self.stuck for call in self.awaited(state))
+
+    def pairs(self, state: RankState) -> Iterator[tuple[Call, set[int]]]:
+        """The operations that a rank awaits, each with the ranks for which it waits."""
+        return zip(self.awaited(state), self.targets[state.rank], strict=True)
+
+    def unreceived(self, sender: RankState, receiver: RankState) -> Iterator[Call]:
+        """The last send of each kind that a rank has not received as often, as far as both histories reach back."""
+        since = receiver.history[0].time if receiver.history and not receiver.complete else 0.0
+        pending = receiver.call.requests if receiver.waits and receiver.call is not None else ()
+        sends = [call for call in sender.calls if call.dest is not None and call.time >= since]
+        sends = [call for call in sends if call.world(call.dest) == receiver.rank]
+        received = Counter(
+            (call.scope, call.world(call.source), call.recvtag) for call in receiver.history
+            if call.source is not None and call not in pending and "probe" not in call.name.lower()
+        )  # fmt: skip
+        sent = Counter((call.scope, call.tag) for call in sends)
+        for (scope, tag), call in {(call.scope, call.tag): call for call in sends}.items():
+            if sent[scope, tag] > received[scope, sender.rank, tag] + received[scope, None, tag]:
+                yield call
+
+    def _sent_to(self, rank: int, call: Call) -> bool:
+        """Whether a message that fits a receive is on its way."""
+        peers = self.members(call) if call.source == ANY else (call.world(call.source),)
+        return any(
+            match_message(call, peer, sent)
+            for peer in peers
+            if peer in self.states
+            for sent in self.unreceived(self.states[peer], self.states[rank])
+        )
+
+    def _unsent(self, state: RankState, call: Call, ranks: set[int]) -> bool:
+        """Whether it is sure that nothing was sent for a receive: the histories of all have all calls."""
+        receives = call.source is not None and call.dest is None and bool(ranks)
+        return receives and all(self.states[rank].complete for rank in {state.rank, *ranks} & self.states.keys())
+
+    def dependents(self, rank: int) -> list[int]:
+        """The ranks that wait for a rank, directly or through others."""
+        reached = {rank}
+        while more := {r for r, sets in self.targets.items() if r not in reached and any(s & reached for s in sets)}:
+            reached |= more
+        return sorted(reached - {rank})
+
+    def next_stuck(self, rank: int) -> int | None:
+        """A stuck rank for which a rank waits."""
+        targets = (target for ranks in self.targets.get(rank, []) for target in sorted(ranks))
+        return next((target for target in targets if target in self.stuck and target in self.targets), None)
 
     def diagnosis(self) -> Diagnosis | None:
         if not self.stuck:
@@ -126,20 +247,15 @@ class _Diagnostician(WaitGraph):
         waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
         for rank, state in self.states.items():
             if hang and state.failed is not None and state.does != "raised":
-                sentence += (
-                    f" The {state.failed.name} of rank {rank}, at {state.failed.place}, has raised an exception."
-                )
-        return Diagnosis(
-            kind, sentence, FIXES[kind], hang, cause, waiting, tuple(state.line for state in self.states.values())
-        )
+                failed = state.failed
+                sentence += f" The {failed.name} of rank {rank}, at {failed.place}, has raised an exception."
+        lines = tuple(state.line for state in self.states.values())
+        return Diagnosis(kind, sentence, KINDS[kind]["fix"], hang, cause, waiting, lines)
 
     def _outside(self, *kinds: Activity) -> Diagnosis | None:
         """A rank that does one of this outside of MPI, and for which others wait."""
-        for state in sorted(
-            self.states.values(), key=lambda state: kinds.index(state.does) if state.does in kinds else -1
-        ):
-            if state.does not in kinds:
-                continue
+        states = [state for state in self.states.values() if state.does in kinds]
+        for state in sorted(states, key=lambda state: kinds.index(state.does)):
             waiting, hang = self.dependents(state.rank), bool(self.stuck)
             if hang and state.rank not in self.stuck and not self.stuck & set(waiting):
                 continue
@@ -148,11 +264,8 @@ class _Diagnostician(WaitGraph):
             direct = [rank for rank in waiting if any(state.rank in ranks for ranks in self.targets[rank])]
             pairs = (pair for rank in direct for pair in self.pairs(self.states[rank]))
             call, targets = next((pair for pair in pairs if state.rank in pair[1]), (None, set[int]()))
-            if (
-                state.does == "ended"
-                and call is not None
-                and not (call.collective or not call.comm or state.deliberate)
-            ):
+            message = call is not None and call.comm != "" and not call.collective
+            if call is not None and message and state.does == "ended" and not state.detail:
                 return self._lone(self.states[direct[0]], call, state)
             sentence, cause = f"Rank {state.rank} {state.describe()}", [state.rank]
             ended = sorted(rank for rank in targets if self.states[rank].does == "ended")
@@ -162,15 +275,16 @@ class _Diagnostician(WaitGraph):
                 waits = words.verb(len(waiting), "waits", "wait")
                 sentence += f", and {_ranks(waiting)} {waits} for {'it' if len(cause) == 1 else 'them'}"
                 sentence += f" in {call.describe()}" if call is not None and len(direct) == len(waiting) else ""
-            return self._result(state.does, f"{sentence}.", cause, hang)
+            counts = self._count_calls(call, cause) if call is not None and hang else ""
+            return self._result(state.does, f"{sentence}.{counts}", cause, hang)
         return None
 
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
-        for _, call in self.stuck_calls():
+        for state, call in self.stuck_calls():
             if not call.collective or call.number is None or call.foreign:
                 continue
-            calls = self.calls_at(call)
+            calls = {state.rank: call} | self.calls_at(call)  # a request may be older than the history
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
             base = next(other for other in calls.values() if other.signature == usual)
             others = [rank for rank, other in calls.items() if not match_collectives(base, other)]
@@ -181,26 +295,34 @@ class _Diagnostician(WaitGraph):
     def _other(self, call: Call, other: Call, ranks: list[int], others: list[int]) -> Diagnosis:
         kind = "other-collective"
         if call.name == other.name:
-            kind = "other-root" if call.root != other.root else "other-op" if call.op != other.op else "other-size"
+            kind = "other-root" if call.root != other.root else "other-size"
         first, second = (
             f"{_ranks(calling)} {words.verb(len(calling), 'calls', 'call')} {example.describe()} at {example.place}"
             for calling, example in ((others, other), (ranks, call))
         )
         sentence = f"{words.capital(first)} as number {call.number} on {call.comm}, and {second}."
-        return self._result(kind, sentence, others)
+        return self._result(kind, sentence + self._count_calls(call, others), others)
+
+    def _count_calls(self, call: Call, ranks: Iterable[int]) -> str:
+        """Say after how many calls ranks have left the place of a collective call, such as a loop with a step less;
+        empty where they have made none there, or where their histories don't have all calls."""
+        sentence = ""
+        for state in (self.states[rank] for rank in ranks if call.place):
+            number = sum((each.place, each.scope) == (call.place, call.scope) for each in state.history)
+            if state.complete and number and state.call != call:
+                calls = f"{number} {'call' if number == 1 else 'calls'}"
+                sentence += f" Rank {state.rank} left {call.place} after {calls}."
+        return sentence
 
     def _message(self) -> Diagnosis | None:
         """A message that has another tag, communicator or destination than the receive for which a rank waits."""
         for state, call in self.stuck_calls():
-            if call.source is None or call.dest is not None:
-                continue
             peer = call.world(call.source)
-            near = [self.states[peer]] if peer in self.states else []
-            for sender in (*near, *self.states.values()):
+            senders = sorted(self.states.values(), key=lambda sender: sender.rank != peer)
+            for sender in senders if call.source is not None else ():
                 for sent in self.unreceived(sender, state):
-                    if any(match_message(pending, sender.rank, sent) for pending in self.awaited(state)):
-                        continue  # it belongs to another request of the wait
-                    if (diagnosis := self._misfit(state, call, sender, sent)) is not None:
+                    other = any(match_message(pending, sender.rank, sent) for pending in self.awaited(state))
+                    if not other and (diagnosis := self._misfit(state, call, sender, sent)) is not None:
                         return diagnosis
         return None
 
@@ -215,12 +337,10 @@ class _Diagnostician(WaitGraph):
                 return None
             return self._result("wrong-peer", f"{start}has sent {sent.describe()} at {sent.place}.{now}", ranks)
         if sent.scope != call.scope:
-            return self._result(
-                "other-communicator",
-                f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}",
-                ranks,
-            )
-        if call.recvtag not in (ANY, sent.tag):
+            sentence = f"{start}has sent its message on {sent.comm}, at {sent.place}: {sent.describe()}.{now}"
+            return self._result("other-communicator", sentence, ranks)
+        polls = call.name.lower() in ("iprobe", "improbe")  # which look for one of several tags
+        if call.recvtag not in (ANY, sent.tag) and not polls:
             return self._result("tag-mismatch", f"{start}has sent with tag {sent.tag}, at {sent.place}.{now}", ranks)
         return None
 
@@ -274,7 +394,7 @@ class _Diagnostician(WaitGraph):
 
     def _missing(self) -> Diagnosis | None:
         """Ranks that wait elsewhere while others wait for them in a collective call; the one with most ranks."""
-        calls = [call for state in self.waiters if state.rank in self.stuck for call in self.awaited(state)]
+        calls = [call for _, call in self.stuck_calls()]
         counts = Counter((call.scope, call.number) for call in calls if call.collective and self.absent(call))
         if not counts:
             return None
@@ -285,10 +405,10 @@ class _Diagnostician(WaitGraph):
         waiting = [rank for rank in scopes if call.scope in scopes[rank] and rank not in absent]
         if (inner := self._inner(call, absent, waiting)) is not None:
             return inner
-        parts = []
-        for rank in absent:
-            if (state := self.states.get(rank)) is not None:
-                parts.append(f"{'it' if len(absent) == 1 else f'rank {rank}'} {state.describe()}")
+        parts = [
+            f"{'it' if len(absent) == 1 else f'rank {rank}'} {self.states[rank].describe()}"
+            for rank in absent if rank in self.states
+        ]  # fmt: skip
         sentence = (
             f"{words.capital(_ranks(absent))} {words.verb(len(absent))} missing from {call.title}, for which "
             f"{_ranks(waiting)} {words.verb(len(waiting), 'waits', 'wait')} at {call.place}: {'; '.join(parts)}."
@@ -319,7 +439,8 @@ class _Diagnostician(WaitGraph):
     def _unseen(self) -> Diagnosis | None:
         """Ranks of which no call can be seen."""
         living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
-        if any(state.calls for state in self.states.values()) or {state.does for state in living} != {"unknown"}:
+        calls = [call for state in self.states.values() for call in state.calls if call.comm != HOROVOD]
+        if calls or {state.does for state in living} != {"unknown"}:
             return None
         ranks = [state.rank for state in living]
         parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)
@@ -339,7 +460,3 @@ class _Diagnostician(WaitGraph):
         parts = [f"rank {rank} {self.states[rank].describe()}" for rank in stuck]
         sentence = f"{words.capital(_ranks(stuck))} can't go on, and the cause can't be seen: {'; '.join(parts)}."
         return self._result("unknown", sentence, stuck)
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    return words.numbered("rank", ranks)

@@ -21,13 +21,10 @@ def page() -> None:
     """Draw the page: a choice of programs, and the chosen one."""
     identity = frame.heading("Hangs", WORDS)
     session = frame.choose_session()
-    programs = [
-        (entry, entry.prediction.program, entry.shows.split()[0])
-        for entry in failures_of(WORKLOAD.name)
-        if entry.prediction
-    ]
+    entries = failures_of(WORKLOAD.name)
+    programs = [(entry, entry.prediction.program, entry.shows.split()[0]) for entry in entries if entry.prediction]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        words = st.text_input("Search", placeholder="Bcast")
+        words = st.text_input("Search", placeholder="scatter")
         sizes = sorted({ranks for _, _, ranks in programs})
         size = st.segmented_control("Ranks", [ANY, *sizes], default=ANY, required=True)
     chosen = [entry for entry, program, ranks in programs if words.lower() in program.lower() and size in (ANY, ranks)]

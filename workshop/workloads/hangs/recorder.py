@@ -1,12 +1,16 @@
 """Write down the MPI calls of this process in a file that another process reads.
 
 `preload/sitecustomize.py` loads this file by its path in each Python process of a watched program, so it imports
-nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record.
+nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record, and
+Horovod's operations become functions that record.
 
 The file is mapped into memory. It begins with numbers of 8 bytes, which are each written at once: calls, progress
 (begins and ends of calls), polls (tests without success). Behind them is how the process ended, then a ring of SLOTS
-slots with a call each: a byte that says how far it is, and the values of FIELDS as a Python literal, which is quicker
-to write than JSON. A slot is written before the number of calls is, so whoever reads never sees half of it.
+slots with a call each: a byte that says how far it is, and an entry as a Python literal, which is quicker to write than
+JSON. A slot is written before the number of calls is, so whoever reads never sees half of it.
+
+An entry has the fields of `states.Call` that aren't empty, and `file` and `line` for its place. Its `ranks` are a text
+such as "0-3,7".
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
@@ -28,30 +32,28 @@ FOLDER = "WORKSHOP_WATCH_RECORDS"  # the variable with the folder of the records
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 CALLS, PROGRESS, POLLS = range(3)  # places among the numbers
 END, END_SIZE = 64, 4032  # bytes: where it stands how the process ended
-SLOT, SLOTS = 512, 256
+SLOT, SLOTS = 1024, 256
 START = END + END_SIZE
 INSIDE, DONE, RAISED, POLLED = b"(", b")", b"!", b"?"
 ANY = -1  # any source or tag, whatever number the MPI has for it
 FOREIGN = "other job"  # instead of the ranks of a communicator that has ranks of a job of its own
+HOROVOD = "Horovod"  # instead of a communicator
 SPAWNED = re.compile(r"from multiprocessing\.(spawn|forkserver) import")  # in the command of such a process
-# `ranks` are those of the communicator, as numbers in COMM_WORLD; `root`, `dest` and `source` are numbers in the
-# communicator. `number` counts the collective calls on it. `requests` are the calls for which this call waits.
-FIELDS = (
-    "name", "comm", "ranks", "number", "root", "op", "count", "type", "dest", "tag", "source", "recvtag", "requests",
-    "file", "line", "time",
-)  # fmt: skip
 LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
     "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)"
-    r"|(win|file)\.\w+",
+    r"|(win|file)\.\w+|horovod_(grouped_)?(allreduce|allgather|broadcast|alltoall|reducescatter)_?( .*)?"
+    "|broadcast_variables",
     re.IGNORECASE,
 )
 # Calls of windows and files that all ranks make together; the others are not recorded.
 SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
 MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
+Entry = dict[str, Any]
+_HOROVOD_CALLS = itertools.count(1)  # numbers of collective calls
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
 
@@ -65,32 +67,38 @@ class CallRecord:
         self.numbers = memoryview(self.memory)[:END].cast("Q")
         self.pid = os.getpid()
         self._next = itertools.count()
-        self._polls: set[tuple[Any, ...]] = set()  # since the last call that is none
+        self._polls: set[str] = set()  # since the last call that is none
 
-    def begin(self, entry: tuple[Any, ...]) -> int:
+    def begin(self, entry: Entry) -> int:
         """Write a call that begins; returns where it stands."""
         number = next(self._next)  # safe between threads
         place = START + SLOT * (number % SLOTS)
-        text = repr(entry).encode()
-        if len(text) > SLOT - 2:
-            text = repr((*entry[:2], None, *entry[3:12], (), os.path.basename(entry[13])[-40:], *entry[14:])).encode()
-        if len(text) > SLOT - 2:
-            text = repr((entry[0], *[None] * 11, (), *[None] * 2, entry[-1])).encode()
-        self.memory[place : place + len(text) + 2] = INSIDE + text + b"\n"
+        self.write(place, INSIDE, entry)
         self.numbers[CALLS] = number + 1
         self.numbers[PROGRESS] += 1
         self._polls.clear()
         return place
 
+    def write(self, place: int, mark: bytes, entry: Entry) -> None:
+        """Write a call with as many of its values as have room."""
+        text = repr(entry).encode()
+        if len(text) > SLOT - 2:
+            short = {"ranks": "", "requests": (), "file": os.path.basename(entry["file"])[-40:]}
+            text = repr(entry | short).encode()
+        if len(text) > SLOT - 2:
+            text = repr({"name": entry["name"], "time": entry["time"]}).encode()
+        self.memory[place : place + len(text) + 2] = mark + text + b"\n"
+
     def end(self, place: int, mark: bytes = DONE) -> None:
         self.memory[place : place + 1] = mark
         self.numbers[PROGRESS] += 1
 
-    def poll(self, entry: tuple[Any, ...]) -> None:
+    def poll(self, entry: Entry) -> None:
         """Write a test without success. It is no progress, and repetitions are only counted, also those of several
         tests in turn."""
-        if entry[:-1] not in self._polls:
-            polls = {*self._polls, entry[:-1]}
+        key = repr(entry | {"time": 0})
+        if key not in self._polls:
+            polls = {*self._polls, key}
             place = self.begin(entry)
             self.memory[place : place + 1] = POLLED
             self._polls = polls
@@ -99,9 +107,7 @@ class CallRecord:
     def close(self, **how: Any) -> None:
         """Write how the program ended, unless it was written before. A child that was forked writes nothing."""
         if os.getpid() == self.pid and not self.memory[END]:
-            text = repr(
-                {name: value[-600:] if isinstance(value, str) else value for name, value in how.items()}
-            ).encode()
+            text = repr({name: str(value)[-600:] for name, value in how.items()}).encode()
             self.memory[END : END + len(text)] = text
 
 
@@ -127,20 +133,23 @@ def start() -> None:
 
 
 class _Finder:
-    """Finds mpi4py.MPI like everybody else, and has it recorded when it was imported."""
+    """Finds mpi4py.MPI and Horovod's operations like everybody else, and has them recorded when they were imported."""
 
     def __init__(self, record: CallRecord) -> None:
         self.record = record
+        self.recorders: dict[str, Callable[[Any, CallRecord], None]] = {
+            "mpi4py.MPI": record_calls,
+            "horovod.tensorflow.mpi_ops": record_horovod,
+            "horovod.tensorflow.functions": record_horovod,
+        }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != "mpi4py.MPI" or self not in sys.meta_path:
+        if (record_module := self.recorders.pop(name, None)) is None:
             return None
-        sys.meta_path.remove(self)
-        if SPAWNED.search(" ".join(sys.orig_argv)):
+        if name == "mpi4py.MPI" and SPAWNED.search(" ".join(sys.orig_argv)):
             self.record.pid = os.getpid()  # a fork server forks
-            self.record.close(
-                how="spawned", rank=next(os.environ[name] for name in RANK_VARIABLES if name in os.environ)
-            )
+            rank = next(os.environ[name] for name in RANK_VARIABLES if name in os.environ)
+            self.record.close(how="spawned", rank=rank)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
@@ -148,15 +157,15 @@ class _Finder:
 
             def execute_and_record(module: ModuleType) -> None:
                 execute(module)
-                record_calls(module, self.record)
+                record_module(module, self.record)
 
             loader.exec_module = execute_and_record
         return spec
 
 
 def _watch_end(record: CallRecord) -> None:
-    """Have it written how the program ends: it raises, calls sys.exit, or ends normally."""
-    hook, leave = sys.excepthook, sys.exit
+    """Have it written how the program ends: it raises, or ends normally."""
+    hook = sys.excepthook
 
     def excepthook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
         file, line = "", 0
@@ -168,46 +177,91 @@ def _watch_end(record: CallRecord) -> None:
         record.close(how="raised", text=f"{kind.__name__}: {str(error)[:300]}".rstrip(": "), file=file, line=line)
         hook(kind, error, trace)
 
-    def sys_exit(code: Any = None, /) -> None:
-        frame = sys._getframe(1)
-        file, line = frame.f_code.co_filename, frame.f_lineno
-        exits.append(
-            {"text": "sys.exit()" if code is None else f"sys.exit({str(code)[:100]})", "file": file, "line": line}
-        )
-        leave(code)
-
-    exits: list[dict[str, Any]] = []
     sys.excepthook = excepthook
-    sys.exit = sys_exit  # type: ignore[assignment]  # it never returns either
-    atexit.register(lambda: record.close(how="ended", **(exits[-1] if exits else {})))
+    atexit.register(lambda: record.close(how="ended"))
 
 
 def record_calls(module: Any, record: CallRecord) -> None:
-    """Replace the communicators and requests of mpi4py.MPI by ones that record."""
+    """Replace the communicators, requests, windows and files of mpi4py.MPI by ones that record."""
     recording = _Recording(module, record)
-    recording.classes = {
-        base: recording.subclass(base)
-        for name in (
-            "Comm",
-            "Intracomm",
-            "Cartcomm",
-            "Graphcomm",
-            "Distgraphcomm",
-            "Intercomm",
-            "Request",
-            "Prequest",
-        )
-        if (base := getattr(module, name, None))
-    }
-    world = module.Intracomm
+    names = ("Comm", "Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request", "Prequest")
+    for name in (*names, "Win", "File"):
+        base = getattr(module, name)
+        recorded = recording.subclass(base)
+        setattr(module, name, recorded)
+        if name in names:
+            recording.classes[base] = recorded
     module.Finalize = recording.finalize(module.Finalize)
-    shared = [recording.shared(base) for name in ("Win", "File") if (base := getattr(module, name, None))]
-    for kind in (*recording.classes.values(), *shared):
-        setattr(module, kind.__name__, kind)
     for name in ("COMM_WORLD", "COMM_SELF"):
-        comm = recording.classes[world](getattr(module, name))
+        comm = module.Intracomm(getattr(module, name))
         comm._scope = _Scope(name)
         setattr(module, name, comm)
+
+
+def record_horovod(module: Any, record: CallRecord) -> None:
+    """Replace Horovod's operations by ones that record. Only what is called outside of a graph can be seen: that
+    returns when all ranks have called it. A part of the ranks (a process set) has no numbers of its own."""
+
+    def recorded(name: str, operation: Any) -> Any:
+        @functools.wraps(operation)
+        def call(*args: Any, **settings: Any) -> Any:
+            part = getattr(settings.get("process_set"), "process_set_id", settings.get("process_set_id"))
+            if part or not module._executing_eagerly():
+                return operation(*args, **settings)
+            frame = sys._getframe(1)
+            while LIBRARY.search(frame.f_code.co_filename) and frame.f_back is not None:
+                frame = frame.f_back
+            entry = _entry(
+                frame, name=f"{name} {settings.get('name') or ''}".rstrip(), comm=HOROVOD, number=next(_HOROVOD_CALLS),
+                root=settings.get("root_rank"),
+            )  # fmt: skip
+            return _run(record, entry, operation, args, settings)
+
+        return module.tf.autograph.experimental.do_not_convert(call)
+
+    operations = getattr(module, "MPI_LIB", module)
+    for name in dir(operations):
+        if name.startswith(("horovod_", "broadcast_variables")) and COLLECTIVE.fullmatch(name):
+            setattr(operations, name, recorded(name, getattr(operations, name)))
+
+
+def _entry(frame: FrameType, **fields: Any) -> Entry:
+    """The entry of a call from this frame."""
+    fields |= {"file": frame.f_code.co_filename, "line": frame.f_lineno, "time": time.monotonic()}
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _run(
+    record: CallRecord, entry: Entry, method: Any, args: Any, settings: Any, *,
+    scope: _Scope | None = None, polls: bool = False, status: Any = None,
+) -> Any:  # fmt: skip
+    """Call a method, write down its begin and end, and return its result. Of a method that `polls`, only a result
+    without success is written. An exception counts as raised: the others still wait for the call. `status` says
+    afterwards from whom a message has come, and with which tag."""
+    place = None if polls else record.begin(entry)
+    try:
+        result = method(*args, **settings)
+    except BaseException as error:
+        took_part = _took_part(error)
+        if not took_part and scope is not None and scope.number == entry.get("number"):
+            scope.number -= 1
+        record.end(record.begin(entry) if place is None else place, DONE if took_part else RAISED)
+        raise
+    if place is None:
+        if not _succeeded(result):
+            record.poll(entry)
+        return result
+    if status is not None:
+        record.write(place, INSIDE, entry | {"source": status.Get_source(), "recvtag": status.Get_tag()})
+    record.end(place)
+    return result
+
+
+def _succeeded(result: Any) -> bool:
+    """Whether a test or a probe has found what it looked for."""
+    if isinstance(result, tuple):
+        result = next((part for part in result if isinstance(part, bool)), result[0])
+    return result is not None and result is not False
 
 
 class _Scope:
@@ -223,14 +277,10 @@ class _Kind(type):
     the class, stay as they are."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return (
-            isinstance(instance, cls.__dict__["_base"])
-            if "_base" in cls.__dict__
-            else super().__instancecheck__(instance)
-        )
+        return isinstance(instance, cls.__dict__.get("_base", ())) or super().__instancecheck__(instance)
 
     def __subclasscheck__(cls, other: type) -> bool:
-        return issubclass(other, cls.__dict__["_base"]) if "_base" in cls.__dict__ else super().__subclasscheck__(other)
+        return issubclass(other, cls.__dict__.get("_base", ())) or super().__subclasscheck__(other)
 
 
 class _Recording:
@@ -240,14 +290,10 @@ class _Recording:
         self.module, self.record = module, record
         self.classes: dict[Any, Any] = {}
         self.parent: Any = None
-        self.ops = {
-            id(getattr(module, name)): name.lower()
-            for name in ("SUM", "PROD", "MAX", "MIN", "LAND", "LOR", "LXOR", "BAND", "BOR", "BXOR", "MAXLOC", "MINLOC")
-        }
 
     def subclass(self, base: Any) -> Any:
         """A subclass whose methods record; in all else it looks like its base."""
-        is_request = issubclass(base, self.module.Request)
+        is_comm, is_request = issubclass(base, self.module.Comm), issubclass(base, self.module.Request)
         methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
         for name in dir(base):
             method = getattr(base, name)
@@ -256,27 +302,15 @@ class _Recording:
             arguments = _ARGUMENT.findall((method.__doc__ or "").partition("\n")[0])
             if is_request and WAIT.fullmatch(name):
                 methods[name] = self._wait(name, method)
-            elif not is_request and COLLECTIVE.fullmatch(name):
-                methods[name] = self._call(name, method, arguments, collective=True)
-            elif not is_request and name.endswith("_init") and {"dest", "source"} & set(arguments):
-                methods[name] = self._persistent(name, method, arguments)
-            elif not is_request and {"dest", "source"} & set(arguments):
-                methods[name] = self._call(name, method, arguments, collective=False)
-        if not is_request:
+            elif is_comm and (COLLECTIVE.fullmatch(name) or {"dest", "source"} & set(arguments)):
+                methods[name] = self._call(name, method, arguments, COLLECTIVE.fullmatch(name) is not None)
+            elif not is_comm and not is_request and name in MAKERS:
+                methods[name] = self._make(f"{base.__name__}.{name}", base.__dict__[name].__func__, arguments)
+            elif not is_comm and not is_request and SHARED.fullmatch(name):
+                methods[name] = self._call(f"{base.__name__}.{name}", method, arguments, collective=True)
+        if is_comm:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
             methods["Get_parent"] = classmethod(lambda kind: self._parent(base))
-        return _Kind(base.__name__, (base,), methods)
-
-    def shared(self, base: Any) -> Any:
-        """A subclass of a window's or a file's class whose collective methods record."""
-        methods: dict[str, Any] = {"__module__": base.__module__, "__doc__": base.__doc__, "_base": base}
-        for name in dir(base):
-            method, title = base.__dict__.get(name), f"{base.__name__}.{name}"
-            arguments = _ARGUMENT.findall((getattr(base, name).__doc__ or "").partition("\n")[0])
-            if name in MAKERS and isinstance(method, classmethod):
-                methods[name] = classmethod(self._make(title, method.__func__, arguments))
-            elif SHARED.fullmatch(name):
-                methods[name] = self._call(title, method, arguments, collective=True)
         return _Kind(base.__name__, (base,), methods)
 
     def _make(self, name: str, method: Any, arguments: list[str]) -> Any:
@@ -286,114 +320,66 @@ class _Recording:
         def make(kind: Any, *args: Any, **settings: Any) -> Any:
             values = dict(zip(arguments, args, strict=False)) | settings
             comm = values.get("comm", self.module.COMM_SELF)
+            if not isinstance(comm, self.module.Comm):
+                return method(kind, *args, **settings)  # mpi4py says what is wrong
             entry = self._entry(name, comm, values, arguments, False, sys._getframe(1))
-            place = self.record.begin(entry)
-            try:
-                handle = method(kind, *args, **settings)
-            finally:
-                self.record.end(place)
-            handle._scope = _Scope(f"{name} {entry[3]} of {entry[1]}", entry[2])
+            handle = _run(self.record, entry, method, (kind, *args), settings, scope=comm._scope)
+            handle._scope = _Scope(f"{name} {entry['number']} of {entry['comm']}", entry["ranks"])
             return handle
 
-        return make
+        return classmethod(make)
 
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
-        record, probes = self.record, name.lower() in ("iprobe", "improbe")
+        """A method of a communicator, a window or a file. Of one that makes a request to be started later, only the
+        waits for the request are recorded."""
+        record, probes, prepares = self.record, name.lower() in ("iprobe", "improbe"), name.endswith("_init")
         receives, status_at = "source" in arguments, arguments.index("status") if "status" in arguments else None
 
         @functools.wraps(method)
         def call(comm: Any, *args: Any, **settings: Any) -> Any:
-            values = dict(zip(arguments, args, strict=False))
-            values.update(settings)
+            values = dict(zip(arguments, args, strict=False)) | settings
             entry = self._entry(name, comm, values, arguments if collective else None, receives, sys._getframe(1))
-            if probes:
-                if not (result := method(comm, *args, **settings)):
-                    record.poll(entry)
-                return result
-            wild = status_at is not None and ANY in (entry[10], entry[11])
-            if wild and values.get("status") is None and len(args) <= (status_at or 0):
-                settings["status"] = values["status"] = self.module.Status()
-            place = record.begin(entry)
-            try:
-                result = method(comm, *args, **settings)
-            except BaseException as error:
-                took_part = _took_part(error)
-                if not took_part and comm._scope.number == entry[3]:
-                    comm._scope.number -= 1  # the others still wait for it
-                record.end(place, DONE if took_part else RAISED)
-                raise
-            record.end(place)
-            if wild:  # now it is known from whom
-                status = values["status"]
-                entry = (*entry[:10], status.Get_source(), status.Get_tag(), *entry[12:])
-                text = repr(entry).encode()
-                if len(text) <= SLOT - 2:
-                    record.memory[place : place + len(text) + 2] = DONE + text + b"\n"
-            return self._recorded(result, entry, comm)
+            if prepares:
+                return self._recorded(method(comm, *args, **settings), entry, comm)
+            status = None
+            if status_at is not None and not probes and ANY in (entry.get("source"), entry.get("recvtag")):
+                status = values.get("status")
+                if status is None and len(args) <= status_at:
+                    status = settings["status"] = self.module.Status()
+            options: dict[str, Any] = {"scope": comm._scope, "polls": probes, "status": status}
+            return self._recorded(_run(record, entry, method, (comm, *args), settings, **options), entry, comm)
 
         return call
-
-    def _persistent(self, name: str, method: Any, arguments: list[str]) -> Any:
-        """A method that makes a request to be started later; waits for it are recorded."""
-
-        @functools.wraps(method)
-        def prepare(comm: Any, *args: Any, **settings: Any) -> Any:
-            values = dict(zip(arguments, args, strict=False)) | settings
-            entry = self._entry(name, comm, values, None, "source" in arguments, sys._getframe(1))
-            return self._recorded(method(comm, *args, **settings), entry, comm)
-
-        return prepare
 
     def finalize(self, method: Any) -> Any:
         """MPI's end, which the program may call before its own."""
 
         @functools.wraps(method)
         def finalize() -> None:
-            frame = sys._getframe(1)
-            words = ("Finalize", *[None] * 11, (), frame.f_code.co_filename, frame.f_lineno, time.monotonic())
-            place = self.record.begin(words)
-            method()
-            self.record.end(place)
+            _run(self.record, _entry(sys._getframe(1), name="Finalize"), method, (), {})
 
         return finalize
 
     def _wait(self, name: str, method: Any) -> Any:
-        record, tests, many = self.record, name.lower().startswith("test"), WAIT.fullmatch(name)
-        is_class_method = many is not None and bool(many[2])
+        """A method that waits for a request or tests it; of the class, where it takes several requests."""
+        polls, many = name.lower().startswith("test"), name.lower().endswith(("any", "all", "some"))
 
         @functools.wraps(method)
         def wait(request: Any, *args: Any, **settings: Any) -> Any:
-            frame = sys._getframe(1)
-            requests = settings.get("requests", args[0] if args else ()) if is_class_method else (request,)
+            requests = settings.get("requests", args[0] if args else ()) if many else (request,)
             entries = tuple(each._entry for each in requests if hasattr(each, "_entry"))[:4]
-            words = (name, *[None] * 11, entries, frame.f_code.co_filename, frame.f_lineno, time.monotonic())
-            if tests:
-                result = method(*args, **settings) if is_class_method else method(request, *args, **settings)
-                flag = result[0] if isinstance(result, tuple) else result
-                if flag is None or flag is False:
-                    record.poll(words)
-                return result
-            place = record.begin(words)
-            try:
-                return method(*args, **settings) if is_class_method else method(request, *args, **settings)
-            finally:
-                record.end(place)
+            entry = _entry(sys._getframe(1), name=name, requests=entries or None)
+            return _run(self.record, entry, method, args if many else (request, *args), settings, polls=polls)
 
-        return classmethod(wait) if is_class_method else wait
+        return classmethod(wait) if many else wait
 
     def _entry(
-        self,
-        name: str,
-        comm: Any,
-        values: dict[str, Any],
-        arguments: list[str] | None,
-        receives: bool,
-        frame: FrameType,
-    ) -> tuple[Any, ...]:
-        """The values of FIELDS for a call that begins; `arguments` are the names of those of a collective call."""
+        self, name: str, comm: Any, values: dict[str, Any], arguments: list[str] | None, receives: bool, frame: Any
+    ) -> Entry:
+        """The entry of a call that begins; `arguments` are the names of those of a collective call."""
         scope = self._scope(comm)
         ranks = scope.ranks
-        number = root = op = count = kind = dest = tag = source = recvtag = None
+        number = root = dest = tag = source = recvtag = None
         if arguments is not None:
             if name != "Create_group":  # which not all ranks of the communicator call
                 scope.number += 1
@@ -402,8 +388,6 @@ class _Recording:
                 ranks = self._world(group)
             if "root" in arguments:
                 root = values.get("root", 0)
-            if "reduce" in name.lower() or "scan" in name.lower():
-                op = self.ops.get(id(values["op"]), "an operation of the program") if "op" in values else "sum"
             part = values.get("recvbuf" if "catter" in name and "educe" not in name else "sendbuf")
             if part is None or part is self.module.IN_PLACE:
                 part = values.get("recvbuf")
@@ -415,9 +399,9 @@ class _Recording:
             if receives:
                 source = self._plain(values.get("source", ANY))
                 recvtag = self._plain(values.get("recvtag", ANY if "dest" in values else values.get("tag", ANY)))
-        return (
-            name, scope.name, ranks, number, root, op, count, kind, dest, tag, source, recvtag, (),
-            frame.f_code.co_filename, frame.f_lineno, time.monotonic(),
+        return _entry(
+            frame, name=name, comm=scope.name, ranks=ranks, number=number, root=root, count=count, type=kind, dest=dest,
+            tag=tag, source=source, recvtag=recvtag,
         )  # fmt: skip
 
     def _parent(self, base: Any) -> Any:
@@ -464,7 +448,7 @@ class _Recording:
         finally:
             world.Free()
 
-    def _recorded(self, result: Any, entry: tuple[Any, ...], parent: Any) -> Any:
+    def _recorded(self, result: Any, entry: Entry, parent: Any) -> Any:
         """Return the result of a call; a communicator or a request records from now on."""
         kind = self.classes.get(type(result), type(result) if type(result) in self.classes.values() else None)
         if kind is None or not result:  # MPI's null handles are false
@@ -472,11 +456,10 @@ class _Recording:
         recorded = result if type(result) is kind else kind(result)
         if isinstance(result, self.module.Comm):
             ranks, scope = self._ranks(recorded), parent._scope
-            name = f"{entry[0]} {entry[3]} of {scope.name}"
-            if entry[3] is None:
-                scope.groups[ranks] = scope.groups.get(ranks, 0) + 1
-                name = f"{entry[0]} {scope.groups[ranks]} of {scope.name}"
-            recorded._scope = _Scope(name, ranks)
+            number = entry.get("number")
+            if number is None:
+                number = scope.groups[ranks] = scope.groups.get(ranks, 0) + 1
+            recorded._scope = _Scope(f"{entry['name']} {number} of {scope.name}", ranks)
         else:
             recorded._entry = entry
         return recorded

@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
@@ -33,23 +34,21 @@ READ, WRITE, FUTEX, FCNTL, FLOCK = 0, 1, 202, 72, 73
 SLEEPS = {35, 230, 7, 23, 270, 271, 232, 281}  # nanosleep, clock_nanosleep, poll, select and epoll
 CHILDREN = {61, 247}  # wait4, waitid
 WAITING_LOCKS = {"7", "38"}  # F_SETLKW and F_OFD_SETLKW, of fcntl
+PYTHON = re.compile(r"\.py$|^<")  # files of Python's frames, not of C's
 NAMESPACE = "PMIX_NAMESPACE"  # the job to which a rank belongs
 
 
 class Ranked(NamedTuple):
-    """A process that is a rank: its job, its number, and how many ranks the job has here and everywhere."""
+    """A process that is a rank: its job, its number, and how many ranks the job has."""
 
     job: str
     rank: int
-    here: int
     size: int
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The record of a process: its calls, oldest first, each with its mark, and how it ended."""
 
-    progress: int
     polls: int
     calls: tuple[tuple[bytes, Call], ...]
     end: Mapping[str, Any] | None
@@ -79,31 +78,25 @@ def read_record(path: Path) -> Recorded | None:
         place = recorder.START + recorder.SLOT * (number % recorder.SLOTS)
         text = data[place : place + recorder.SLOT]
         with suppress(ValueError, SyntaxError, TypeError):
-            values = ast.literal_eval(text[1:].partition(b"\n")[0].decode())
-            calls.append((text[:1], _call(values)))
-    end = data[recorder.END : recorder.START].rstrip(b"\0")
+            calls.append((text[:1], _call(ast.literal_eval(text[1:].partition(b"\n")[0].decode()))))
     closed = None
-    with suppress(ValueError, SyntaxError):
-        closed = ast.literal_eval(end.decode()) if end else None
-    return Recorded(numbers[recorder.PROGRESS], numbers[recorder.POLLS], tuple(calls), closed)
+    with suppress(ValueError, SyntaxError):  # empty until the process ends
+        closed = ast.literal_eval(data[recorder.END : recorder.START].rstrip(b"\0").decode())
+    return Recorded(numbers[recorder.POLLS], tuple(calls), closed)
 
 
-def _call(values: tuple[Any, ...]) -> Call:
-    """A call from the values of the recorder's FIELDS."""
-    entry = dict(zip(recorder.FIELDS, values, strict=True))
-    file, line = entry.pop("file"), entry.pop("line")
-    foreign = entry["ranks"] == recorder.FOREIGN
-    ranks: list[int] = [recorder.ANY] if foreign else []
-    for part in filter(None, (entry["ranks"] or "").split(",") if not foreign else ()):
+def _call(entry: dict[str, Any]) -> Call:
+    """A call from the recorder's entry."""
+    at = place(entry.pop("file", None), entry.pop("line", None))
+    text = entry.pop("ranks", "")
+    ranks: list[int] = [recorder.ANY] if text == recorder.FOREIGN else []
+    for part in text.split(",") if text and not ranks else ():
         first, _, last = part.partition("-")
         ranks += range(int(first), int(last or first) + 1)
-    requests = tuple(_call(each) for each in entry.pop("requests") or ())
-    return Call(
-        **{**entry, "comm": entry["comm"] or "", "ranks": tuple(ranks)}, requests=requests, place=place(file, line)
-    )
+    return Call(**entry | {"ranks": tuple(ranks), "requests": tuple(map(_call, entry.get("requests", ())))}, place=at)
 
 
-def place(file: str | None, line: int | None) -> str:
+def place(file: str | None, line: int | str | None) -> str:
     """A file and a line in short; files below this folder without the folder's name."""
     if not file:
         return ""
@@ -118,7 +111,7 @@ class Sampler:
     def __init__(self, parent: int, folder: Path) -> None:
         self.parent, self.folder = parent, folder
         self.jobs: dict[str, dict[int, int]] = {}  # job -> rank -> process, also those that have ended
-        self.sizes: dict[str, Ranked] = {}
+        self.sizes: dict[str, int] = {}
         self._environments: dict[tuple[int, float], Ranked | None] = {}
         self._polls: dict[int, int] = {}
 
@@ -129,7 +122,7 @@ class Sampler:
             for process in psutil.Process(self.parent).children(recursive=True):
                 ranked = self._ranked(process)
                 if ranked is not None:
-                    self.sizes[ranked.job] = ranked
+                    self.sizes[ranked.job] = ranked.size
                     living.setdefault(ranked.job, {}).setdefault(ranked.rank, []).append(process.pid)
         for job in self.jobs.keys() - living.keys():
             del self.jobs[job]
@@ -152,9 +145,8 @@ class Sampler:
             if not number.isdecimal():
                 return None
             size = variables.get("OMPI_COMM_WORLD_SIZE", variables.get("PMI_SIZE", "0"))
-            here = variables.get("OMPI_COMM_WORLD_LOCAL_SIZE", variables.get("MPI_LOCALNRANKS", size))
             job = variables.get(NAMESPACE, variables.get("PMI_JOBID", ""))
-            self._environments[key] = Ranked(job, int(number), int(here), int(size))
+            self._environments[key] = Ranked(job, int(number), int(size))
         return self._environments[key]
 
     def progress(self) -> dict[int, tuple[int, int]]:
@@ -172,44 +164,38 @@ class Sampler:
             path = self.folder / str(pid)
             complete = path.exists() and read_progress(path)[0] < recorder.SLOTS
             states.append(replace(self._state(rank, pid), complete=complete))
-        sizes = self.sizes[job]
-        why = "it runs on another host" if sizes.here < sizes.size else "it was never seen"
-        return states + [
-            RankState(rank, None, "unknown", detail=why) for rank in range(sizes.size) if rank not in ranks
-        ]
+        others = (rank for rank in range(self.sizes[job]) if rank not in ranks)
+        return [*states, *(RankState(rank, None, "unknown", detail="it isn't on this machine") for rank in others)]
 
     def _state(self, rank: int, pid: int) -> RankState:
-        record = read_record(self.folder / str(pid))
+        record = read_record(self.folder / str(pid)) or Recorded(0, (), None)
         status = psutil.STATUS_DEAD
         with suppress(psutil.Error):
             status = psutil.Process(pid).status()
-        history = tuple(call for mark, call in record.calls if mark == recorder.DONE) if record is not None else ()
-        failed = [call for mark, call in record.calls if mark == recorder.RAISED] if record is not None else []
-        state = partial(RankState, rank, pid, history=history, failed=failed[-1] if failed else None)
-        gone = status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE)
+        history, failed, inside = (
+            [call for mark, call in record.calls if mark == sought]
+            for sought in (recorder.DONE, recorder.RAISED, recorder.INSIDE)
+        )
+        mark, last = record.calls[-1] if record.calls else (b"", Call(""))
+        state = partial(RankState, rank, pid, history=tuple(history), failed=failed[-1] if failed else None)
         if status == psutil.STATUS_STOPPED:
-            where = history[-1].place if history else ""
-            return state("stopped", detail=f"after {history[-1].name} at {where}" if where else "")
-        if record is not None and record.end is not None:
+            return state("stopped", detail=f"after {history[-1].name} at {history[-1].place}" if history else "")
+        if record.end is not None:
             how: Activity = "raised" if record.end["how"] == "raised" else "ended"
             text, at = record.end.get("text", ""), place(record.end.get("file"), record.end.get("line"))
-            if how == "raised" and record.calls and record.calls[-1][0] == recorder.RAISED:
-                text = f"in {record.calls[-1][1].name}: {text}"
-            return state(how, at, detail=text, deliberate=bool(text))
-        if gone:
-            return state("ended", detail="its process is gone", deliberate=True)
-        if record is not None and record.calls:
-            inside = [call for mark, call in record.calls if mark == recorder.INSIDE]
-            if inside:
-                return state("mpi", inside[-1].place, inside[-1])
-            mark, last = record.calls[-1]
-            before, self._polls[pid] = self._polls.get(pid, record.polls), record.polls
-            if mark == recorder.POLLED:
-                time.sleep(PAUSE)
-                later = read_record(self.folder / str(pid))
-                if record.polls > before or (later is not None and later.polls > record.polls):
-                    return state("polling", last.place, _polled(record))
-        now = look(rank, pid, history)
+            within = f"in {last.name}: " if how == "raised" and mark == recorder.RAISED else ""
+            return state(how, at, detail=within + text)
+        if status in (psutil.STATUS_DEAD, psutil.STATUS_ZOMBIE):
+            return state("ended", detail="its process is gone")
+        if inside:
+            return state("mpi", inside[-1].place, inside[-1])
+        before, self._polls[pid] = self._polls.get(pid, record.polls), record.polls
+        if mark == recorder.POLLED:
+            time.sleep(PAUSE)
+            later = read_record(self.folder / str(pid))
+            if record.polls > before or (later is not None and later.polls > record.polls):
+                return state("polling", last.place, _polled(record))
+        now = look(rank, pid, tuple(history))
         if rank not in self.spawned():
             return now
         does: Activity = "spawned" if now.does in ("lock", "pipe") else now.does
@@ -217,8 +203,8 @@ class Sampler:
 
     def spawned(self) -> set[int]:
         """The ranks of which multiprocessing has spawned a process that has imported mpi4py."""
-        ends = [record.end for path in self.folder.iterdir() if (record := read_record(path)) is not None]
-        return {int(end["rank"]) for end in ends if end is not None and end["how"] == "spawned"}
+        ends = [record.end for path in self.folder.iterdir() if (record := read_record(path)) and record.end]
+        return {int(end["rank"]) for end in ends if end["how"] == "spawned"}
 
 
 def _polled(record: Recorded) -> Call:
@@ -235,12 +221,11 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
         return state("unknown", _where(_frames(pid, native=False)[0]), detail=hidden)
     try:
         does, detail = _activity(pid)
-    except PermissionError:
-        return state("unknown", detail="its process belongs to another user")
-    except (OSError, psutil.Error, ValueError):
-        return state("unknown", detail="its process has just ended")
+    except (OSError, psutil.Error, ValueError) as error:
+        other = isinstance(error, PermissionError)
+        return state("unknown", detail="its process belongs to another user" if other else "its process has just ended")
     frames, fault = _frames(pid)
-    python, where = _python(frames), _where(frames)
+    python, where = [frame for frame in frames if PYTHON.search(frame["filename"] or "")], _where(frames)
     for frame in frames:
         if str(frame["name"]).startswith(("PMPI_", "MPI_")):
             call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
@@ -249,23 +234,13 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
         return state("unknown", detail=fault)
     if does in ("lock", "pipe") and python and recorder.LIBRARY.search(python[0]["filename"]):
         detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
-    if (
-        does == "pipe"
-        and any("/multiprocessing/" in str(frame["filename"]) for frame in python)
-        and not _children_work(pid)
-    ):
-        does = "lock"
     return state(does, where, detail=detail)
-
-
-def _python(frames: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The frames of Python, without those of C."""
-    return [frame for frame in frames if str(frame["filename"]).endswith(".py") or frame["filename"][:1] == "<"]
 
 
 def _where(frames: list[dict[str, Any]]) -> str:
     """The innermost place in the program itself, in a file if there is one: libraries make code from text, too."""
-    program = [frame for frame in _python(frames) if not recorder.LIBRARY.search(frame["filename"])]
+    python = (frame for frame in frames if PYTHON.search(frame["filename"] or ""))
+    program = [frame for frame in python if not recorder.LIBRARY.search(frame["filename"])]
     program.sort(key=lambda frame: str(frame["filename"]).startswith("<"))
     return place(program[0]["filename"], program[0]["line"]) if program else ""
 
@@ -283,21 +258,19 @@ def _hidden(pid: int) -> str:
 
 def _activity(pid: int) -> tuple[Activity, str]:
     """Find out what the main thread of a process waits for, and on which file. Raises OSError."""
-    before, words = _thread(pid, pid)
+    before, number, words = _thread(pid, pid)
     time.sleep(PAUSE)
-    after, _ = _thread(pid, pid)
-    number = int(words[0]) if words[0].lstrip("-").isdecimal() else -1
+    after, later, _ = _thread(pid, pid)
     if number in SLEEPS:
         return "sleeping", ""
-    if number == FUTEX and int(words[4], 16) and after.split()[:1] == before.split()[:1]:
+    if number == later == FUTEX and int(words[4], 16):
         return "sleeping", "it waits with a limit of time"  # or for another thread of its own that works
     if before != after or number < 0:
         return "computing", ""
     if number == FUTEX:
         return ("computing", "a thread of it") if _threads_work(pid) else ("lock", "")
     if number in (READ, WRITE, FLOCK, FCNTL):
-        descriptor = int(words[1], 16)
-        name = ""
+        descriptor, name = int(words[1], 16), ""
         with suppress(OSError):
             name = os.readlink(f"/proc/{pid}/fd/{descriptor}")
         if number == FLOCK or (number == FCNTL and str(int(words[2], 16)) in WAITING_LOCKS):
@@ -306,37 +279,24 @@ def _activity(pid: int) -> tuple[Activity, str]:
     return "pipe", "it waits for a child" if number in CHILDREN else f"in system call {number}"
 
 
-def _thread(pid: int, thread: int) -> tuple[str, list[str]]:
-    """The system call of a thread with its arguments, and how often it has slept: equal texts mean that it has not
-    moved."""
+def _thread(pid: int, thread: int) -> tuple[str, int, list[str]]:
+    """The system call of a thread and how often it has slept, where equal texts mean that it has not moved; the call's
+    number, negative outside of any; and the call with its arguments."""
     folder = Path(f"/proc/{pid}/task/{thread}")
     text = (folder / "syscall").read_text()
     switches = next(line for line in (folder / "status").read_text().splitlines() if line.startswith("voluntary"))
-    return f"{text} {switches}", text.split()
+    words = text.split()
+    return f"{text} {switches}", int(words[0]) if words[0].isdecimal() else -1, words
 
 
 def _threads_work(pid: int) -> bool:
     """Whether another thread that runs Python works, or waits with a limit of time."""
-    threads, _ = _dump(pid)
-    for thread in threads:
-        identity = thread.get("os_thread_id")
-        if identity in (None, pid) or not thread.get("frames"):
-            continue
+    threads = [int(thread.get("os_thread_id") or pid) for thread in _dump(pid)[0] if thread.get("frames")]
+    for thread in {*threads} - {pid}:
         with suppress(OSError, ValueError):
-            _, words = _thread(pid, identity)
-            number = int(words[0]) if words[0].isdecimal() else -1
+            _, number, words = _thread(pid, thread)
             if number in SLEEPS or number < 0 or (number == FUTEX and int(words[4], 16)):
                 return True
-    return False
-
-
-def _children_work(pid: int) -> bool:
-    """Whether a process below this one works, or waits with a limit of time."""
-    with suppress(psutil.Error):
-        for child in psutil.Process(pid).children(recursive=True):
-            with suppress(OSError, ValueError):
-                if _activity(child.pid)[0] in ("computing", "sleeping"):
-                    return True
     return False
 
 

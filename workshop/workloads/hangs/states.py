@@ -15,7 +15,9 @@ Activity = Literal[
     "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
     "spawned", "unknown",
 ]  # fmt: skip
-DOES = {
+DOES: dict[Activity, str] = {
+    "mpi": "waits in",
+    "polling": "polls",
     "computing": "computes",
     "sleeping": "sleeps",
     "input": "waits for input",
@@ -28,8 +30,10 @@ DOES = {
     "spawned": "waits for processes of its own",
     "unknown": "does something that can't be seen",
 }
+# Collective calls in which all ranks have the same count.
+SAME_COUNT = ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall")
 PROGRAM = "program.py"  # artifact: the program as it was run
-PLACE = re.compile(r"^(.+\.py):(\d+)$")
+LINE = re.compile(r"rank (\d+)  (.*?)(?:  ((?:(?!  ).)+\.py:\d+))?")  # in a report
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,6 @@ class Call:
     ranks: tuple[int, ...] = ()
     number: int | None = None
     root: int | None = None
-    op: str | None = None
     count: int | None = None
     type: str | None = None
     dest: int | None = None
@@ -70,7 +73,7 @@ class Call:
 
     @property
     def signature(self) -> tuple[object, ...]:
-        return self.name, self.root, self.op, self.count, self.type
+        return self.name, self.root, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
         """A rank of the communicator as a number in COMM_WORLD. ANY: of another job; None: any rank, or no rank."""
@@ -85,8 +88,6 @@ class Call:
         text = self.name
         if self.count is not None:
             text += f" of {self.count} {self.type or 'items'}"
-        if self.op is not None:
-            text += f", {self.op}"
         if self.root is not None:
             text += f", root {self.root}"
         if self.dest is not None:
@@ -107,9 +108,8 @@ class Call:
 @dataclass(frozen=True)
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
-    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `deliberate` says
-    that it ended by sys.exit, `complete` that the history has all of its calls. `failed` is the last call that has
-    raised an exception."""
+    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `complete` says
+    that the history has all of its calls. `failed` is the last call that has raised an exception."""
 
     rank: int
     pid: int | None
@@ -118,7 +118,6 @@ class RankState:
     call: Call | None = None
     detail: str = ""
     history: tuple[Call, ...] = ()
-    deliberate: bool = False
     complete: bool = False
     failed: Call | None = None
 
@@ -135,19 +134,15 @@ class RankState:
         """Say what it does and where, as the end of a sentence."""
         if self.waits and self.call is not None:
             calls = (self.does == "polling" and self.call.requests) or (self.call,)
-            does = "polls " if self.does == "polling" else "waits in "
-            does += words.listed([call.describe() for call in calls])
+            does = f"{DOES[self.does]} {words.listed([call.describe() for call in calls])}"
         else:
-            does = DOES.get(self.does, "waits in MPI") + (f" ({self.detail})" if self.detail else "")
+            does = DOES[self.does] + (f" ({self.detail})" if self.detail else "")
         return does + (f", at {self.place}" if self.place else "")
 
     @property
     def line(self) -> str:
         """Its line in a report."""
-        if self.call is not None and self.does == "mpi":
-            call = self.call.describe()
-        else:
-            call = self.describe().removesuffix(f", at {self.place}")
+        call = self.describe().removesuffix(f", at {self.place}").removeprefix("waits in ")
         number = f" (number {self.call.number})" if self.call is not None and self.call.number and self.waits else ""
         return f"rank {self.rank}  {call}{number}  {self.place}".rstrip()
 
@@ -155,12 +150,10 @@ class RankState:
 def match_collectives(call: Call, other: Call) -> bool:
     """Whether two calls of the same number are the same collective call. Counts may differ where each rank has its
     share, and in calls whose first rank alone says how many there are."""
-    if (call.name, call.root, call.op) != (other.name, other.root, other.op):
+    if (call.name, call.root) != (other.name, other.root):
         return False
-    name = call.name.lower().lstrip("i")
-    if name not in ("bcast", "reduce", "allreduce", "scan", "exscan", "reduce_scatter_block", "allgather", "alltoall"):
-        return True
-    return None in (call.count, other.count) or (call.count, call.type) == (other.count, other.type)
+    compared = call.name.lower().lstrip("i") in SAME_COUNT and None not in (call.count, other.count)
+    return not compared or (call.count, call.type) == (other.count, other.type)
 
 
 def match_message(receive: Call, sender: int, sent: Call) -> bool:
@@ -171,23 +164,17 @@ def match_message(receive: Call, sender: int, sent: Call) -> bool:
 
 def rows(lines: Sequence[str]) -> list[list[str]]:
     """Each rank's line of a diagnosis as its number, what it does, and where."""
-    cells = []
-    for text in lines:
-        rank, _, rest = text.removeprefix("rank ").partition("  ")
-        does, _, place = rest.rpartition("  ")
-        cells.append([rank, does, place] if PLACE.match(place) else [rank, rest.strip(), ""])
-    return cells
+    return [list(cells.groups("")) for line in lines if (cells := LINE.fullmatch(line))]
 
 
 def marked(program: str, states: Sequence[Sequence[str]]) -> str:
     """The program with the numbers of its lines, and the ranks behind the lines where they are."""
     ranks: dict[int, list[int]] = {}
     for rank, _, place in states:
-        if at := PLACE.match(place):
-            ranks.setdefault(int(at[2]), []).append(int(rank))
-    lines = program.splitlines()
+        if place:
+            ranks.setdefault(int(place.rpartition(":")[2]), []).append(int(rank))
     return "\n".join(
         f"{'>' if number in ranks else ' '}{number:3}  {text}"
         + (f"    <-- {words.numbered('rank', ranks[number])}" if number in ranks else "")
-        for number, text in enumerate(lines, 1)
+        for number, text in enumerate(program.splitlines(), 1)
     )

@@ -60,12 +60,6 @@ WORKLOAD = Workload(
         "correlation": "correlation of pictures and images",
         "data": "images from",
         "images": "attacked images",
-        # Runs that were recorded before have these, too.
-        "images_behind": "images behind each update",
-        "iterations": "steps of the search",
-        "model": "network",
-        "signal_to_noise": "update against its noise [dB]",
-        "stopped": "stopped early",
         "labels_right": "digits read correctly from the update",
         "likeness": "likeness of pictures and images [dB]",
         "parameters": "weights of the network",

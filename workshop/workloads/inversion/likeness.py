@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,31 +41,15 @@ def matched(images: NDArray[np.float32], pictures: NDArray[np.float32]) -> list[
     return matches
 
 
-@dataclass(frozen=True)
-class Nearest:
-    """The image that a picture correlates with most: its position, and whether it is the true one (or equal to it).
-    `true` and `other` are the correlations with the true image and with the best other one."""
-
-    position: int
-    is_true: bool
-    true: float
-    other: float
-
-
-def nearest(pictures: NDArray[np.float32], positions: Sequence[int], among: NDArray[np.uint8]) -> list[Nearest]:
-    """For each picture, where the true image is at a position among images [n, 28, 28] of bytes."""
+def nearest(
+    pictures: NDArray[np.float32], positions: Sequence[int], among: NDArray[np.uint8]
+) -> list[tuple[float, float]]:
+    """For each picture, its correlations with the true image, which is at a position among images [n, 28, 28] of bytes,
+    and with the best other one."""
     rows = _standard(pictures.reshape(len(pictures), -1))
-    correlations = np.concatenate(
-        [
-            rows @ _standard(among[at : at + AT_ONCE].reshape(len(among[at : at + AT_ONCE]), -1)).T
-            for at in range(0, len(among), AT_ONCE)
-        ],
-        axis=1,
-    )
-    nearest_images = []
-    for row, position in zip(correlations, positions, strict=True):
-        others = np.delete(row, position)
-        best = int(row.argmax())
-        same = bool(best == position or (among[best] == among[position]).all())
-        nearest_images.append(Nearest(best, same, float(row[position]), float(others.max(initial=-1.0))))
-    return nearest_images
+    parts = np.array_split(among, len(among) // AT_ONCE + 1)
+    correlations = np.concatenate([rows @ _standard(part.reshape(len(part), -1)).T for part in parts], axis=1)
+    return [
+        (float(row[position]), float(np.delete(row, position).max(initial=-1.0)))
+        for row, position in zip(correlations, positions, strict=True)
+    ]

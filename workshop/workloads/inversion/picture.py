@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +19,7 @@ INK, PAPER = 40, 255
 WORDS = ("true", "recovered")
 
 
-@dataclass(frozen=True)
-class ImagePair:
-    """An image and its recovered picture, [28, 28] from 0 (paper) to 1 (ink), with the words below them."""
-
-    image: NDArray[np.float32]
-    recovered: NDArray[np.float32]
-    words: str
+ImagePair = tuple[NDArray[np.float32], NDArray[np.float32], str]  # true and recovered [28, 28], and words below
 
 
 def draw_pairs(pairs: Sequence[ImagePair]) -> bytes:
@@ -44,9 +37,9 @@ def draw_pairs(pairs: Sequence[ImagePair]) -> bytes:
             pen.text((GAP, top + below * (side + GAP) + side // 2), word, INK, font, anchor="lm")
         for column, pair in enumerate(row):
             x = NAMES + column * (side + GAP)
-            for below, pixels in enumerate((pair.image, pair.recovered)):
+            for below, pixels in enumerate(pair[:2]):
                 canvas.paste(_enlarged(pixels), (x, top + below * (side + GAP)))
-            pen.text((x + side // 2, top + 2 * (side + GAP)), pair.words, INK, font, anchor="ma")
+            pen.text((x + side // 2, top + 2 * (side + GAP)), pair[2], INK, font, anchor="ma")
     file = io.BytesIO()
     canvas.save(file, "PNG")
     return file.getvalue()

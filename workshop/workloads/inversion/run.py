@@ -24,7 +24,7 @@ from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import InversionParams, first_digits
 from workshop.workloads.inversion.attack import AttackInput, recover
 from workshop.workloads.inversion.likeness import matched, nearest, psnr
-from workshop.workloads.inversion.picture import ImagePair, draw_pairs
+from workshop.workloads.inversion.picture import draw_pairs
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images as data
 from workshop.workloads.mnist.data.images import Images
@@ -58,7 +58,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     seconds = {"prepare": prepared - began, "attack": time.perf_counter() - prepared}
     places = matched(true.images, pictures)
     pairs = [
-        ImagePair(true.images[number][..., 0], pictures[at][..., 0], f"{true.labels[number]}, read {read[at]}")
+        (true.images[number][..., 0], pictures[at][..., 0], f"{true.labels[number]}, read {read[at]}")
         for number, at in enumerate(places)
     ]
     results = [
@@ -67,11 +67,11 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
             "label": int(true.labels[number]),
             "read": int(read[at]),
             "likeness": psnr(true.images[number], pictures[at]),
-            "correlation": nearest_image.true,
-            "other": nearest_image.other,
-            "nearest": nearest_image.is_true,
+            "correlation": true_correlation,
+            "other": other,
+            "nearest": true_correlation >= other,
         }
-        for number, (at, nearest_image) in enumerate(
+        for number, (at, (true_correlation, other)) in enumerate(
             zip(places, nearest(pictures[places], true.positions.tolist(), images.train_images), strict=True)
         )
     ]

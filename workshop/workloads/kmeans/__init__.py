@@ -15,7 +15,6 @@ from workshop.extension import (
     Preset,
     RunPrediction,
     Scaling,
-    Software,
     Tuning,
     Workload,
 )
@@ -158,5 +157,4 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    software=(Software("daal4py", "workshop.mpi.daal:install"),),
 )

@@ -1,9 +1,9 @@
 """A real federation with OpenFL: the aggregator and the collaborators are separate processes, each with its key and
 certificate, and talk over mutual TLS. This file only describes the workload.
 
-`environment` installs OpenFL in an environment of its own, whose Python runs the files in `scripts`. `run` runs the
-whole federation on rank 0: `fx` runs OpenFL's commands, `workspace` writes their files, `parties` has the folders, the
-processes and their logs. `faults` is the table of faults and their meaning, and `results` emits the rounds' results.
+`environment` installs OpenFL in an environment of its own. `run` runs the whole federation on rank 0: `fx` runs
+OpenFL's commands, `workspace` writes their files, `parties` has the folders, the processes and their logs, and
+`results` emits the rounds' results.
 """
 
 from __future__ import annotations
@@ -15,22 +15,12 @@ from pydantic import Field, model_validator
 
 from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Command, Extension, Preset, Workload
+from workshop.workloads import federated, segmentation
 from workshop.workloads.federated import DataParams, FederatedParams, PartitionParams
-from workshop.workloads.federated.params import (
-    LEARNING,
-    METRICS,
-    PRIVATE,
-    Epochs,
-    EvaluateImages,
-    Rate,
-    Validation,
-)
+from workshop.workloads.federated.params import LEARNING, PRIVATE, Epochs, Rate
 from workshop.workloads.segmentation import SegmentationParams
 
-MOST = 16  # collaborators: each is a process with TensorFlow
-# What the task `segmentation` takes where nothing else is asked for: the defaults of the workload of that name.
-LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3, "evaluate_images": 120}
-Fault = Literal["none", "foreign-certificate", "other-name", "expired-certificate", "dies", "restart"]
+LESIONS = {"partition": "shift", "rate": 0.002, "batch": 4, "epochs": 3}  # defaults of the task `segmentation`
 
 
 class OpenFLParams(PartitionParams, DataParams):
@@ -42,40 +32,27 @@ class OpenFLParams(PartitionParams, DataParams):
         "partition, rate, batch and epochs, unless they are set",
         LEARNING,
     )
-    partition: Literal["iid", "dirichlet", "label", "shift", "unequal"] = setting(
+    partition: Literal["iid", "dirichlet", "label", "shift"] = setting(
         "dirichlet",
         "how images are dealt: alike; digits in different shares, or few of them each; patients with a scanner of each "
-        "institution's own, or many to some and few to others",
+        "institution's own",
         PRIVATE,
     )
     patients: int = setting(
         60, "patients of all institutions together", PRIVATE, {"task": "segmentation"}, ge=2, le=5000
     )
-    collaborators: int = Field(3, ge=1, le=MOST, description="institutions, each a process with a key of its own")
+    collaborators: int = Field(3, ge=1, le=16, description="institutions, each a process with a key of its own")
     rounds: int = Field(5, ge=1, le=200, description="how often models are combined")
-    fault: Fault = setting(
+    fault: Literal["none", "foreign-certificate", "dies"] = setting(
         "none",
-        "what goes wrong on purpose: a certificate of another authority, a valid one under another's name, one that "
-        "has expired, a collaborator that is killed in round 2, or an aggregator that is killed and started again",
+        "what goes wrong on purpose: somebody has a certificate of another authority, or a collaborator is killed in "
+        "round 2",
         {"part": "Break it"},
     )
     epochs: Epochs = 2
     batch: int = setting(32, "images in a step", LEARNING, ge=1, le=60_000)
     rate: Rate = 0.1
     model: Literal["cnn", "dense"] = setting("cnn", "the network", ADVANCED)
-    validation: Validation = 0.2
-    evaluate_images: EvaluateImages = 2000
-    patience: float = setting(
-        10.0,
-        "for the fault dies: seconds after which a round goes on without those that are missing",
-        {**ADVANCED, "unit": "s"},
-        {"fault": "dies"},
-        ge=1,
-        le=3600,
-    )
-    limit: float = setting(
-        300.0, "seconds that a round may take before the run gives up", {**ADVANCED, "unit": "s"}, ge=5, le=86_400
-    )
     seed: int = setting(0, "seed of weights, shares and order", ADVANCED, ge=0, le=2**31 - 1)
 
     @model_validator(mode="before")
@@ -87,13 +64,11 @@ class OpenFLParams(PartitionParams, DataParams):
     @model_validator(mode="after")
     def _something_is_left(self) -> OpenFLParams:
         """A fault leaves a federation that can go on."""
-        if self.fault in ("dies", "other-name") and self.collaborators < 2:
-            raise ValueError(f"fault is {self.fault}, for which there have to be at least 2 collaborators")
-        if self.fault in ("dies", "restart") and self.rounds < 3:
-            raise ValueError(f"fault is {self.fault}, which happens in round 2; take at least 3 rounds")
+        if self.fault == "dies" and (self.collaborators < 2 or self.rounds < 3):
+            raise ValueError("fault is dies, which leaves others in round 2; take 2 collaborators and 3 rounds or more")
         if self.task == "segmentation" and self.partition in ("dirichlet", "label"):
-            raise ValueError(f"partition is {self.partition}, which deals digits; take iid, shift or unequal")
-        if self.task == "digits" and self.partition in ("shift", "unequal"):
+            raise ValueError(f"partition is {self.partition}, which deals digits; take iid or shift")
+        if self.task == "digits" and self.partition == "shift":
             raise ValueError(f"partition is {self.partition}, which deals patients; take iid, dirichlet or label")
         return self
 
@@ -101,9 +76,9 @@ class OpenFLParams(PartitionParams, DataParams):
         """The same settings as params of the workload `federated` or `segmentation`: the same weights, images, batches
         and order."""
         if self.task == "segmentation":
-            same = self.model_dump(include={*LESIONS, "patients", "rounds", "validation", "seed"})
+            same = self.model_dump(include={*LESIONS, "patients", "rounds", "seed"})
             return SegmentationParams(**same, institutions=self.collaborators)
-        same = self.model_dump(exclude={"collaborators", "fault", "patience", "limit", "task", "patients"})
+        same = self.model_dump(exclude={"collaborators", "fault", "task", "patients"})
         return FederatedParams(**same, institutions=self.collaborators)
 
 
@@ -118,21 +93,15 @@ def _inputs(params: OpenFLParams, artifacts: Artifacts) -> Mapping[str, bytes]:
 def _fits(params: OpenFLParams, inputs: Mapping[str, bytes], ranks: int) -> None:
     """Raise BadInput where there are too few images for all institutions. Any number of ranks will do: rank 0 runs the
     federation."""
-    from workshop.workloads.federated.mathematics.partition import partition
-    from workshop.workloads.mnist.data import images
-    from workshop.workloads.segmentation.patients import dealt
-
     same = params.as_federated()
-    if isinstance(same, SegmentationParams):
-        dealt(same)
-    else:
-        partition(same, images.read(inputs).train_labels)
+    (segmentation if isinstance(same, SegmentationParams) else federated).WORKLOAD.fits(same, inputs, ranks)
 
 
 WORKLOAD = Workload(
     name="openfl",
     title="A real federation with OpenFL",
-    summary="OpenFL's aggregator and collaborators with keys, certificates and TLS, on the same images and network.",
+    summary="OpenFL's aggregator and collaborators with keys, certificates and TLS, on the same images and network. It "
+    "takes some minutes.",
     params=OpenFLParams,
     function="workshop.workloads.openfl.run:run",
     trains=True,
@@ -142,18 +111,12 @@ WORKLOAD = Workload(
     curves=("accuracy", "Dice", "loss"),
     results=("held_out_accuracy", "own_accuracy", "held_out_dice", "own_dice", "rounds", "seconds_per_round"),
     metrics={
-        **METRICS,
-        "held_out_deviation": "deviation of the held-out Dice score",
-        "held_out_dice": "held-out Dice score",
-        "own_dice": "Dice score on the institutions' own images",
+        **segmentation.WORKLOAD.metrics,
         "openfl": "version of OpenFL",
-        "seconds_start": "time until the first round, with keys and imports [s]",
-        "seconds_stop": "time after the last round [s]",
     },
     order=460,
     lab="federated",
     presets=(
-        Preset("A federation as it should be", "Two institutions, three rounds.", {"collaborators": 2, "rounds": 3}),
         Preset(
             "Outline lesions",
             "A U-Net in place of the digits' network.",

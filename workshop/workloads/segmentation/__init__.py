@@ -27,29 +27,6 @@ LOSS: dict[str, Any] = {"part": "The network and its loss"}
 TVERSKY = {**LOSS, "when": {"loss": "tversky"}}
 
 
-class Scans(Params):
-    """The params of the images."""
-
-    modality: Literal["both", "ct", "pet"] = Field(
-        "both", description="what the network sees: CT shows edges, PET shows what is active"
-    )
-    size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = setting(
-        64, "pixels of an image's side", {**ADVANCED, "unit": "pixels"}
-    )
-
-
-class PatientParams(Params):
-    """The params of the partition of patients."""
-
-    partition: Literal["iid", "shift", "unequal"] = setting(
-        "shift",
-        "how patients are dealt: alike, each institution with scanners and sizes of lesions of its own, or "
-        "many to some and few to others",
-        PRIVATE,
-    )
-    patients: int = setting(120, "patients of all institutions together, an image of each", PRIVATE, ge=2, le=5000)
-
-
 class Net(Params):
     """The network that outlines lesions, and its training."""
 
@@ -58,26 +35,24 @@ class Net(Params):
     )
     alpha: float = setting(0.3, "for tversky: what a pixel too many costs", TVERSKY, ge=0, le=10)
     beta: float = setting(0.7, "for tversky: what a pixel too few costs", TVERSKY, gt=0, le=10)
-    depth: int = setting(3, "times that the U-Net halves the image", ADVANCED, ge=1, le=4)
-    filters: int = setting(
-        8,
-        "channels of the U-Net's first level; each further one has twice as many",
-        ADVANCED,
-        ge=4,
-        le=64,
-        multiple_of=4,
-    )
-    norm: Literal["none", "group", "batch"] = setting(
-        "group",
-        "what is normalised within the network; batch: by means that institutions would have to average",
-        ADVANCED,
-    )
 
 
-class SegmentationParams(Learning, Net, PatientParams, Together, Scans):
+class SegmentationParams(Learning, Net, Together):
     """The params of the partition of patients, and of the institutions' training. Where the digits have other defaults,
     this network needs them: Adam, as the gradients of overlaps are small, and small batches of few patients."""
 
+    modality: Literal["both", "ct", "pet"] = Field(
+        "both", description="what the network sees: CT shows edges, PET shows what is active"
+    )
+    partition: Literal["iid", "shift"] = setting(
+        "shift",
+        "how patients are dealt: alike, or each institution with scanners and sizes of lesions of its own",
+        PRIVATE,
+    )
+    patients: int = setting(120, "patients of all institutions together, an image of each", PRIVATE, ge=2, le=5000)
+    size: Annotated[Literal[32, 64, 96], BeforeValidator(number)] = setting(
+        64, "pixels of an image's side", {**ADVANCED, "unit": "pixels"}
+    )
     rounds: Rounds = 16
     epochs: Epochs = 3
     batch: int = setting(4, "images in a step; at most as many as there are", LEARNING, ge=1, le=5000)
@@ -99,7 +74,7 @@ WORKLOAD = Workload(
     summary="Institutions learn together to outline lesions in CT and PET of made-up patients; beside it, pooled and "
     "each alone.",
     params=SegmentationParams,
-    function="workshop.workloads.segmentation.run:run",
+    function="workshop.workloads.segmentation.task:run",
     trains=True,
     fits=_fits,
     curves=("Dice", "loss", "total images/s", "drift"),
@@ -119,9 +94,11 @@ WORKLOAD = Workload(
     presets=(
         Preset("Together or alone", "One model for all, pooled images, and each alone.", {"way": "all", "rounds": 8}),
         Preset("CT alone", "Edges without activity: compare the Dice score.", {"way": "federated", "modality": "ct"}),
+        Preset("Tversky's loss", "A missed pixel costs more than one too many.",
+               {"way": "federated", "loss": "tversky", "alpha": 0.3, "beta": 0.7}),
     ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.segmentation.panels:PANELS",
-)
+)  # fmt: skip
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

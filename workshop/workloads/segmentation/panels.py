@@ -1,4 +1,4 @@
-"""Lesions as a model outlines them, and the scanners that institutions see their patients with."""
+"""Lesions as a model outlines them, and how well its outlines overlap with the true ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workshop.report.cards import Card, Part, line, picture, pictures, table, wo
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.federated.report import panels as federated
 
-PICTURE, FIGURES = "overlays.png", "overlays.json"
+PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
 SHORT = {"federated": "Federated", "centralised": "Pooled", "alone": "Institution 1 alone"}
 LEGEND = "The true outline is blue; the model's is orange and dashed. On PET, what takes up much of the tracer is dark."
 SYNTHETIC = (
@@ -28,14 +28,6 @@ ABOUT_MEASURES = (
     "The means over all held-out patients. Jaccard is what both outlines share as a part of what either covers; "
     "Tversky weighs pixels too many by its first number and missed ones by its second: 0.5 and 0.5 are Dice, 1 and 1 "
     "Jaccard."
-)
-ABOUT_SIZES = (
-    "The means of patients' Dice coefficients. A pixel too many or too few counts the more, the smaller a lesion is; "
-    "without one, a single pixel makes 0 % of 100 %."
-)
-ABOUT_SCANNERS = (
-    "What each institution's pictures are like, drawn from the seed. A picture is blurred, then its values are "
-    "stretched by the contrast and lifted by the brightness; blur and radius are in pixels of an image of 64."
 )
 
 
@@ -55,11 +47,8 @@ def overlays(snapshot: Snapshot) -> list[Card]:
         return []
     image, patients = outlines
     modality_note = ONE_OF_TWO.get(str(snapshot.run.params.get("modality")))
-    lines = [
-        line(LEGEND, tone="about"),
-        line(f"{SYNTHETIC} {DICE}", tone="about"),
-        *([line(modality_note)] if modality_note else []),
-    ]
+    lines = [line(LEGEND, tone="about"), line(f"{SYNTHETIC} {DICE}", tone="about")]
+    lines += [line(modality_note)] if modality_note else []
     ways = list(patients[0]["dice"]) if patients else []
     heads = ["Patient", "Scanners of", "Lesions", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
     rows = [
@@ -89,45 +78,8 @@ def measures(snapshot: Snapshot) -> list[Card]:
     return [Card("overlap", "Three measures of overlap", (note, table(["Way", "Dice", "Jaccard", weighed], rows)))]
 
 
-def by_size(snapshot: Snapshot) -> list[Card]:
-    """How lesions of different sizes are outlined, once that is known."""
-    groups = [group for group in snapshot.metric("dice_by_size", list) or [] if isinstance(group, Mapping)]
-    if not groups:
-        return []
-    ways = list(groups[0]["dice"])
-    heads = ["Lesions' share of the image", "Held-out patients", *(f"Dice: {SHORT.get(way, way)}" for way in ways)]
-    rows = [
-        [group["lesions"], str(group["patients"]), *(percent(group["dice"][way]) for way in ways)] for group in groups
-    ]
-    return [Card("by-size", "By how large lesions are", (words(line(ABOUT_SIZES, tone="about")), table(heads, rows)))]
-
-
-def scanners(snapshot: Snapshot) -> list[Card]:
-    """Each institution's scanners, if the run tells of them."""
-    scanners_found = [
-        institution.get("scanners")
-        for institution in snapshot.metric("institutions", list) or []
-        if isinstance(institution, Mapping)
-    ]
-    if not scanners_found or not all(isinstance(scanner, Mapping) for scanner in scanners_found):
-        return []
-    heads = ["Institution", "CT contrast", "brightness", "noise", "blur"]
-    heads += ["PET contrast", "brightness", "noise", "blur", "Radius of a lesion"]
-    rows = [
-        [str(at), *_detector(scanner["ct"]), *_detector(scanner["pet"]), f"{scanner['lesions']['radius']:.1f} pixels"]
-        for at, scanner in enumerate(filter(None, scanners_found), 1)
-    ]
-    return [Card("scanners", "Institutions' scanners", (words(line(ABOUT_SCANNERS, tone="about")), table(heads, rows)))]
-
-
-def _detector(detector: Mapping[str, float]) -> list[str]:
-    return [*(percent(detector[name]) for name in ("contrast", "offset", "noise")), f"{detector['blur']:.1f} pixels"]
-
-
 PANELS = (
     Panel("overlays", overlays, lambda snapshot: snapshot.version(PICTURE)),
     *federated.PANELS,
     Panel("overlap", measures, lambda snapshot: snapshot.metric("overlap", Mapping), "learning"),
-    Panel("by-size", by_size, lambda snapshot: snapshot.metric("dice_by_size", list), "learning"),
-    Panel("scanners", scanners, lambda snapshot: snapshot.metric("institutions", list), "learning"),
 )

@@ -49,25 +49,12 @@ def dealt(params: SegmentationParams) -> PatientSplit:
             f"{many} institutions can't share {count} patients: each needs {LEAST}, one to learn from and one to "
             f"validate with; take at most {count // LEAST} institutions or at least {LEAST * many} patients."
         )
-    if params.partition == "unequal":
-        parts = _unequal(count, many)
-    else:
-        parts = [range(*shard(count, many, institution)) for institution in range(many)]
+    parts = [range(*shard(count, many, institution)) for institution in range(many)]
     validation_counts = [min(max(round(params.validation * len(part)), 1), len(part) - 1) for part in parts]
     return PatientSplit(
         tuple(part[count:] for part, count in zip(parts, validation_counts, strict=True)),
         tuple(part[:count] for part, count in zip(parts, validation_counts, strict=True)),
     )
-
-
-def _unequal(count: int, many: int) -> list[range]:
-    """Give the first institution twice as many patients as the second, three times as many as the third (Zipf), and
-    each at least two."""
-    shares = 1 / np.arange(1, many + 1)
-    sizes = LEAST + np.floor((count - LEAST * many) * shares / shares.sum()).astype(np.int64)
-    sizes[0] += count - sizes.sum()
-    ends = np.cumsum(sizes).tolist()
-    return [range(end - size, end) for end, size in zip(ends, sizes.tolist(), strict=True)]
 
 
 def scanner_of(params: SegmentationParams, institution: int) -> ScannerModel:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.workloads.segmentation.scanners import CT_GRAIN, PET_GRAIN, UNIT, ScannerModel
-from workshop.workloads.segmentation.shapes import Blob, Grid, Plane, wavy
+from workshop.workloads.segmentation.shapes import Blob, Plane, wavy
 
 ANATOMY, FINDINGS, NOISE = 52, 53, 54  # streams of a seed
 LESIONS = (0.12, 0.44, 0.28, 0.16)  # shares of patients with none, one, two and three
@@ -38,8 +38,6 @@ SMALLEST, LARGEST = 2.0, 9.0  # radii, in 64ths of the image's width
 TRIES = 60  # places for a finding, before there is one less
 SHRINKING = 0.99  # times its size before, what is tried elsewhere
 SEPARATION = 1.25  # times their radii, the least that two findings are from each other
-
-
 RIBS = 4  # on each side
 NEAR = 0.6  # times its radius, how close to a closed part something may be
 
@@ -122,16 +120,6 @@ def _ribs(stream: np.random.RandomState, wall: Blob, inner: Blob) -> list[BodyPa
     return ribs
 
 
-def painted(parts: Sequence[BodyPart], grid: Grid) -> tuple[Plane, Plane]:
-    """Density and uptake [size, size], each part over those before it."""
-    density, uptake = np.zeros((grid.size, grid.size)), np.zeros((grid.size, grid.size))
-    for part in parts:
-        cover = part.shape.cover(grid)
-        density += cover * (part.density - density)
-        uptake += cover * (part.uptake - uptake)
-    return density, uptake
-
-
 @dataclass(frozen=True)
 class Abnormality:
     """Something in the body by which it differs from a healthy one: how much denser and how much hotter it is."""
@@ -158,15 +146,17 @@ class Patient:
 
     def mask(self, size: int) -> NDArray[np.bool_]:
         """The pixels of the lesions, [size, size]."""
-        grid = Grid(size)
-        return np.any([np.zeros((size, size), bool), *(lesion.shape.mask(grid) for lesion in self.lesions)], axis=0)
+        return np.any([np.zeros((size, size), bool), *(lesion.shape.mask(size) for lesion in self.lesions)], axis=0)
 
     def slices(self, size: int) -> tuple[Plane, Plane]:
-        """Density and uptake [size, size] before the scanner."""
-        grid = Grid(size)
-        density, uptake = painted(self.anatomy.parts, grid)
+        """Density and uptake [size, size] before the scanner: each part of the body over those before it."""
+        density, uptake = np.zeros((size, size)), np.zeros((size, size))
+        for part in self.anatomy.parts:
+            cover = part.shape.cover(size)
+            density += cover * (part.density - density)
+            uptake += cover * (part.uptake - uptake)
         for finding in self.findings:
-            cover = finding.shape.cover(grid)
+            cover = finding.shape.cover(size)
             density += cover * finding.denser
             uptake += cover * finding.hotter
         return density, uptake

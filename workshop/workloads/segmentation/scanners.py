@@ -7,7 +7,7 @@ institution's pictures is at a loss with another's.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -51,12 +51,6 @@ class ScannerModel:
     radius: float
     spread: float
 
-    def as_json(self) -> dict[str, dict[str, float]]:
-        return {
-            **{name: _rounded(asdict(detector)) for name, detector in (("ct", self.ct), ("pet", self.pet))},
-            "lesions": _rounded({"radius": self.radius, "spread": self.spread}),
-        }
-
 
 # In the middle of all ranges: what everybody has where institutions don't differ.
 COMMON = ScannerModel(Detector(0.78, 0.11, 0.028, 0.5), Detector(0.78, 0.06, 0.026, 1.7), 4.4, 0.25)
@@ -84,7 +78,3 @@ def blurring(size: int, deviation: float) -> Plane:
     offsets = np.subtract.outer(np.arange(size), np.arange(size)) / deviation
     weights = np.exp(-np.square(offsets) / 2)
     return weights / weights.sum(axis=1, keepdims=True)
-
-
-def _rounded(values: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, 3) for name, value in values.items()}

@@ -4,7 +4,6 @@ a patient is the same one at any number of pixels."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +12,10 @@ Plane = NDArray[np.float64]  # [size, size], a value for each pixel
 WAVES = (2, 3, 4)  # times that the edge goes out and in on its way around
 
 
-@dataclass(frozen=True)
-class Grid:
-    """The pixels of a square image."""
-
-    size: int
-
-    @property
-    def pixel(self) -> float:
-        """The width of a pixel."""
-        return 2 / self.size
-
-    @cached_property
-    def xy(self) -> tuple[Plane, Plane]:
-        """The centres of the pixels: x grows to the right, y downwards."""
-        centres = (np.arange(self.size) + 0.5) * self.pixel - 1
-        return np.meshgrid(centres, centres)
+def grid(size: int) -> tuple[Plane, Plane]:
+    """The centres of the pixels of a square image: x grows to the right, y downwards."""
+    centres = (np.arange(size) + 0.5) * (2 / size) - 1
+    return np.meshgrid(centres, centres)
 
 
 @dataclass(frozen=True)
@@ -52,14 +39,14 @@ class Blob:
         wavy = sum(far * np.cos(times * angle + begin) for times, (far, begin) in zip(WAVES, self.waves, strict=False))
         return np.hypot(u, v) / (1 + wavy)
 
-    def cover(self, grid: Grid) -> Plane:
+    def cover(self, size: int) -> Plane:
         """Which share of each pixel it covers, about: 0 to 1."""
-        pixels = np.sqrt(self.rx * self.ry) / grid.pixel
-        return np.clip((1 - self.level(*grid.xy)) * pixels + 0.5, 0, 1)
+        pixels = np.sqrt(self.rx * self.ry) / (2 / size)
+        return np.clip((1 - self.level(*grid(size))) * pixels + 0.5, 0, 1)
 
-    def mask(self, grid: Grid) -> NDArray[np.bool_]:
+    def mask(self, size: int) -> NDArray[np.bool_]:
         """The pixels with their centre inside."""
-        return self.level(*grid.xy) <= 1
+        return self.level(*grid(size)) <= 1
 
     def scaled(self, factor: float) -> Blob:
         return replace(self, rx=factor * self.rx, ry=factor * self.ry)

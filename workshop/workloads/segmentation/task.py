@@ -1,5 +1,5 @@
-"""The learning task: the institutions' patients, the network that outlines their lesions, and an inspection of its
-outlines."""
+"""The workload: the same rounds as with digits, of another task. The task has the institutions' patients, the network
+that outlines their lesions, and an inspection of its outlines."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
+from workshop.workloads.federated.run import learn
 from workshop.workloads.federated.training.task import Inspection, LearningTask, See, Silo
 from workshop.workloads.segmentation import CHANNELS, SegmentationParams, overlap, patients
 from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
 from workshop.workloads.segmentation.patients import Patients, PatientSplit
-from workshop.workloads.segmentation.unet import unet
+from workshop.workloads.segmentation.unet import SUMMARY, unet
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts
 INSPECTED = 4  # patients to look at; one has no lesion, where there is such a patient
@@ -23,16 +24,20 @@ EVERY = 4  # rounds between two looks
 DATA = "phantoms: made-up patients, drawn by this project's generator"
 BYTES = 2  # of a pixel, as scanners store it
 COLUMNS = {"federated": "federated", "centralised": "pooled", "alone": "institution 1 alone"}
-# Shares of an image that are lesions: more than the first, up to the second.
-SIZES = (("up to 1 %", 0.0, 0.01), ("1 to 2 %", 0.01, 0.02), ("more than 2 %", 0.02, 1.0))
 AT_ONCE = 64  # images that are tested together: the activations of more take much memory
+
+
+def run(ctx: RankContext, params: SegmentationParams) -> Mapping[str, Any]:
+    """Learn from patients of several institutions, and return the metrics. Collective. Events and metrics are those of
+    `federated`, with the measure "Dice": the mean over images. Artifacts: overlays.png and overlays.json."""
+    return learn(ctx, params, segmentation)
 
 
 def segmentation(ctx: RankContext, params: SegmentationParams, institutions: Sequence[int]) -> LearningTask:
     """The task of a run, with the images of these institutions."""
     channels, dealt = CHANNELS[params.modality], patients.dealt(params)
     tested = patients.held_out(params)
-    net = unet(params.size, len(channels), depth=params.depth, filters=params.filters, norm=params.norm)
+    net = unet(params.size, len(channels))
     return LearningTask(
         model=net,
         loss=overlap.loss_of(params.loss, params.alpha, params.beta),
@@ -40,8 +45,11 @@ def segmentation(ctx: RankContext, params: SegmentationParams, institutions: Seq
         measure="Dice",
         silos={institution: _silo(params, dealt, institution) for institution in institutions},
         held_out=(tested.images[..., channels], tested.masks),
-        about=[_about(params, dealt, institution) for institution in range(params.institutions)],
-        facts={"data": DATA, "model": f"U-Net of depth {params.depth}, from {params.filters} channels on"},
+        about=[
+            {"images": len(train), "validation": len(validation)}
+            for train, validation in zip(dealt.train, dealt.validation, strict=True)
+        ],
+        facts={"data": DATA, "model": SUMMARY},
         bytes_image=BYTES * params.size**2 * len(channels),
         at_once=AT_ONCE,
         look=_look(ctx, params, tested),
@@ -55,15 +63,6 @@ def _silo(params: SegmentationParams, dealt: PatientSplit, institution: int) -> 
         scanned = patients.patients(params, institution, numbers)
         parts += [scanned.images[..., channels], scanned.masks]
     return Silo(*parts)
-
-
-def _about(params: SegmentationParams, dealt: PatientSplit, institution: int) -> dict[str, Any]:
-    """The number of an institution's patients, and its scanner."""
-    return {
-        "images": len(dealt.train[institution]),
-        "validation": len(dealt.validation[institution]),
-        "scanners": patients.scanner_of(params, institution).as_json(),
-    }
 
 
 def _look(ctx: RankContext, params: SegmentationParams, tested: Patients) -> Inspection:
@@ -99,12 +98,8 @@ def _at_the_end(
     params: SegmentationParams, logits_by_way: Mapping[str, NDArray[np.float32]], masks: NDArray[np.float32]
 ) -> dict[str, Any]:
     """Metrics of all held-out patients from each way's logits: how well outlines overlap by Dice, Jaccard and
-    Tversky; the largest standard deviation that the Dice coefficients have in a way; and their means by how much of an
-    image is lesions."""
+    Tversky, and the largest standard deviation that the Dice coefficients have in a way."""
     dice = {way: overlap.dice(masks, logits).numpy().astype(np.float64) for way, logits in logits_by_way.items()}
-    shares = masks.mean(axis=(1, 2, 3))
-    groups = [("no lesion", shares == 0)]
-    groups += [(name, (shares > low) & (shares <= high)) for name, low, high in SIZES]
     return {
         "overlap": {
             way: {
@@ -115,24 +110,13 @@ def _at_the_end(
             for way, logits in logits_by_way.items()
         },
         "held_out_deviation": max(float(scores.std()) for scores in dice.values()),
-        "dice_by_size": [
-            {
-                "lesions": name,
-                "patients": int(group.sum()),
-                "dice": {way: float(scores[group].mean()) for way, scores in dice.items()},
-            }
-            for name, group in groups
-            if group.any()
-        ],
     }
 
 
 def chosen(lesions: Sequence[int]) -> list[int]:
     """Which of some patients, with so many lesions each, to look at: the first with any, and the first without."""
-    with_any = [at for at, count in enumerate(lesions) if count]
-    without = [at for at, count in enumerate(lesions) if not count]
-    last = without[:1]
-    return [*with_any[: INSPECTED - len(last)], *last]
+    without = [at for at, count in enumerate(lesions) if not count][:1]
+    return [*[at for at, count in enumerate(lesions) if count][: INSPECTED - len(without)], *without]
 
 
 def _words(about: Mapping[str, int]) -> str:

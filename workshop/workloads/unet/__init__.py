@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from workshop.engine.fields import ADVANCED, Bucket, Compression, Exchange, Keep, Trace, check_compression, setting
+from workshop.engine.fields import ADVANCED, Exchange, setting
 from workshop.engine.training import METRICS
 from workshop.extension import Extension, Preset, Scaling, Workload
 from workshop.workloads.segmentation import Net
+from workshop.workloads.segmentation.unet import DEPTH
 
+LEVELS = DEPTH + 1
 SWITCHES: dict[str, Any] = {"part": "Switches of the network"}
 
 
@@ -24,7 +27,7 @@ class UnetParams(Net):
         "wide, each with a lesion",
     )
     patients: int = Field(192, ge=2, le=5000, description="images to train on, one of each made-up patient")
-    size: int = setting(64, "side of the square images", {"unit": "pixels"}, ge=32, le=128)
+    size: int = setting(64, "side of the square images", {"unit": "pixels"}, ge=32, le=128, multiple_of=2**DEPTH)
     exchange: Exchange = "auto"
     epochs: int = Field(10, ge=1, le=1000, description="times that all images are read")
     batch: int = Field(4, ge=1, le=1024, description="images of each rank in a step")
@@ -39,41 +42,23 @@ class UnetParams(Net):
     )
     target: float = Field(0.75, gt=0, le=1, description="held-out Dice score to which the time is taken")
     evaluate_images: int = setting(48, "held-out patients that the network is tested on", ADVANCED, ge=1, le=5000)
-    compression: Compression = "none"
-    keep: Keep = 0.01
-    bucket: Bucket = 0.1
-    trace: Trace = 30
     seed: int = setting(0, "seed of patients and weights", ADVANCED, ge=0, le=2**31 - 1)
-    pace: float = setting(
-        0, "least seconds per step, to watch it; not in timings", {**ADVANCED, "unit": "s"}, ge=0, le=10
-    )
 
     @property
     def dropout_rates(self) -> tuple[float, ...]:
-        """The rate of each level, from the first to the bottom: `depth + 1` in all. Raises ValueError for others."""
+        """The rate of each level, from the first to the bottom. Raises ValueError for others."""
         rates = tuple(map(float, self.dropout.split(",")))
-        return rates if len(rates) > 1 else rates * (self.depth + 1)
+        return rates if len(rates) > 1 else rates * LEVELS
 
     @model_validator(mode="after")
     def _fits_network(self) -> UnetParams:
-        multiple = 2**self.depth
-        if self.size % multiple:
-            raise ValueError(
-                f"size is {self.size}, but a network of depth {self.depth} halves the image {self.depth} times; take a "
-                f"multiple of {multiple}, such as {self.size - self.size % multiple}"
-            )
-        levels = self.depth + 1
-        try:
-            right = len(self.dropout_rates) == levels and all(0 <= rate < 1 for rate in self.dropout_rates)
-        except ValueError:  # not numbers
-            right = False
-        if not right:
-            raise ValueError(
-                f"dropout is {self.dropout!r}, but a network of depth {self.depth} has {levels} levels; give one rate "
-                f"for all or {levels}, separated by commas, each at least 0 and less than 1"
-            )
-        check_compression(self.exchange, self.compression)
-        return self
+        with suppress(ValueError):  # not numbers
+            if len(self.dropout_rates) == LEVELS and all(0 <= rate < 1 for rate in self.dropout_rates):
+                return self
+        raise ValueError(
+            f"dropout is {self.dropout!r}, but the network has {LEVELS} levels; give one rate for all or {LEVELS}, "
+            "separated by commas, each at least 0 and less than 1"
+        )
 
 
 def _fits(params: UnetParams, inputs: Mapping[str, bytes], ranks: int) -> None:

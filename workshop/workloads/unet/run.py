@@ -6,7 +6,6 @@ import json
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,13 +21,16 @@ from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.step import PerExample, evaluation, supervised
 from workshop.engine.training.step_report import SUMS, StepCurve, StepReporter
 from workshop.engine.training.training_run import OnTrace
-from workshop.engine.training.weights import average, digest, spread
+from workshop.engine.training.weights import digest, spread
 from workshop.workloads.segmentation import overlap
 from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
 from workshop.workloads.segmentation.task import AT_ONCE, DATA, FIGURES, PICTURE, chosen
-from workshop.workloads.segmentation.unet import unet
+from workshop.workloads.segmentation.unet import SUMMARY, unet
 from workshop.workloads.unet import UnetParams, slices
 
+BUCKET = 0.1  # MB, for the exchange mpi-overlap
+TRACE = 30  # steps in the timeline
+SCORES = ("loss", "Dice", "Jaccard")
 CURVES = {"loss": StepCurve(SUMS), "Dice": StepCurve(SUMS + 1)}
 
 
@@ -39,23 +41,13 @@ def run(ctx: RankContext, params: UnetParams) -> Mapping[str, Any]:
     epoch: `held-out loss`, `held-out Dice` and `held-out Jaccard` by rank 0, `memory` by every rank. Artifacts:
     overlays.png, overlays.json, timeline.json, with Horovod its own timeline.
     """
-    settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
+    settings = ExchangeSettings(params.exchange, bucket=BUCKET)
     return training_run.run(ctx, settings, lambda exchange, on_trace: UnetTraining(ctx, params, exchange, on_trace))
 
 
 def network(params: UnetParams) -> Any:
     """The Keras network for images [n, size, size, 2], with random weights. It gives logits [n, size, size, 1]."""
-    network_params = params.model_dump(include={"depth", "filters", "norm", "attention"})
-    return unet(params.size, 2, **network_params, dropout=params.dropout_rates)
-
-
-@dataclass(frozen=True)
-class OutlineScore:
-    """Means over all held-out images."""
-
-    loss: float
-    dice: float
-    jaccard: float
+    return unet(params.size, 2, params.attention, params.dropout_rates)
 
 
 class HeldOutSlices:
@@ -67,8 +59,8 @@ class HeldOutSlices:
         self._evaluate = evaluation(model, loss)
         self._logits = np.zeros((0, params.size, params.size, 1), np.float32)
 
-    def score(self) -> OutlineScore:
-        """Test the network on all ranks' images. Collective."""
+    def score(self) -> list[float]:
+        """Return the means of loss, Dice and Jaccard over all ranks' images. Collective."""
         sums, logits = np.zeros(4), [self._logits[:0]]
         for at in range(0, len(self.tested.masks), AT_ONCE):
             masks = self.tested.masks[at : at + AT_ONCE]
@@ -78,7 +70,7 @@ class HeldOutSlices:
             logits.append(outputs)
         self._logits = np.concatenate(logits)
         *totals, number = np.sum(self.ctx.comm.allgather(sums), axis=0)
-        return OutlineScore(*(float(total / number) for total in totals))
+        return [float(total / number) for total in totals]
 
     def keep(self, epoch: int) -> None:
         """Keep what the last `score` made of some of this rank's patients: overlays.png and overlays.json."""
@@ -122,14 +114,13 @@ class UnetTraining:
             supervised(self.model, optimizer, loss, overlap.dice, exchange, self.batches.uneven),
             StepReporter(ctx, curves=CURVES),
             total=params.epochs * self.batches.steps,
-            pace=params.pace,
-            trace=params.trace,
+            trace=TRACE,
             on_trace=on_trace,
         )
         self.seconds = {"evaluate": 0.0}
         self.memory = report.Resident(ctx)
         self.epoch = 0
-        self.score: OutlineScore | None = None
+        self.scores: list[float] = []  # of the last epoch, by `SCORES`
         self.to_target: tuple[float, int] | None = None  # seconds and epochs
 
     def conditions(self) -> dict[str, Any]:
@@ -139,7 +130,7 @@ class UnetTraining:
         extra = f", with {words.listed(switches)}" if switches else ""
         return {
             "data": f"{DATA}, {params.images} images of {params.size}x{params.size} pixels",
-            "model": f"U-Net of depth {params.depth}, from {params.filters} channels on{extra}",
+            "model": f"{SUMMARY}{extra}",
             "parameters": int(self.model.count_params()),
             "train_images": params.patients,
             "held_out_images": params.evaluate_images,
@@ -163,15 +154,13 @@ class UnetTraining:
 
     def _test(self) -> None:
         ctx, updates, began = self.ctx, self.loop.updates, time.perf_counter()
-        if self.exchange.name != "none" and ctx.size > 1:
-            average(ctx.comm, self.model.non_trainable_variables)  # of batch normalisation
         with ctx.phase("evaluate"):
-            self.score = score = self.held_out.score()
-        if self.to_target is None and score.dice >= self.params.target:
+            self.scores = self.held_out.score()
+        if self.to_target is None and self.scores[1] >= self.params.target:
             self.to_target = self.loop.seconds, self.epoch
         self.memory.tell(updates)
         if ctx.rank == 0:
-            for name, value in (("loss", score.loss), ("Dice", score.dice), ("Jaccard", score.jaccard)):
+            for name, value in zip(SCORES, self.scores, strict=True):
                 ctx.emit(f"held-out {name}", value, updates)
             self.held_out.keep(self.epoch)
         ctx.end_step(updates)
@@ -179,8 +168,8 @@ class UnetTraining:
 
     def finish(self) -> dict[str, Any]:
         """The network's results, and what shows that all ranks hold the same one."""
-        weights, score = self.model.trainable_variables, self.score
-        metrics: dict[str, Any] = {
+        weights = self.model.trainable_variables
+        return {
             "epochs": self.epoch,
             "loss": self.loop.reporter.mean_loss,
             "diverged": not self._finite,
@@ -189,14 +178,8 @@ class UnetTraining:
             "memory": self.memory.of_all(),
             "spread": spread(self.ctx.comm, weights),
             "weights": self.ctx.comm.allgather(digest(weights)),
+            **{f"held_out_{name.lower()}": value for name, value in zip(SCORES, self.scores, strict=False)},
         }
-        if score is not None:
-            metrics |= {
-                "held_out_loss": score.loss,
-                "held_out_dice": score.dice,
-                "held_out_jaccard": score.jaccard,
-            }
-        return metrics
 
 
 def _shares(ctx: RankContext, masks: Any) -> tuple[float, float]:

@@ -41,10 +41,8 @@ def held_out(params: UnetParams, numbers: Iterable[int]) -> Patients:
 
 
 def _slices(params: UnetParams, keys: Iterable[tuple[int, ...]]) -> Patients:
-    size = params.size
-    people: list[Patient] = []
-    images, masks = np.empty((0, size, size, 2), np.float32), np.empty((0, size, size, 1), np.float32)
-    parts = [(images, masks)]
+    size, people = params.size, list[Patient]()
+    parts = [(np.empty((0, size, size, 2), np.float32), np.empty((0, size, size, 1), np.float32))]
     for key in keys:
         if params.images == "sparse":
             person = patient(key, COMMON)

@@ -241,4 +241,4 @@ def _write(file: Path, record: Mapping[str, Any]) -> None:
     new.rename(file)
 
 
-Site = SlurmSite  # a launcher module has a `Site`, see `workshop.extension.Launcher`
+Site = SlurmSite  # a launcher module has a `Site`, see `workshop.runtime.launchers.Launcher`

@@ -27,7 +27,6 @@ _PARTITIONS = {
     "dirichlet": "digits in different shares",
     "label": "few digits each",
     "shift": "each with a scanner of its own",
-    "unequal": "many images to some, few to others",
 }
 
 Ways = Mapping[str, Mapping[str, Any]]

@@ -1,0 +1,53 @@
+"""The MPI implementations that the workshop knows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
+
+
+@dataclass(frozen=True)
+class Implementation:
+    """An MPI implementation.
+
+    Its module has what `workshop.mpi.module_of` describes. `command` is the program that starts ranks in commands to
+    copy. `mapper` is a reference to the function that asks the MPI where ranks would run; empty: the MPI can't be
+    asked. Then `rules` is a reference to a function `(placement, machine) -> str`, which says why, and what is
+    documented. `waiting` says what ranks do while they wait for a message: they poll, they do what Open MPI's variable
+    for that says, or (empty) it is not known. `aliases` are other names for it.
+    """
+
+    name: str
+    title: str
+    command: str = "mpirun"
+    mapper: str = ""
+    rules: str = ""
+    waiting: Literal["poll", "variable", ""] = ""
+    aliases: Collection[str] = ()
+
+
+_ALL = (
+    Implementation("openmpi", "Open MPI", mapper="workshop.mpi.mapper:ask_openmpi", waiting="variable"),
+    Implementation("mpich", "MPICH", "mpiexec", mapper="workshop.mpi.mapper:ask_mpich", waiting="poll"),
+    Implementation("intelmpi", "Intel MPI", rules="workshop.mpi.rules:intel_mpi", aliases=("impi",)),
+)
+IMPLEMENTATIONS: Mapping[str, Implementation] = {entry.name: entry for entry in _ALL}
+
+
+def implementation(name: str) -> Implementation:
+    """The implementation of that name, or of one of its other names. Raises BadInput with the known names."""
+    for entry in IMPLEMENTATIONS.values():
+        if name == entry.name or name in entry.aliases:
+            return entry
+    raise BadInput(f"mpi is {name!r:.60}: it should be {words.listed(IMPLEMENTATIONS, 'or')}.")
+
+
+def read_placement(values: Mapping[str, Any]) -> Placement:
+    """Read a placement that somebody asks for, which has to name a known MPI. Raises BadInput with one sentence."""
+    read = Placement.parse(values)
+    return read.model_copy(update={"mpi": implementation(read.mpi).name})
