@@ -173,7 +173,7 @@ WORKLOAD = Workload(
         Preset("Divide the data", "The weights are those of one process, and the bytes are those of the formula."),
         Preset("A pipeline of two stages", "The timeline shows where each stage waits: the bubble.",
                {"cut": "pipeline:2", "schedule": "gpipe"}, {"ranks": 2}),
-        Preset("Experts", "Characters travel to their experts and back. A full expert drops some, so that weights change.",
+        Preset("Experts", "Characters travel to their experts and back. A full expert drops some of them.",
                {"cut": "experts:2", "experts": 4, "capacity": 0.4, "verify": False}, {"ranks": 2}),
         Preset("Four stages, paced", "Stages wait without holding a core, so two cores show a pipeline of four.",
                {"cut": "pipeline:4", "micro_batches": 8, "pace": 0.02, "steps": 6},
