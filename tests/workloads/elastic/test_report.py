@@ -74,24 +74,16 @@ def test_one_rank_that_is_left_and_images_that_were_missed() -> None:
     assert "ranks 1 and 2 have different weights" in words(same_weights=False)["why"]
 
 
-def test_the_page_has_the_losses_and_the_throughput(store: Store, session: SessionRecord) -> None:
+def test_the_page_has_the_losses(store: Store, session: SessionRecord) -> None:
     made = store.submit(session.id, "elastic", {}, seed.PLACEMENT)
     assert store.take_next(session.id).id == made.id
     assert "membership" not in shown(store, made), "nothing while all is well"
-    # Two ranks have told steps: the first one was lost.
-    store.add_batches(
-        [(made.id, 0, 1, [(1.0, "total images/s", 1, 900.0)]), (made.id, 1, 1, [(2.0, "total images/s", 2, 600.0)])]
-    )
     store.finish(made.id, "completed", metrics=METRICS | {"joins": [JOIN], "losses": [LOSS]})
     card = shown(store, made)["membership"]
     assert part(card, "table")["rows"] == [
         ["rank 0 is gone", "30", "200 ms", "4.0 ms", "250 ms", "ranks 1 and 2"],
         ["new rank 0", "41", "", "300 ms", "", "ranks 0 to 2"],
     ]
-    figure = part(card, "figure")["figure"]
-    assert list(figure.data[0].x) == [1, 2] and list(figure.data[0].y) == [900, 600]
-    assert [shape.x0 for shape in figure.layout.shapes] == [30, 41]
-    assert [note.text for note in figure.layout.annotations] == ["rank 0 is gone", "new rank 0"]
 
 
 def test_the_interval_that_suits_random_kills() -> None:

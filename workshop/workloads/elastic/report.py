@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from workshop.core import words
 from workshop.engine.training.checkpoint_interval import young
 from workshop.extension import Observations, Panel, Verdict
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
-from workshop.report.cards import Card, Part, figure, line, table
+from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
-from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import CHECKS
 from workshop.workloads.elastic.kills import random_mean
@@ -113,14 +110,12 @@ def _following(metrics: Mapping[str, Any], losses: Sequence[Record]) -> str:
 
 
 def events(snapshot: Snapshot) -> list[Card]:
-    """The losses and new ranks in a table, beside the images/s over the steps; nothing while all is well."""
+    """The losses and new ranks in a table; nothing while all is well."""
     losses, joins = (_records(snapshot.run.metrics, name) for name in ("losses", "joins"))
     if not losses and not joins:
         return []
-    parts: list[Part] = [sentences(line(ABOUT, tone="about"))]
-    if any(series.steps for series in snapshot.series("total images/s")):
-        parts.append(figure(throughput(snapshot, losses, joins), label="Images per second, with losses and new ranks"))
-    return [Card("membership", "Who is gone, and who goes on", (*parts, table(HEADINGS, _rows(losses, joins))))]
+    about = sentences(line(ABOUT, tone="about"))
+    return [Card("membership", "Who is gone, and who goes on", (about, table(HEADINGS, _rows(losses, joins))))]
 
 
 def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
@@ -142,39 +137,12 @@ def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     ]
 
 
-def throughput(snapshot: Snapshot, losses: Sequence[Record], joins: Sequence[Record]) -> go.Figure:
-    """The images/s of all ranks over the steps, whichever rank told them, with a line at each loss and new rank."""
-    series = snapshot.series("total images/s")
-    steps, rates = zip(
-        *sorted(pair for each in series for pair in zip(each.steps, each.means, strict=True)), strict=True
-    )
-    marked = [(loss["step"], f"rank {loss['rank']} is gone", theme.OTHER) for loss in losses if loss.get("step")]
-    marked += [(join["step"], f"new rank {join['rank']}", theme.GOOD) for join in joins]
-    return theme.figure(
-        [marks.line(steps, rates, theme.ACCENT, "step %{x}<br>%{y:.0f} images/s<extra></extra>")],
-        height=280,
-        shapes=[
-            {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": step, "x1": step,
-             "line": {"color": colour, "width": 2, "dash": "dash"}}
-            for step, _, colour in marked
-        ],
-        annotations=[
-            {"text": text, "x": step, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-             "font": {"size": 13, "color": colour}}
-            for step, text, colour in marked
-        ],
-        xaxis={"title": {"text": "step"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": "images/s"}, "rangemode": "tozero"},
-        margin={"t": 36},
-    )  # fmt: skip
-
-
 VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
 PANELS = (
     Panel(
         "membership",
         events,
-        lambda snapshot: (snapshot.events, snapshot.run.metrics.get("losses"), snapshot.run.metrics.get("joins")),
+        lambda snapshot: (snapshot.run.metrics.get("losses"), snapshot.run.metrics.get("joins")),
         comparison=events,
         metrics=("losses", "joins", "next_step_seconds", "lost_steps", "repeated_steps"),
     ),
