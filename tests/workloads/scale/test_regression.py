@@ -47,7 +47,6 @@ def test_intervals_hold_points_of_curves_that_the_model_draws() -> None:
 
 @pytest.mark.parametrize("fitted", [2, 3, 4, 5])
 def test_intervals_hold_most_published_points_after_few_are_fitted(fitted: int) -> None:
-    """They held 89, 84, 89 and 91 % with the importance sampling that was here before."""
     inside = [
         prediction.low <= measured <= prediction.high
         for machine in published.machines().values()
