@@ -44,7 +44,7 @@ def nodes(
     from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.guide import GUIDE
 
-    limit = parse(link or "25mbit", None)
+    limit = parse(link or "25mbit")
 
     def run(name: str | None) -> int:
         return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
@@ -62,6 +62,6 @@ def nodes(
     with (
         Store.open() as store,
         EmulatedHosts(GUIDE.hosts, limit) as hosts,
-        session_on(hosts, store, name, SLOTS, private=False),
+        session_on(hosts, store, name, SLOTS),
     ):
         return run(name)
