@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workshop.demo.session import HostsSession
     from workshop.store.store import Store
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(name="demo", help=__doc__, no_args_is_help=True)
 SESSION = "hosts"
 SLOTS = 2  # ranks of a host
 # A training that talks much, with enough steps to see the difference and few enough to wait for.
@@ -40,8 +40,8 @@ def hosts(
     ] = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Emulate hosts with a slow link, and feel what it costs that ranks talk: a study with 2 ranks on one host and on
-    two."""
+    """Emulate hosts, and compare one host with two. A study runs a training with 2 ranks on one host and on two; over a
+    slow link that shows what it costs that ranks talk."""
     from workshop.demo.hosts import EmulatedHosts
     from workshop.demo.link import parse
     from workshop.demo.session import session_on

@@ -79,7 +79,7 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
 
 @app.command()
 def reset(name: Name = "workshop") -> None:
-    """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
+    """End the session's ranks and start new ones. A run that is under way is cancelled; the queue stays."""
     from workshop.core.errors import BadInput
 
     store = common.store()

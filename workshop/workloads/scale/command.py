@@ -1,4 +1,4 @@
-"""Scaling: measure a step, predict it on more ranks or with changes, fit curves, and compare with published machines.
+"""Measure a step, and predict it on more ranks or with changes. Fit curves, and compare with published machines.
 
 \b
   workshop scale calibrate --per-host 2 --ranks 4 --output four.json
@@ -53,7 +53,7 @@ def fit(
     predict: Workers = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Fit a curve of at least two points, and predict rates with intervals of 90 %."""
+    """Fit a curve of at least two points, and predict rates. Intervals of 90 % are given."""
     from workshop.workloads.scale import regression
 
     text = _read(file, regression.LARGEST, "a CSV file with the columns workers and rate")
@@ -153,7 +153,7 @@ def calibrate(
     private: common.Private = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Measure the parts of a step on ranks of the session that is up, or of a private one."""
+    """Measure the parts of a step. It runs in the session that is up, or in a private one."""
     from workshop.cli.run import run_and_watch
     from workshop.store.store import Store
     from workshop.workloads.scale import WORKLOAD, training_run
@@ -190,7 +190,7 @@ def predict(
     ] = None,
     as_json: common.JSON = False,
 ) -> None:
-    """Predict a step on more ranks, or with other params, with intervals of 90 %."""
+    """Predict a step on more ranks, or with other params. Intervals of 90 % are given."""
     from workshop.workloads.scale import WORKLOAD, StepParams, cards, step
 
     measurement = _calibrated(file)
@@ -214,7 +214,7 @@ def published(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="A machine; without it, all are listed.")] = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Show published curves beside predictions from their points of few workers."""
+    """Show published curves beside predictions of them. These use only the points of few workers."""
     from workshop.workloads.scale import cards
     from workshop.workloads.scale.published import comparison, machine, machines
 
