@@ -184,7 +184,8 @@ def build(
     ] = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Make the notebooks of the labs' sources. There is one for learners and one with solutions. Without changes nothing is written."""
+    """Make the notebooks of the labs' sources. Learners' and those with solutions are made; without changes nothing is
+    written."""
     from workshop.core import config, words
     from workshop.course import build as building
 

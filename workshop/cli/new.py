@@ -28,7 +28,8 @@ def workload(
     ] = Path(),
     as_json: common.JSON = False,
 ) -> None:
-    """Write a package with a workload and a test. It has a verdict, panel, page, lab and deck, and runs once it is installed."""
+    """Write a package with a workload and a test. It has a verdict, panel, page, lab and deck, and runs once it is
+    installed."""
     from workshop import templates
     from workshop.mpi import prefix
 

@@ -33,7 +33,8 @@ def nodes(
     minutes: commands.Minutes = 10,
     as_json: common.JSON = False,
 ) -> int:
-    """The S-GAN over emulated hosts. It shows the speed-up over a slow link, and how many ranks the memory of a host holds.
+    """The S-GAN over emulated hosts. It shows the speed-up over a slow link, and how many ranks the memory of
+    a host holds.
 
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
