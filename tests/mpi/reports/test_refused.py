@@ -78,6 +78,10 @@ OURS = "[node1:1] Rank 0 bound to package[0][core:L0]\n"
             "This is what Open MPI with --display map:parsable prints. Right would be what these print: Open MPI with "
             "--report-bindings or --display map,",
         ),
+        (
+            "Data for node: node1\tNum slots: 2\n\tProcess OMPI jobid: [7,1] App: 0 Process rank: 0 Bound: UNBOUND\n",
+            "This is what Open MPI 4 with --display-map prints.",
+        ),
         ("<topology/>", "a machine, as lstopo describes it"),
         ("x" * 1_000_001, "it should have at most 1000000"),
     ],
@@ -99,7 +103,7 @@ def test_what_is_wrong_is_said_with_its_line(text: str, words: str) -> None:
         ),
         ("openmpi5-map-three-hosts", machine(4, packages=2, host=""), "core 4, but the machine has cores 0-3"),
         (
-            "openmpi4-map-example",
+            "openmpi4-bindings-example",
             machine(8, packages=2, host=""),
             "8 cores and 16 hardware threads, not of 2 packages, 8",
         ),
@@ -169,7 +173,6 @@ LONG = {
     "continued": HEAD + "[0] MPI startup(): 0 1 a {0," + "\n1," * 400_000,
     "lines": "\n" * 1_000_000,
     "a host": "Data for node: " + "a" * 1_000_000,
-    "processes": "Process OMPI jobid: " * 50_000,
     "processors": HEAD + "".join(f"[0] MPI startup(): {rank} 1 a {{0-8191}}\n" for rank in range(4000)),
     "unbound": "".join(f"[a:1] Rank {rank} is not bound\n" for rank in range(5000)),
     "large packages": "".join(f"[a:1] Rank {rank} bound to package[0][core:L0-1023]\n" for rank in range(800)),

@@ -32,6 +32,7 @@ _OTHERS = (
     (re.compile(r"<map\b"), "Open MPI with --display map:parsable"),
     (re.compile(r"^cpu-bind=", re.M), "Slurm's srun --cpu-bind=verbose"),
     (re.compile(r"\bBOUND PROC \["), "PRRTE with its messages on mapping"),
+    (re.compile(r"\bProcess rank: [0-9]+ Bound: "), "Open MPI 4 with --display-map"),
     (re.compile(r"^Hello from (rank|level|host).{1,300}affinity", re.M), "xthi"),
 )
 # In this order: of several reports in one text the one that tells most counts.
@@ -57,8 +58,8 @@ class Read:
 
 
 def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
-    """Read what mpirun or mpiexec printed of its ranks: Open MPI's `--display map` and `--report-bindings`
-    (versions 5 and 4), Intel MPI's `I_MPI_DEBUG=5` and `-print-rank-map`, MPICH's
+    """Read what mpirun or mpiexec printed of its ranks: Open MPI's `--report-bindings` (versions 5 and
+    4) and `--display map` (5), Intel MPI's `I_MPI_DEBUG=5` and `-print-rank-map`, MPICH's
     `HYDRA_TOPO_DEBUG=1`.
 
     With the machine (see `core.topology`; described once, it stands for all hosts) cores become processing units.
