@@ -1,4 +1,4 @@
-"""Scaling: measure a step, predict it on more ranks or with changes, fit curves, and compare with published machines.
+"""Measure a step, and predict it on more ranks or with changes. Fit curves, and compare with published machines.
 
 \b
   workshop scale calibrate --ranks 4 --set per_host=2    says which run it is, such as 12
@@ -50,7 +50,7 @@ def fit(
     predict: Workers = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Fit a curve of at least two points, and predict rates with intervals of 90 %."""
+    """Fit a curve of at least two points, and predict rates. Intervals of 90 % are given."""
     from workshop.workloads.scale import regression
 
     data = yaml_files.read_bytes(
@@ -111,7 +111,7 @@ def calibrate(
     private: common.Private = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Measure the parts of a step on ranks of the session that is up, or of a private one."""
+    """Measure the parts of a step. It runs in the session that is up, or in a private one."""
     from workshop.cli.run import run_and_watch
     from workshop.store.store import Store
     from workshop.study.settings import read_settings
@@ -137,7 +137,7 @@ def predict(
     settings: Settings = None,
     as_json: common.JSON = False,
 ) -> None:
-    """Predict a step on more ranks, or with other params, with intervals of 90 %."""
+    """Predict a step on more ranks, or with other params. Intervals of 90 % are given."""
     from workshop.store.store import Store
     from workshop.study.settings import read_settings
     from workshop.workloads.scale import WORKLOAD, StepParams, cards, step, training_run
@@ -161,7 +161,7 @@ def published(
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="A machine; without it, all are listed.")] = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Show published curves beside predictions from their points of few workers."""
+    """Show published curves beside predictions of them. These use only the points of few workers."""
     from workshop.workloads.scale import cards
     from workshop.workloads.scale.published import comparison, machine, machines
 
