@@ -150,7 +150,7 @@ def _summary(curves: Sequence[AllReduceCurve], chosen: Mapping[str, Sequence[Seq
     ]
     ends = [message(sizes[0]), message(sizes[-1])]
     algorithm = ["Algorithm"] if chosen else []
-    return table(["Method", *ends, "Bus bandwidth", "Half of its best from", *algorithm], rows)
+    return table(["Method", *ends, "Bandwidth", "Half of its best from", *algorithm], rows)
 
 
 def _left_out(snapshot: Snapshot) -> list[Part]:

@@ -20,7 +20,6 @@ from workshop.workloads.allreduce.methods import Method, method, obstacle
 from workshop.workloads.allreduce.operations import Timing
 from workshop.workloads.allreduce.table import osu_table
 
-OWN = "own"  # the MPI's own all-reduce
 
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
 MOST = 1000  # repeats
@@ -46,13 +45,9 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     """
     check_ranks(params, {}, ctx.size)
     metrics: dict[str, Any] = {name: {} for name in ("seconds", "spread", "left_out", "algorithms")}
-    names, sizes, unknown, tables, stopped = (
-        params.chosen(ctx.size),
-        params.sizes,
-        unknown_algorithms(ctx.comm),
-        [],
-        False,
-    )
+    names, sizes, tables, stopped = params.chosen(ctx.size), params.sizes, [], False
+    chooses = {"own", *COLLECTIVES} & set(names)  # those for which the MPI chooses an algorithm
+    unknown = unknown_algorithms(ctx.comm) if chooses else ""
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
     beside = _bandwidths(ctx, hosts) if params.operation == "allreduce" else {}
     if ctx.rank == 0:
@@ -81,8 +76,8 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
             tables.append(osu_table(name, [0] if name == "barrier" else sizes, timings))
         if stopped:
             break
-        if not unknown and name in (OWN, *COLLECTIVES):
-            operation = "allreduce" if name == OWN else name
+        if not unknown and name in chooses:
+            operation = "allreduce" if name == "own" else name
             metrics["algorithms"][name] = algorithms_of(ctx.comm, operation, [0] if name == "barrier" else sizes)
     if ctx.rank == 0 and tables:
         heading = f"# {library()}, {ctx.size} ranks\n\n"

@@ -177,8 +177,8 @@ def _left_out(facts: Facts) -> list[str]:
 
 
 def _algorithms(facts: Facts, sizes: Sequence[int]) -> list[str]:
-    known = facts.metrics.get("algorithms")
-    by_name = known if isinstance(known, Mapping) else {}
+    recorded = facts.metrics.get("algorithms")
+    by_name = recorded if isinstance(recorded, Mapping) else {}
     return [
         f"Messages of {NAMES.get(name, name)} are as in {by_size(sizes, by_name[name])}."
         for name in by_name
