@@ -20,7 +20,6 @@ from workshop.workloads.allreduce.methods import Method, method, obstacle
 from workshop.workloads.allreduce.operations import Timing
 from workshop.workloads.allreduce.table import osu_table
 
-
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
 MOST = 1000  # repeats
 WARM_UP = 3  # calls before any counts: connections are made, memory is touched
