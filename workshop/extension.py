@@ -290,8 +290,8 @@ class Panel:
     """A part of a run's page: cards, none where the run has nothing that the panel could show.
 
     `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
-    cards that a comparison of two runs shows. `metrics` names the metrics that the cards show, so that the list of all
-    other metrics stays short.
+    cards of each run that a comparison shows, and `overlay` the cards of all its runs together, by their labels.
+    `metrics` names the metrics that the cards show, so that the list of all other metrics stays short.
     """
 
     name: str
@@ -299,6 +299,7 @@ class Panel:
     version: Callable[[Snapshot], Any]
     section: Section = "result"
     comparison: Callable[[Snapshot], Sequence[Card]] | None = None
+    overlay: Callable[[Mapping[str, Snapshot]], Sequence[Card]] | None = None
     metrics: Collection[str] = ()
 
 

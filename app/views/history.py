@@ -17,7 +17,7 @@ from workshop.registry import workload_title
 from workshop.report import comparison
 from workshop.report.actions import without_options
 from workshop.report.figures.curves import by_time
-from workshop.report.panels import side_by_side
+from workshop.report.panels import overlaid, side_by_side
 from workshop.report.sentences import STATUS, changed, dumps, public_view, took, who
 from workshop.report.snapshot import Snapshot
 from workshop.server.request_body import number
@@ -120,6 +120,9 @@ def _compare(picked: Sequence[RunRecord]) -> None:
     else:
         st.markdown("Nothing: whatever differs is chance, or the machine.")
     _curves(snapshots)
+    for column, card in blocks.abreast(overlaid(snapshots), 2):
+        with column:
+            cards.show(card, "overlay")
     _side_by_side(snapshots)
     st.markdown("#### What came out")
     different, same = comparison.results(runs)

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from tests.app.conftest import Open
+from tests.app.conftest import Open, figures
 from tests.server import seed
+from tests.workloads.allreduce.test_panels import SECONDS
+from tests.workloads.allreduce.test_panels import begun as measured
 from workshop.core.errors import BadInput
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
@@ -191,6 +193,17 @@ def test_a_link_compares_two_runs(open_page: Open, store: Store, session: Sessio
     assert "Nothing: whatever differs" in shown
     assert "Well balanced" in shown
     assert "Rank 1 failed" in shown
+
+
+def test_times_of_two_runs_by_message_size_are_in_one_plot(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    runs = [measured(store, session, {"own": SECONDS["own"]})]
+    store.finish(runs[0].id, "completed", metrics={}, error=None, verdict=None)
+    runs.append(measured(store, session, {"own": SECONDS["ring"]}))
+    page = open_page("history", compare=",".join(str(run.id) for run in runs))
+    assert "Time by message size" in words(page)
+    assert any(all(f'"run {run.id} own"' in plot for run in runs) for plot in figures(page))
 
 
 def test_five_runs_are_compared_with_a_baseline(open_page: Open, store: Store, session: SessionRecord) -> None:

@@ -23,7 +23,6 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 PATIENCE = limit(60) * 1000  # milliseconds
 # Workloads that are younger than the recording.
 LATER = (
-    "collectives",
     "one-processor",
     "regression",
     "resnet",

@@ -93,7 +93,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "Try 2 cores for each rank (--cores-per-rank 2)",
     ),
     "messages, which have no use for a second thread": (
-        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), workload="collectives", params={}),
+        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), workload="allreduce", params={}),
         EVEN,
         "Well balanced.",
         [],

@@ -423,7 +423,7 @@ def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(sessi
     placement = Placement(ranks=2, environment=dict(COUNTING))
     run = session.run("kmeans", placement, data="blobs", points=2000, clusters=4, iterations=5)
     for _ in range(2):  # the same ranks count again, also with communicators that a run frees
-        again = session.run("collectives", placement, operation="allreduce", largest=1024, iterations=10)
+        again = session.run("allreduce", placement, methods="own", largest=1024, repeats=3)
         pids, before = ([rank["pid"] for rank in record.rank_map["ranks"]] for record in (again, run))
         assert pids == before and session.store.artifact(again.id, MESSAGES) is not None
     counted = json.loads(session.store.artifact(run.id, MESSAGES).data)

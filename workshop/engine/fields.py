@@ -28,7 +28,7 @@ Data = Annotated[
     Field(
         min_length=1,
         max_length=1000,
-        description="auto (MNIST if it can be had, else the digits), mnist, digits, or a path of MNIST's files",
+        description="auto (MNIST if it can be had, else the digits), mnist, digits, or the path of an npz file",
         json_schema_extra={"file": {"choices": ["auto", "mnist", "digits"], "types": ["npz"]}},
     ),
 ]

@@ -41,6 +41,14 @@ def test_bandwidth_stands_beside_what_was_measured_by_itself():
 
 
 def test_nothing_measured_says_so():
-    assert latency([]).layout.annotations[0].text == "No all-reduce has been measured yet"
+    assert latency([]).layout.annotations[0].text == "Nothing has been measured yet"
     alone = AllReduceCurve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
     assert bandwidth([alone]).layout.annotations[0].text == "One rank has nothing to exchange"
+
+
+def test_bandwidth_is_drawn_of_many_messages_where_there_are_any():
+    ping, stream = (AllReduceCurve(name, SIZES, (1e-6, 2e-6, 1e-4), 4) for name in ("latency", "bandwidth"))
+    assert [trace.name for trace in latency([ping, stream]).data] == ["latency"]
+    (drawn,) = bandwidth([ping, stream]).data
+    assert drawn.name == "bandwidth" and list(drawn.y) == list(stream.algorithm)
+    assert [trace.name for trace in bandwidth([ping]).data] == ["latency"]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.report.test_panels import part, shown
 from tests.server import seed
-from workshop.report.panels import side_by_side
+from workshop.report.panels import overlaid, side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -28,11 +28,7 @@ def begun(store: Store, session: SessionRecord, measured: dict[str, tuple[float,
     for place, (method, seconds) in enumerate(measured.items(), 1):
         for number, took in enumerate(seconds):
             at = now + place + 0.1 * number
-            events += [
-                (at, f"latency {method}", number, took),
-                (at, f"bandwidth {method}", number, SIZES[number] / took),
-            ]
-            events.append((at, "time.communicate", number, took))
+            events += [(at, f"latency {method}", number, took), (at, "time.communicate", number, took)]
     store.add_events(run.id, 0, 1, events)
     return store.run(run.id)
 
@@ -57,7 +53,6 @@ def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Sto
     metrics = {
         "sizes": list(SIZES),
         "seconds": {name: list(seconds) for name, seconds in SECONDS.items()},
-        "bus_bandwidth": {},
         "left_out": left_out,
         "memory_bandwidth": 8e9,
     }
@@ -70,7 +65,22 @@ def test_a_finished_run_says_what_memory_allows_and_what_was_left_out(store: Sto
     assert table["rows"][0][:3] == ["own", "10 µs", "20 ms"]
     (note,) = part(there["all-reduces"], "words")["lines"]
     assert note["text"] == "horovod: it is not built on this machine."
-    assert {"latency", "bandwidth"} <= {card.name for card in side_by_side(Snapshot(store, store.run(run.id)))}
+
+
+@pytest.mark.real
+def test_a_comparison_has_the_latencies_of_two_runs_in_one_plot(store: Store, session: SessionRecord) -> None:
+    runs = [begun(store, session, {"own": SECONDS["own"]})]
+    store.finish(runs[0].id, "completed", metrics={}, error=None, verdict=None)
+    runs.append(begun(store, session, {"own": SECONDS["ring"], "latency": SECONDS["own"]}))
+    snapshots = {f"run {run.id}": Snapshot(store, run) for run in runs}
+    first, second = snapshots
+    (plot, *_) = overlaid({**snapshots, "other": Snapshot(store, seed.completed(store, session))})
+    traces = plot.parts[1]["figure"].data
+    assert [trace.name for trace in traces] == [f"{first} own", f"{second} own", f"{second} latency"]
+    assert [tuple(trace.y) for trace in traces[:2]] == [SECONDS["own"], SECONDS["ring"]]
+    assert traces[0].line.color == traces[1].line.color and traces[0].line.dash != traces[1].line.dash
+    beside = {card.name for snapshot in snapshots.values() for card in side_by_side(snapshot)}
+    assert "all-reduces" in beside and "latency" not in beside
 
 
 def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.workloads.allreduce import METHODS, WORKLOAD
+from workshop.workloads.allreduce import COLLECTIVES, METHODS, PAIRS, WORKLOAD, check_ranks
+from workshop.workloads.allreduce.table import osu_table
 
 MOST = 64 << 20
 
@@ -24,6 +25,8 @@ MOST = 64 << 20
         ({"repeats": 2}, "repeats"),
         ({"methods": "ring,tree"}, "there is no method 'tree'; there are ring, own, horovod, parameter-server"),
         ({"methods": ","}, "some of ring"),
+        ({"operation": "gossip"}, "operation"),
+        ({"operation": "bcast", "smallest": 2 << 20}, "which is more than largest, 1048576"),
         ({"method": "ring"}, "method"),
     ],
 )
@@ -36,12 +39,34 @@ def test_bad_values_get_one_sentence(values, words):
 
 def test_by_default_everything_from_4_bytes_to_64_mib():
     params = WORKLOAD.check({})
-    assert params.chosen == METHODS
+    assert params.chosen(1) == METHODS
     assert params.sizes == [4**power for power in range(1, 14)]
 
 
 def test_methods_are_a_list_with_commas():
-    assert WORKLOAD.check({"methods": " own , ring,own"}).chosen == ("own", "ring")
+    assert WORKLOAD.check({"methods": " own , ring,own"}).chosen(2) == ("own", "ring")
+
+
+def test_one_rank_has_nobody_to_send_to():
+    with pytest.raises(BadInput, match="The operation latency needs two ranks, and this run has 1"):
+        check_ranks(WORKLOAD.check({"operation": "latency"}), {}, 1)
+    params = WORKLOAD.check({"operation": "all"})
+    check_ranks(params, {}, 1)
+    assert params.chosen(1) == COLLECTIVES
+    assert params.chosen(2) == (*PAIRS, *COLLECTIVES)
+    assert params.sizes[-1] == 1 << 20
+
+
+def test_tables_have_osu_s_form():
+    assert osu_table("bandwidth", [4, 1 << 20], [[1e-6, 0, 0, 1, 100], [1e-4, 0, 0, 1, 10]]).splitlines() == [
+        "# bandwidth",
+        "# Size        Bandwidth (MB/s)      Iterations",
+        "4                         4.00             100",
+        "1048576               10485.76              10",
+    ]
+    (_, heading, line) = osu_table("bcast", [8], [[2e-6, 1e-6, 3e-6, 1, 5]]).splitlines()
+    assert heading.split("  ")[0] == "# Size" and heading.count("Latency(us)") == 3
+    assert line.split() == ["8", "2.00", "1.00", "3.00", "5"]
 
 
 @settings(max_examples=50)

@@ -27,25 +27,18 @@ def test_every_method_finds_the_sum_on_every_rank(found):
 
 
 def test_the_workload_tells_a_time_for_every_size(found):
-    metrics, ranks = found["metrics"], found["ranks"]
+    metrics = found["metrics"]
     assert metrics["sizes"] == SIZES
     for name in ("ring", "own", "parameter-server"):
-        for size, seconds, algorithm, bus in zip(
-            *(metrics["sizes"], metrics["seconds"][name]),
-            *(metrics["algorithm_bandwidth"][name], metrics["bus_bandwidth"][name]),
-            strict=True,
-        ):
-            assert seconds > 0
-            assert algorithm == pytest.approx(size / seconds)
-            assert bus == pytest.approx(algorithm * 2 * (ranks - 1) / ranks)
+        assert len(metrics["seconds"][name]) == len(SIZES) and min(metrics["seconds"][name]) > 0
     assert metrics["memory_bandwidth"] > 1e8
     assert metrics["hosts"] == 1 and "link_bandwidth" not in metrics
     assert metrics["left_out"] == {} and not metrics["stopped"]
 
 
-def test_rank_0_alone_tells_latency_and_bandwidth_by_size(found):
+def test_rank_0_alone_tells_latency_by_size(found):
     own = [[[name, step] for name, step in told if not name.startswith("time.")] for told in found["events"]]
-    names = [f"{what} {name}" for name in ("ring", "own", "parameter-server") for what in ("latency", "bandwidth")]
+    names = [f"latency {name}" for name in ("ring", "own", "parameter-server")]
     steps = range(len(SIZES))
     assert sorted(own[0]) == sorted([name, step] for name in ("message", *names) for step in steps)
     assert not any(own[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
-from workshop.workloads.allreduce.verdict import AllReduceCurve, curves, message
+from workshop.workloads.allreduce.verdict import AllReduceCurve, by_size, curves, message
 
 SIZES = [4**power for power in range(1, 14)]
 
@@ -24,8 +25,6 @@ def measured(ranks: int = 2, methods: dict[str, list[float]] | None = None, core
     told = {
         "sizes": SIZES,
         "seconds": methods if methods is not None else {"own": times(1e-5, 4e9), "ring": times(4e-5, 3e9)},
-        "algorithm_bandwidth": {},
-        "bus_bandwidth": {},
         "left_out": {},
         "memory_bandwidth": 8e9,
         "hosts": 1,
@@ -87,13 +86,42 @@ def test_idle_cores_are_no_fault_of_a_measurement():
     assert measured(ranks=2, cores=8)["verdict"].startswith("Latency-bound below")
 
 
+def test_operations_between_two_ranks_and_barriers():
+    said = measured(methods={"latency": times(1e-5, 4e9), "bandwidth": times(1e-6, 8e9), "barrier": [2e-6]})
+    assert (
+        said["verdict"] == "Latency-bound below 64 KiB, bandwidth-bound above: 4 B take 10 µs, 64 MiB move at 8 GB/s."
+    )
+    assert "bus bandwidth" not in said["why"] and "times as" not in said["why"]
+    said = measured(methods={"barrier": [2e-6]})
+    assert (said["verdict"], said["why"][:15]) == ("A barrier takes 2.0 µs.", "It has no data.")
+
+
+def test_a_change_of_the_algorithm_is_named():
+    chosen = {"own": [["binomial"]] * 6 + [["pipeline"]] * 7}
+    assert "Messages of the MPI's own are as in binomial; pipeline from 16 KiB." in measured(algorithms=chosen)["why"]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["ring", "bruck", "pipeline", "linear", "knomial"]), unique=True),
+        min_size=1,
+        max_size=13,
+    )
+)
+def test_groups_of_algorithms_are_named_once(chosen: list[list[str]]) -> None:
+    text = by_size(SIZES, chosen)
+    changes = sum(names != before for before, names in itertools.pairwise(chosen))
+    assert text.count("; ") == text.count(" from ") == changes
+    assert all(name in text for names in chosen for name in names[:3])
+
+
 @pytest.mark.parametrize("broken", [{"seconds": {}}, {"seconds": {"own": [math.nan]}}, {"seconds": 3}, {"sizes": None}])
 def test_what_can_not_be_read_is_no_error(broken):
     assert "bound" not in measured(**broken)["verdict"]
 
 
 def test_a_run_that_was_stopped_says_what_it_has():
-    (curve,) = curves({"sizes": SIZES, "seconds": {"ring": [1e-5, 1e-5]}, "bus_bandwidth": {}}, 2)
+    (curve,) = curves({"sizes": SIZES, "seconds": {"ring": [1e-5, 1e-5]}}, 2)
     assert (curve.sizes, curve.half_bandwidth_size) == ((4, 16), 16)
 
 

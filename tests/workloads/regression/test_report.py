@@ -11,12 +11,8 @@ from workshop.workloads.regression.report import PUBLISHED, compared, measured
 METRICS = {
     "rows": 1_000_000,
     "features": 20,
-    "rank": 20,
     "backend": "own",
-    "method": "normal equations",
-    "condition": 14.9,
     "rows_per_second": 20_000_000,
-    "messages": 2,
     "bytes_exchanged": 2200,
     "bytes_kmeans": 1696,
     "bytes_data": 168_000_000,
@@ -38,7 +34,6 @@ def ended(**changes):
 def test_the_verdict_has_the_rate_the_messages_and_the_published_fits():
     words = verdict(ended(), {})
     assert words["verdict"] == "20 million rows/s: 1,000,000 rows (168 MB) fitted in 50 ms."
-    assert "well-conditioned: their condition number is about 14.9." in words["why"]
     assert "2.2 kB in a fit (2 messages), as many for any number of rows" in words["why"]
     assert "k-means with 10 clusters would exchange 1.7 kB in each iteration" in words["why"]
     assert "68.66 GB in less than 48 ms (1.43 TB/s) and 2.15 TB in 1.18 s" in words["why"]
@@ -48,14 +43,6 @@ def test_the_verdict_has_the_rate_the_messages_and_the_published_fits():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (
-            {"condition": 1.5e8, "method": "QR"},
-            "ill-conditioned: their condition number is about 1.5e8, so QR",
-        ),
-        ({"condition": 1.5e8, "method": "QR", "rank": 18}, "2 singular values counted as 0, as in scikit-learn"),
-        ({"condition": 1e6}, "the normal equations square it; coefficients may be wrong"),
-        ({"condition": None}, "their condition number is too large to be estimated, and"),
-        ({"backend": "sklearn"}, "Rank 0 received all rows"),
         ({"difference": 3e-12}, "Coefficients are the same as scikit-learn's (relative difference 3e-12)"),
         ({"difference": 0.1}, "not the same as scikit-learn's"),
     ],

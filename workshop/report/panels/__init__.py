@@ -7,7 +7,7 @@ them as well. A panel of which a run told nothing shows nothing.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
@@ -77,3 +77,15 @@ def panels(snapshot: Snapshot) -> Sequence[Panel]:
 def side_by_side(snapshot: Snapshot) -> list[Card]:
     """A run's cards that are shown beside another run's cards."""
     return [card for panel in panels(snapshot) if panel.comparison is not None for card in panel.comparison(snapshot)]
+
+
+def overlaid(snapshots: Mapping[str, Snapshot]) -> list[Card]:
+    """The cards that show several runs together, by their labels."""
+    by_label = {label: {panel.name: panel for panel in panels(snapshot)} for label, snapshot in snapshots.items()}
+    shared = {name: panel for of_run in by_label.values() for name, panel in of_run.items()}
+    return [
+        card
+        for name, panel in shared.items()
+        if panel.overlay is not None
+        for card in panel.overlay({label: snapshots[label] for label, of_run in by_label.items() if name in of_run})
+    ]

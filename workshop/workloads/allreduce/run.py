@@ -1,4 +1,4 @@
-"""The workload: what a rank does to measure all-reduces, from the smallest message to the largest."""
+"""The workload: what a rank does to measure messages, from the smallest to the largest."""
 
 from __future__ import annotations
 
@@ -6,15 +6,19 @@ import math
 import socket
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
-from workshop.engine.context import RankContext
-from workshop.workloads.allreduce import NUMBER, AllReduceParams
+from workshop.engine.context import RankContext, library
+from workshop.workloads.allreduce import COLLECTIVES, NUMBER, AllReduceParams, check_ranks, operations
+from workshop.workloads.allreduce.algorithms import algorithms_of, unknown_algorithms
 from workshop.workloads.allreduce.methods import Method, method, obstacle
+from workshop.workloads.allreduce.operations import Timing
+from workshop.workloads.allreduce.table import osu_table
 
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
 MOST = 1000  # repeats
@@ -24,56 +28,83 @@ REFERENCE = 64 << 20  # bytes that are copied to measure memory, more than most 
 
 
 def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
-    """Measure every method at every size. Collective.
+    """Measure every method or operation at every size. Collective. Raises BadInput for messages larger than memory, and
+    for messages between two ranks on one.
 
-    Events from rank 0, with the number of the size as their step: `message` in bytes, `latency METHOD` in seconds,
-    `bandwidth METHOD` in bytes per second (bus bandwidth).
+    Events from rank 0, with the number of the size as their step: `message` in bytes, `latency NAME` in seconds of a
+    method or operation. The artifact osu.txt has OSU's tables of operations.
 
-    Metrics: `sizes` in bytes; by method `seconds` (the lower quartile of each size, which other programs disturb
-    least), `spread` (how many times as long the upper quartile is), `algorithm_bandwidth` and `bus_bandwidth` in bytes
-    per second; `left_out`, why a method was; `memory_bandwidth`, what each rank copies while all do, and on several
-    hosts `link_bandwidth`, what each sends to its neighbour while all do.
+    Metrics: `sizes` in bytes; by name `seconds` of each size and `spread`, how many times as long the slower repeats
+    took. A method's seconds are the lower quartile, which other programs disturb least, and its spread is to the upper
+    one; an operation's are the mean over ranks in the quickest fifth of the iterations, and its spread is to the
+    slowest fifth. `left_out`, why a method was; `algorithms`, by collective of the MPI's a list by size of those
+    algorithms that send the same messages as the MPI's choice; `algorithms_unknown`, why they aren't known. For
+    all-reduces `memory_bandwidth`, what each rank copies in bytes per second while all do, and on several hosts
+    `link_bandwidth`, what each sends to its neighbour while all do.
     """
-    metrics: dict[str, Any] = {
-        name: {} for name in ("seconds", "spread", "algorithm_bandwidth", "bus_bandwidth", "left_out")
-    }
-    sizes, stopped = params.sizes, False
+    check_ranks(params, {}, ctx.size)
+    metrics: dict[str, Any] = {name: {} for name in ("seconds", "spread", "left_out", "algorithms")}
+    names, sizes, tables, stopped = params.chosen(ctx.size), params.sizes, [], False
+    chooses = {"own", *COLLECTIVES} & set(names)  # those for which the MPI chooses an algorithm
+    unknown = unknown_algorithms(ctx.comm) if chooses else ""
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
-    links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
-    ctx.activity("measuring the memory bandwidth")
-    memory = memory_bandwidth(ctx.comm)
-    ctx.activity("measuring messages")
+    beside = _bandwidths(ctx, hosts) if params.operation == "allreduce" else {}
     if ctx.rank == 0:
         for number, size in enumerate(sizes):
             ctx.emit("message", size, number)
-    all_of_them = len(params.chosen) * len(sizes)
-    for done, name in enumerate(params.chosen):
+    for done, name in enumerate(names):
         if (reason := obstacle(name, ctx.comm)) is not None:
             metrics["left_out"][name] = reason
-            ctx.progress((done + 1) * len(sizes), all_of_them)
+            ctx.progress((done + 1) * len(sizes), len(names) * len(sizes))
             continue
-        seconds, spread = metrics["seconds"][name], metrics["spread"][name] = [], []
-        with method(name, ctx.comm) as prepare:
-            for number, size in enumerate(sizes):
+        ctx.activity(f"measuring {name}")
+        timings: list[Timing] = []
+        with _timer(ctx, params, name) as time_of:
+            for number, size in enumerate([0] if name == "barrier" else sizes):
                 with ctx.phase("communicate"):
-                    took = measure(ctx.comm, prepare, size, params.repeats)
-                low, high = np.quantile(took, (0.25, 0.75)).tolist()
-                seconds.append(low)
-                spread.append(high / low)
+                    timings.append(time_of(size))
                 ctx.end_step(done * len(sizes) + number)
-                if ctx.rank == 0:
-                    ctx.emit(f"latency {name}", seconds[-1], number)
-                    ctx.emit(f"bandwidth {name}", bus_bandwidth(size, seconds[-1], ctx.size), number)
-                ctx.progress(done * len(sizes) + number + 1, all_of_them)
+                if ctx.rank == 0 and size:
+                    ctx.emit(f"latency {name}", timings[-1].mean, number)
+                ctx.progress(done * len(sizes) + number + 1, len(names) * len(sizes))
                 if stopped := ctx.stop_requested():
                     break
-        metrics["algorithm_bandwidth"][name] = [size / took for size, took in zip(sizes, seconds, strict=False)]
-        metrics["bus_bandwidth"][name] = [
-            bus_bandwidth(size, took, ctx.size) for size, took in zip(sizes, seconds, strict=False)
-        ]
+        metrics["seconds"][name] = [timing.mean for timing in timings]
+        metrics["spread"][name] = [timing.spread for timing in timings]
+        if params.operation != "allreduce":
+            tables.append(osu_table(name, [0] if name == "barrier" else sizes, timings))
         if stopped:
             break
-    return {"sizes": sizes, **metrics, "memory_bandwidth": memory, **links, "hosts": hosts, "stopped": stopped}
+        if not unknown and name in chooses:
+            operation = "allreduce" if name == "own" else name
+            metrics["algorithms"][name] = algorithms_of(ctx.comm, operation, [0] if name == "barrier" else sizes)
+    if ctx.rank == 0 and tables:
+        heading = f"# {library()}, {ctx.size} ranks\n\n"
+        ctx.artifact("osu.txt", (heading + "\n".join(tables)).encode(), "text/plain")
+    return {"sizes": sizes, **metrics, "algorithms_unknown": unknown, **beside, "hosts": hosts, "stopped": stopped}
+
+
+@contextmanager
+def _timer(ctx: RankContext, params: AllReduceParams, name: str) -> Iterator[Callable[[int], Timing]]:
+    """What times a message of so many bytes, by a method or in an operation. Collective, as all its calls."""
+    if params.operation != "allreduce":
+        yield lambda size: operations.measure(ctx.comm, name, size, params.repeats, BUDGET)
+        return
+    with method(name, ctx.comm) as prepare:
+
+        def time_of(size: int) -> Timing:
+            took = measure(ctx.comm, prepare, size, params.repeats)
+            low, high = np.quantile(took, (0.25, 0.75)).tolist()
+            return Timing(low, low, high, high / low, len(took))
+
+        yield time_of
+
+
+def _bandwidths(ctx: RankContext, hosts: int) -> dict[str, float]:
+    """What all-reduces stand beside."""
+    links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
+    ctx.activity("measuring the memory bandwidth")
+    return {**links, "memory_bandwidth": memory_bandwidth(ctx.comm)}
 
 
 def measure(comm: Any, prepare: Method, size: int, repeats: int) -> list[float]:
@@ -96,13 +127,6 @@ def timed(comm: Any, call: Callable[[], Any], turns: int) -> list[float]:
         took[turn] = time.perf_counter() - began
     comm.Allreduce(MPI.IN_PLACE, took, op=MPI.MAX)
     return took.tolist()
-
-
-def bus_bandwidth(size: int, seconds: float, ranks: int) -> float:
-    """Bytes per second that each rank's link carries, as nccl-tests defines it: the algorithm's bandwidth, which is
-    size / seconds, times 2 (n - 1) / n, what every rank has to send at least (NVIDIA, nccl-tests, doc/PERFORMANCE.md).
-    It can be compared with what a link or memory can carry, whatever the number of ranks; 0 for one rank alone."""
-    return size / seconds * 2 * (ranks - 1) / ranks
 
 
 def memory_bandwidth(comm: Any) -> float:

@@ -12,7 +12,6 @@ from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Workload
 
 INSTEAD = "own"  # the backend that every machine can run
-TOLERANCE = 1e-6  # as scikit-learn's `LinearRegression` has it
 
 
 class RegressionParams(Params):
@@ -25,26 +24,11 @@ class RegressionParams(Params):
     block: int = setting(
         8192, "rows of a block of the stream, over all ranks", when={"mode": "streaming"}, ge=1, le=10_000_000
     )
-    backend: Literal["own", "daal4py", "sklearn"] = Field(
-        "own", description="ours, Intel's library (on MPICH or Intel MPI), or scikit-learn on rank 0 with all rows"
-    )
-    condition: float = Field(
-        10.0, ge=1, le=1e20, description="condition number of the features, which makes them alike"
-    )
+    backend: Literal["own", "daal4py"] = Field("own", description="ours, or Intel's library (on MPICH or Intel MPI)")
     noise: float = Field(1.0, ge=0, le=1e6, description="standard deviation of the targets' noise")
     verify: bool = Field(False, description="compare with scikit-learn, which fits all rows on rank 0")
     fits: int = setting(
         5, "fits of the same rows, of which the median counts", ADVANCED, {"mode": "batch"}, ge=1, le=1000
-    )
-    solver: Literal["auto", "normal", "qr"] = setting(
-        "auto", "the normal equations, QR, or QR where the features are ill-conditioned", ADVANCED, {"backend": "own"}
-    )
-    tolerance: float = setting(
-        TOLERANCE,
-        "smallest singular value that counts, relative to the largest, without a penalty",
-        ADVANCED,
-        ge=0,
-        le=0.1,
     )
     dtype: Literal["float32", "float64"] = setting("float64", "precision of rows", ADVANCED)
     seed: int = setting(0, "seed of the rows", ADVANCED, ge=0, le=2**32 - 1)
@@ -77,24 +61,17 @@ WORKLOAD = Workload(
     params=RegressionParams,
     function="workshop.workloads.regression.run:run",
     inputs=_inputs,
-    results=(
-        *("rows_per_second", "method", "condition", "r2", "coefficient_error", "difference"),
-        *("bytes_exchanged", "bytes_data"),
-    ),
+    results=("rows_per_second", "r2", "coefficient_error", "difference", "bytes_exchanged", "bytes_data"),
     metrics={
         "rows_per_second": "throughput [rows/s]",
-        "method": "method",
-        "condition": "condition number of the features",
         "r2": "R²",
         "coefficient_error": "largest error of a coefficient, relative",
         "difference": "largest difference from scikit-learn, relative",
         "bytes_exchanged": "bytes that a rank exchanged in a fit",
         "bytes_data": "bytes of all rows",
         "bytes_kmeans": "bytes that k-means would exchange in each iteration",
-        "messages": "messages of a fit",
         "rows": "rows",
         "features": "features of each row",
-        "rank": "singular values of the features that count",
         "intercept": "intercept",
         "backend": "back end",
         "stopped": "stopped early",
@@ -116,11 +93,6 @@ WORKLOAD = Workload(
             "Run it on two ranks, then on one: the bytes exchanged stay the same, and the throughput doubles.",
             {"rows": 1_000_000},
             {"ranks": 2, "threads": 1},
-        ),
-        Preset(
-            "Ill-conditioned features",
-            "The normal equations would lose all digits, so that QR fits.",
-            {"rows": 100_000, "condition": 1e8, "noise": 0.0, "tolerance": 0.0, "verify": True},
         ),
         Preset("Ridge", "A penalty makes the coefficients smaller.", {"rows": 100_000, "penalty": 1e4, "verify": True}),
         Preset("A stream of rows", "Every row is seen once.", {"mode": "streaming", "verify": True}),

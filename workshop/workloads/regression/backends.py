@@ -1,4 +1,5 @@
-"""The same regression by other libraries: daal4py, which exchanges over MPI by itself, and scikit-learn."""
+"""The same regression by other libraries: daal4py, which exchanges over MPI by itself, and scikit-learn, which has all
+rows in one process."""
 
 from __future__ import annotations
 
@@ -10,7 +11,6 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
 from workshop.mpi import daal
-from workshop.workloads.regression import RegressionParams
 from workshop.workloads.regression.data import Floats
 
 Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
@@ -42,31 +42,10 @@ def fit_daal4py(package: Any, features: Floats, targets: Floats, penalty: float,
     return beta[1:], float(beta[0])
 
 
-def fit_sklearn(
-    features: Floats, targets: Floats, penalty: float, tolerance: float, exact: bool = False
-) -> Coefficients:
-    """Fit by scikit-learn: features (n, p), targets (n,). Without a penalty it decomposes the features (SVD),
-    and leaves out singular values below `tolerance` times the largest one; `exact` has it decompose them with a
-    penalty, too, in place of the normal equations."""
+def fit_sklearn(features: Floats, targets: Floats, penalty: float) -> Coefficients:
+    """Fit by scikit-learn, which decomposes the features (SVD): features (n, p), targets (n,)."""
     from sklearn.linear_model import LinearRegression, Ridge
 
-    model = Ridge(penalty, solver="svd" if exact else "auto") if penalty else LinearRegression(tol=tolerance)
+    model = Ridge(penalty, solver="svd") if penalty else LinearRegression()
     model.fit(features, targets)
     return np.asarray(model.coef_, np.float64), float(model.intercept_)
-
-
-def fit_gathered(
-    ctx: RankContext, features: Floats, targets: Floats, params: RegressionParams
-) -> tuple[Coefficients, int]:
-    """Send all rows to rank 0, where scikit-learn fits them: the coefficients, and the bytes of all ranks' rows.
-    Collective."""
-    ctx.synchronise()
-    with ctx.phase("communicate"):
-        parts = ctx.comm.gather((features, targets))
-    coefficients: Coefficients | None = None
-    with ctx.phase("compute"):
-        if parts is not None:
-            gathered = [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
-            coefficients = fit_sklearn(gathered[0], gathered[1], params.penalty, params.tolerance)
-    with ctx.phase("communicate"):
-        return ctx.comm.bcast((coefficients, sum(array.nbytes for array in gathered) if parts else 0))

@@ -8,6 +8,7 @@ from numpy.typing import DTypeLike, NDArray
 from workshop.engine.data.shards import blocks
 
 BLOCK = 8192  # rows that one seed makes
+SPREAD = 10.0  # the largest standard deviation of a feature, divided by the smallest
 OFFSET = 10.0  # features have means up to this, in units of their largest standard deviation
 
 Floats = NDArray[np.floating]
@@ -15,15 +16,13 @@ Rows = tuple[Floats, Floats]  # features (n, p) and targets (n,)
 
 
 class MadeUpRows:
-    """`size` rows with normal features whose condition number is `condition`, made when they are read and never kept.
+    """`size` rows with normal features, made when they are read and never kept.
 
     Targets are `features @ coefficients + intercept`, and normal noise. Features are independent normal numbers with
-    standard deviations from 1 to 1/condition, turned by a random orthogonal matrix, and shifted by their means.
+    standard deviations from 1 to 1 / `SPREAD`, turned by a random orthogonal matrix, and shifted by their means.
     """
 
-    def __init__(
-        self, size: int, features: int, condition: float, noise: float, seed: int, dtype: DTypeLike = np.float64
-    ) -> None:
+    def __init__(self, size: int, features: int, noise: float, seed: int, dtype: DTypeLike = np.float64) -> None:
         self.size, self.features = size, features
         self._seed, self._noise, self._dtype = seed, noise, np.dtype(dtype)
         random = np.random.default_rng([seed, 0])
@@ -31,7 +30,7 @@ class MadeUpRows:
         self.intercept = float(random.uniform(1, 10))
         self._means = random.uniform(-OFFSET, OFFSET, features)
         turn, _ = np.linalg.qr(random.standard_normal((features, features)))
-        self._mixing = np.geomspace(1, 1 / condition, features)[:, None] * turn
+        self._mixing = np.geomspace(1, 1 / SPREAD, features)[:, None] * turn
 
     def read(self, first: int, end: int) -> Rows:
         """Rows `first` to `end`: features (end - first, features) and targets (end - first,)."""

@@ -1,4 +1,4 @@
-"""Sums over a rank's rows from which regression follows: the products of columns, or the triangle of their QR."""
+"""Sums over a rank's rows from which regression follows: the products of columns."""
 
 from __future__ import annotations
 
@@ -129,35 +129,6 @@ def centred(packed: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     rows = float(products[-1, -1])
     means = products[:-1, -1] / max(rows, 1)
     return products[:-1, :-1] - rows * np.outer(means, means), means, rows
-
-
-class Triangle:
-    """The triangle R of the QR decomposition of [1, X - pivot, y - pivot], (p + 2, p + 2), for rows that are added.
-
-    Its condition number is that of the columns, and the condition number of their products is the square of that.
-    """
-
-    def __init__(self, pivot: NDArray[np.float64]) -> None:
-        self.pivot = pivot
-        self.factor = np.zeros((len(pivot) + 1, len(pivot) + 1))
-
-    def add(self, features: Floats, targets: Floats) -> None:
-        """Add rows: features (n, p) and targets (n,)."""
-        features, targets = compilable(features), compilable(targets)
-        at_once = max(ROWS, 4 * len(self.factor))
-        for first in range(0, len(features), at_once):
-            rows = np.ones((len(features[first : first + at_once]), len(self.factor)))
-            shift(features[first : first + at_once], targets[first : first + at_once], self.pivot, rows)
-            self.merge(np.roll(rows, 1, axis=1))
-
-    def merge(self, rows: NDArray[np.float64]) -> None:
-        """Add rows, or another rank's triangle: (n, p + 2)."""
-        self.factor = upper_triangle(np.vstack([self.factor, rows]))
-
-
-def upper_triangle(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The triangle R of the QR decomposition of rows (n, w), (min(n, w), w)."""
-    return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 def check(penalty: float, rows: float, features: int) -> None:

@@ -1,5 +1,4 @@
-"""The verdict on a regression, with how well conditioned its features are and how much it exchanged, and the panel that
-shows it beside published fits."""
+"""The verdict on a regression, with how much it exchanged, and the panel that shows it beside published fits."""
 
 from __future__ import annotations
 
@@ -13,7 +12,6 @@ from workshop.report import cards
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.snapshot import Snapshot
 
-ILL_CONDITIONED = 1e4  # as in `fit`, which imports MPI
 AGREE = 1e-6  # largest relative difference from scikit-learn that counts as rounding
 SOURCE = "Distributed DL/ML Solutions for HPC systems"
 NODES = 32
@@ -52,38 +50,20 @@ def outcome(facts: Facts) -> Finding | None:
     fitted = measured(metrics)
     if fitted is None or "bytes_exchanged" not in metrics:
         return None
-    parts = [_conditioning(metrics), _exchanged(metrics), _verified(metrics), _published(fitted.rate)]
+    parts = [_exchanged(metrics), _verified(metrics), _published(fitted.rate)]
     return Finding(
         f"{words.rate(metrics['rows_per_second'])} rows/s: {words.thousands(metrics['rows'])} rows "
         f"({words.size(fitted.size)}) fitted in {words.seconds(fitted.seconds)}.",
         " ".join(part for part in parts if part),
-        _following(facts),
+        f"Fit as many rows on {words.ranks(1 if facts.ranks > 1 else 2)}: do the bytes exchanged change?",
     )
 
 
-def _conditioning(metrics: Mapping[str, Any]) -> str:
-    condition, left_out = metrics.get("condition"), metrics["features"] - metrics["rank"]
-    number = f"about {words.short(condition)}" if condition else "too large to be estimated"
-    kind = "ill" if _ill_conditioned(metrics) else "well"
-    sentence = f"The features are {kind}-conditioned: their condition number is {number}"
-    if metrics.get("method") == "QR":
-        sentence += ", so QR was used" if kind == "ill" else ", and QR was used"
-    elif kind == "ill":
-        sentence += ", and the normal equations square it; coefficients may be wrong"
-    if left_out:
-        counted = f"{words.count(left_out, 'singular value')} counted as 0, as in scikit-learn"
-        sentence += f". {words.capital(counted)}; --tolerance 0 keeps all"
-    return f"{sentence}."
-
-
 def _exchanged(metrics: Mapping[str, Any]) -> str:
-    exchanged = f"{words.size(metrics['bytes_exchanged'])} in a fit"
-    if metrics.get("backend") == "sklearn":
-        return f"Rank 0 received all rows, {exchanged}, to have scikit-learn fit them."
-    if not metrics.get("messages"):
+    if not metrics["bytes_exchanged"]:
         return ""  # daal4py doesn't tell what it exchanges
     return (
-        f"A rank exchanged {exchanged} ({words.count(metrics['messages'], 'message')}), as many for any number of "
+        f"A rank exchanged {words.size(metrics['bytes_exchanged'])} in a fit (2 messages), as many for any number of "
         f"rows; k-means with 10 clusters would exchange {words.size(metrics['bytes_kmeans'])} in each iteration."
     )
 
@@ -99,19 +79,6 @@ def _verified(metrics: Mapping[str, Any]) -> str:
 def _published(rate: float) -> str:
     rates = words.listed(f"{line.title} ({words.size(line.rate)}/s)" for line in PUBLISHED)
     return f"This is {words.size(rate)}/s; published for daal4py on {NODES} nodes: {rates} ({SOURCE})."
-
-
-def _following(facts: Facts) -> str:
-    if not _ill_conditioned(facts.metrics):
-        return f"Fit as many rows on {words.ranks(1 if facts.ranks > 1 else 2)}: do the bytes exchanged change?"
-    if facts.metrics.get("method") != "QR":
-        return "Have QR fit from the first row on (--backend own --solver qr)."
-    return "Make the features more different (--condition 10), and see which method fits them."
-
-
-def _ill_conditioned(metrics: Mapping[str, Any]) -> bool:
-    condition = metrics.get("condition")
-    return condition is None or condition > ILL_CONDITIONED
 
 
 def compared(snapshot: Snapshot) -> list[cards.Card]:

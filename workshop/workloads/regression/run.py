@@ -28,7 +28,7 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
     Events: `total rows/s` of each fit, or of each block of a stream, from rank 0, and every rank's `time.*`.
     """
     seconds: dict[str, float] = {}
-    source = MadeUpRows(params.rows, params.features, params.condition, params.noise, params.seed, params.dtype)
+    source = MadeUpRows(params.rows, params.features, params.noise, params.seed, params.dtype)
     ctx.activity("loading the kernel, which is compiled the first time: up to a minute")
     ctx.rank_0_first(compile_kernels)
     if params.mode == "batch":
@@ -40,15 +40,11 @@ def run(ctx: RankContext, params: RegressionParams) -> Mapping[str, Any]:
         "rows": result.rows,
         "features": params.features,
         "backend": params.backend,
-        "method": result.method if params.backend == INSTEAD else params.backend,
-        "rank": result.rank,
-        "condition": result.condition if math.isfinite(result.condition) else None,
         "r2": result.r2 if math.isfinite(result.r2) else None,
         "coefficient_error": error,
         "intercept": result.intercept,
         "coefficients": result.coefficients.tolist(),
         "rows_per_second": round(result.rows / seconds["fit"]),
-        "messages": result.messages,
         "bytes_exchanged": result.bytes_exchanged,
         # Sums (k, p), counts (k,), inertia and how many points changed, as float64.
         "bytes_kmeans": 8 * (KMEANS_CLUSTERS * (params.features + 1) + 2),
@@ -84,31 +80,23 @@ def _batch(
         if stopped := ctx.stop_requested():
             break
     seconds["exchange"] = statistics.median(exchanges)
-    if params.backend != INSTEAD:  # what those libraries don't tell: condition number and R², of the same rows
-        ours = fit(ctx, [(features, targets)], params.penalty)
-        result = replace(result, condition=ours.condition, r2=ours.r2, rows=ours.rows)
+    if params.backend != INSTEAD:  # daal4py doesn't tell the R² of its coefficients
+        result = replace(result, r2=fit(ctx, [(features, targets)], params.penalty).r2)
     return result, statistics.median(times), stopped and number < params.fits
 
 
 def _backend(
     ctx: RankContext, params: RegressionParams, features: Floats, targets: Floats
 ) -> Callable[[], RegressionFit]:
-    """A fit of these rows by the backend; what that doesn't tell of a fit is NaN or 0."""
-    if params.backend == "own":
-        return lambda: fit(ctx, [(features, targets)], params.penalty, params.solver, params.tolerance)
-    if params.backend == "daal4py":
-        library = backends.load_daal4py(ctx, len(features), INSTEAD)
+    """A fit of these rows by the backend. daal4py tells neither R² nor the bytes of its messages: NaN and 0."""
+    if params.backend == INSTEAD:
+        return lambda: fit(ctx, [(features, targets)], params.penalty)
+    library = backends.load_daal4py(ctx, len(features), INSTEAD)
 
     def fit_once() -> RegressionFit:
-        exchanged = 0
-        if params.backend == "daal4py":
-            with ctx.phase("compute"):
-                coefficients = backends.fit_daal4py(library, features, targets, params.penalty, distributed=True)
-        else:
-            coefficients, exchanged = backends.fit_gathered(ctx, features, targets, params)
-        return RegressionFit(
-            *coefficients, math.nan, math.nan, "normal equations", params.rows, params.features, 0, exchanged
-        )
+        with ctx.phase("compute"):
+            coefficients = backends.fit_daal4py(library, features, targets, params.penalty, distributed=True)
+        return RegressionFit(*coefficients, math.nan, params.rows, 0)
 
     return fit_once
 
@@ -140,7 +128,7 @@ def _streaming(
     ctx.activity("fitting the stream")
     ctx.synchronise()
     before, began = ctx.phase_seconds.get("communicate", 0.0), time.perf_counter()
-    result = fit(ctx, blocks(), params.penalty, params.solver, params.tolerance)
+    result = fit(ctx, blocks(), params.penalty)
     took = time.perf_counter() - began - seconds["generate"]
     seconds["exchange"] = ctx.phase_seconds.get("communicate", 0.0) - before
     return result, took, stopped
@@ -157,7 +145,7 @@ def _tell(ctx: RankContext, number: int, count: int, rate: float) -> None:
 def _verify(source: MadeUpRows, params: RegressionParams, result: RegressionFit) -> float:
     """The largest relative difference from scikit-learn's coefficients of all rows, in float64."""
     features, targets = (array.astype(np.float64) for array in source.read(0, source.size))
-    expected, _ = backends.fit_sklearn(features, targets, params.penalty, params.tolerance, exact=True)
+    expected, _ = backends.fit_sklearn(features, targets, params.penalty)
     return _largest_difference(result.coefficients, expected)
 
 

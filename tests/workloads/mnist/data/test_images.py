@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.workloads.mnist.data.made import idx, npz, packed, pair, some
+from tests.workloads.mnist.data.made import npz, some
 from tests.workloads.mnist.data.refusals import names, refused
 from workshop.workloads.mnist.data.images import Images, find, read
 
@@ -26,21 +26,6 @@ def same(images: Images, train: tuple, held_out: tuple) -> bool:
     return all(np.array_equal(a, b) for a, b in zip(found, (*train, *held_out), strict=True))
 
 
-@pytest.mark.parametrize("mark", ["-", "."])
-@pytest.mark.parametrize("gz", [True, False])
-def test_a_folder_with_both_pairs(tmp_path, mark, gz):
-    pair(tmp_path, "train", 40, mark=mark, gz=gz)
-    pair(tmp_path, "t10k", 9, mark=mark, gz=gz)
-    inputs = find(str(tmp_path))
-    ending = ".gz" if gz else ""
-    assert sorted(inputs) == sorted(
-        ["data/words"]
-        + [f"data/{part}-{kind}-ubyte{ending}" for part in ("train", "t10k") for kind in ("images-idx3", "labels-idx1")]
-    )
-    assert same(read(inputs), some(40), some(9))
-    assert read(inputs).words == "the set of IDX files that was given (40 images)"
-
-
 def test_an_npz_file(tmp_path):
     path = tmp_path / "mine.npz"
     path.write_bytes(npz(30, 12))
@@ -51,55 +36,10 @@ def test_an_npz_file(tmp_path):
     assert read(inputs).notice == ""
 
 
-def test_a_folder_with_keras_npz_file(tmp_path):
-    (tmp_path / "mnist.npz").write_bytes(npz(30, 12))
-    assert same(given(tmp_path), some(30), some(12, 1))
-
-
 def test_labels_of_another_type_and_arrays_in_another_order(tmp_path):
     (images, labels), path = some(30), tmp_path / "mine.npz"
     path.write_bytes(npz(30, 12, x_train=np.asfortranarray(images), y_train=labels.astype(">i4")))
     assert same(given(path), some(30), some(12, 1))
-
-
-@pytest.mark.parametrize("part", ["t10k", "train"])
-def test_a_pair_alone_is_divided_always_in_the_same_way(tmp_path, part):
-    pair(tmp_path, part, 100)
-    found = given(tmp_path)
-    assert len(found.train_images) == len(found.train_labels) == 84
-    assert len(found.held_out_images) == len(found.held_out_labels) == 16
-    assert (
-        found.words
-        == f"the {part} pair of IDX files that was given, divided into 84 images to train on and 16 held out"
-    )
-    labels = {image.tobytes(): label for image, label in zip(*some(100), strict=True)}
-    divided = [*zip(found.train_images, found.train_labels, strict=True)]
-    divided += zip(found.held_out_images, found.held_out_labels, strict=True)
-    assert {image.tobytes(): label for image, label in divided} == labels
-    again = given(tmp_path)
-    np.testing.assert_array_equal(found.train_images, again.train_images)
-
-
-@pytest.mark.parametrize("kind", [0, 1])
-@pytest.mark.parametrize("gz", [True, False])
-def test_one_file_of_a_pair_brings_the_other(tmp_path, kind, gz):
-    path = pair(tmp_path, "t10k", 60, gz=gz)[kind]
-    pair(tmp_path, "train", 12)
-    inputs = find(str(path))
-    ending = ".gz" if gz else ""
-    assert set(inputs) - {"data/words"} == {
-        f"data/t10k-{name}-ubyte{ending}" for name in ("images-idx3", "labels-idx1")
-    }
-    found = read(inputs)
-    assert len(found.train_images) + len(found.held_out_images) == 60
-    assert found.words.startswith("the t10k pair of IDX files that was given")
-
-
-def test_one_file_of_a_pair_with_a_name_of_its_own(tmp_path):
-    images, labels = pair(tmp_path, "train", 60)
-    images = images.rename(tmp_path / "letters-images-idx3-ubyte.gz")
-    labels.rename(tmp_path / "letters-labels.idx1-ubyte.gz")
-    assert len(given(images).train_images) == 50
 
 
 def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
@@ -109,22 +49,13 @@ def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
     assert given("mine.npz").words == given("~/mine.npz").words == given("./mine.npz").words
 
 
-def test_compressed_files_without_the_ending_and_plain_ones_with_it(tmp_path):
-    images, labels = pair(tmp_path, "train", 12)
-    images.rename(images.with_suffix(""))
-    labels.write_bytes(idx(some(12)[1]))
-    inputs = find(str(tmp_path))
-    assert {"data/train-images-idx3-ubyte.gz", "data/train-labels-idx1-ubyte"} < set(inputs)
-    assert len(read(inputs).train_images) == 10
-
-
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("no.npz", "no.npz isn't there; give auto, mnist, digits, or the path of MNIST's files"),
+        ("no.npz", "no.npz isn't there; give auto, mnist, digits, or the path of an npz file"),
         ("no", "no isn't there"),
-        ("no-images-idx3-ubyte", "isn't there"),
-        ("letter.txt", "letter.txt is called neither like an npz file nor like MNIST's IDX files"),
+        ("letter.txt", "can't be read as npz"),
+        (".", "is no ordinary file"),
         ("letter.txt/more", "can't be read (Not a directory)"),
         ("letter.txt/more.npz", "can't be read (Not a directory)"),
         ("x" * 5000, "can't be read (File name too long)"),
@@ -143,23 +74,6 @@ def test_paths_that_cannot_be_taken(tmp_path, monkeypatch, path, says):
     with Path("large.npz").open("wb") as file:
         file.truncate((64 << 20) + 1)
     assert says in refused(lambda: find(path))
-
-
-def test_a_folder_without_mnist_says_what_was_looked_for(tmp_path):
-    (tmp_path / "cat.png").touch()
-    sentence = refused(lambda: find(str(tmp_path)))
-    assert f"The folder {tmp_path} has no MNIST" in sentence
-    for name in ("train-images-idx3-ubyte", "t10k-labels-idx1-ubyte", ".gz", "mnist.npz"):
-        assert name in sentence
-
-
-def test_a_folder_with_half_a_pair(tmp_path):
-    pair(tmp_path, "train", 12)
-    images, labels = pair(tmp_path, "t10k", 12)
-    labels.unlink()
-    sentence = refused(lambda: find(str(tmp_path)))
-    assert "has t10k-images-idx3-ubyte.gz but no labels for it; put t10k-labels-idx1-ubyte.gz beside it" in sentence
-    assert "has no labels beside it" in refused(lambda: find(str(images)))
 
 
 def test_a_folder_that_cannot_be_read(tmp_path):
@@ -199,42 +113,6 @@ def test_npz_files_that_hold_something_else(tmp_path, other, says):
     assert names(sentence, path, path.read_bytes())
 
 
-@pytest.mark.parametrize(
-    ("kind", "array", "says"),
-    [
-        (0, IMAGES[:, :, :27], "holds uint8 [12, 28, 27]; MNIST's images are uint8 [n, 28, 28]"),
-        (0, LABELS, "holds uint8 [12]"),
-        (1, LABELS[:7], "holds 7 labels for 12 images; every image needs one label"),
-        (1, IMAGES, "holds uint8 [12, 28, 28]; MNIST's labels are whole numbers [n]"),
-        (1, LABELS + np.uint8(20), "; labels are 0 to 9"),
-    ],
-)
-def test_idx_files_that_hold_something_else(tmp_path, kind, array, says):
-    path = pair(tmp_path, "train", 12)[kind]
-    path.write_bytes(packed(idx(np.ascontiguousarray(array))))
-    sentence = refused(lambda: find(str(tmp_path)))
-    assert says in sentence
-    assert names(sentence, path, path.read_bytes())
-
-
-@pytest.mark.parametrize("kind", [0, 1])
-def test_a_damaged_file_is_named_with_its_checksum(tmp_path, kind):
-    path = pair(tmp_path, "t10k", 12)[kind]
-    pair(tmp_path, "train", 12)
-    whole = path.read_bytes()
-    for data in (whole[:-4], whole[: len(whole) // 2], whole[:-6] + b"\0" + whole[-5:], b"not found"):
-        path.write_bytes(data)
-        assert names(refused(lambda: find(str(tmp_path))), path, data)
-        assert names(refused(lambda: find(str(path))), path, data)
-    path.write_bytes(whole)
-    assert len(given(tmp_path).train_images) == 12
-
-
-def test_a_pair_too_small_to_be_divided(tmp_path):
-    pair(tmp_path, "train", 5)
-    assert "holds 5 images; at least 6 are needed" in refused(lambda: find(str(tmp_path)))
-
-
 def test_digits_need_no_files():
     assert set(find("digits")) == {"data/words"}
     found = given("digits")
@@ -249,6 +127,6 @@ def test_other_inputs_of_a_run_are_not_looked_at():
 
 def test_a_file_that_was_damaged_on_its_way_is_refused_on_the_rank(tmp_path):
     (tmp_path / "mnist.npz").write_bytes(npz())
-    inputs = find(str(tmp_path))
+    inputs = find(str(tmp_path / "mnist.npz"))
     inputs["data/mnist.npz"] = inputs["data/mnist.npz"][:-50]
     assert "data/mnist.npz (sha256" in refused(lambda: read(inputs))

@@ -17,7 +17,7 @@ from PIL import Image
 
 from workshop.core.errors import BadInput
 from workshop.workloads.mnist.data import datasets, files, places
-from workshop.workloads.mnist.data.files import File, Files
+from workshop.workloads.mnist.data.files import File
 from workshop.workloads.mnist.data.places import MNIST, Remote
 
 PREFIX = "data/"
@@ -25,7 +25,6 @@ WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files
 DIGITS = "scikit-learn's digits, scaled to 28x28"
 PLACES = (  # in this order, each with its words for data from there, and its advice on a damaged file
     (places.keras_cache, "MNIST from Keras's cache", "Delete it: MNIST is downloaded where there is a network."),
-    (places.own_cache, "MNIST, downloaded earlier", "It is downloaded anew where there is a network."),
     (places.download, "MNIST, downloaded", ""),
 )
 
@@ -44,52 +43,47 @@ class Images:
 
 
 def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
-    """Inputs of a run for `read`: the files of "auto", "mnist", "digits" or of a path, checked by reading them.
+    """Inputs of a run for `read`: the file of "auto", "mnist", "digits" or of a path, checked by reading it.
 
-    "auto" and "mnist" take what WORKSHOP_DATA names, else Keras's cache, else our own download, else they download
-    `remote`; where none of these has it, "auto" takes the digits. A damaged file that somebody named is refused; in
-    the other places it is left out, with a notice. Raises BadInput.
+    "auto" and "mnist" take what WORKSHOP_DATA names, else Keras's cache, else they download `remote` into it; where
+    that fails, "auto" takes the digits. A damaged file that somebody named is refused; in Keras's cache it is left out,
+    with a notice. Raises BadInput.
     """
     if data == "digits":
-        return _inputs({}, DIGITS)
+        return _inputs(None, DIGITS)
     if data not in ("auto", "mnist"):
-        given_files = files.at(data)
-        return _inputs(given_files, f"{_kind(given_files)} that was given")
+        return _inputs(files.at(data), "the npz file that was given")
     if named := os.environ.get("WORKSHOP_DATA"):
         try:
-            given_files = files.at(named)
-            return _inputs(given_files, f"{_kind(given_files)} that WORKSHOP_DATA names")
+            return _inputs(files.at(named), "the npz file that WORKSHOP_DATA names")
         except BadInput as error:
             raise BadInput(f"WORKSHOP_DATA: {error}") from error
     absent: list[str] = []
     damaged: list[str] = []
     for place, words, advice in PLACES:
         try:
-            return _inputs({files.NPZ: place(remote)}, words, damaged)
+            return _inputs(place(remote), words, damaged)
         except places.NotThere as error:
             absent.append(str(error))
         except BadInput as error:
             damaged.append(f"{error} {advice}".strip())
     if data == "mnist":
         why = " ".join([f"MNIST can't be had: {'; '.join(absent)}.", *damaged])
-        raise BadInput(f"{why} Give the path of its files, or take auto or digits.")
-    return _inputs({}, DIGITS, damaged)
+        raise BadInput(f"{why} Give the path of its npz file, or take auto or digits.")
+    return _inputs(None, DIGITS, damaged)
 
 
 def names() -> list[str]:
     """The names under which a run may have kept its images."""
-    return [WORDS, *(PREFIX + name for name in files.names())]
+    return [WORDS, PREFIX + files.NPZ]
 
 
 def read(inputs: Mapping[str, bytes]) -> Images:
-    """The images among a run's inputs; without any files they are scikit-learn's digits. Raises BadInput."""
-    given_files = {
-        name.removeprefix(PREFIX): File(name, data)
-        for name, data in inputs.items()
-        if name.startswith(PREFIX) and name not in (WORDS, NOTICE)
-    }
-    words = inputs.get(WORDS, b"images that came with the run" if given_files else DIGITS.encode())
-    train, held_out = datasets.read(given_files)
+    """The images among a run's inputs; without a file they are scikit-learn's digits. Raises BadInput."""
+    name = PREFIX + files.NPZ
+    file = File(name, inputs[name]) if name in inputs else None
+    words = inputs.get(WORDS, b"images that came with the run" if file else DIGITS.encode())
+    train, held_out = datasets.read(file)
     return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
 
 
@@ -102,27 +96,15 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return hashed.hexdigest()[:32]
 
 
-def _inputs(given_files: Files, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
-    """Inputs with these files, which are read to see that they can be."""
-    (train, _), (held_out, _) = datasets.read(given_files)
-    if len(given_files) == 2:
-        words += f", divided into {len(train):,} images to train on and {len(held_out):,} held out"
-    else:
-        words += f" ({len(train):,} images)"
-    inputs = {PREFIX + name: file.data for name, file in given_files.items()}
+def _inputs(file: File | None, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
+    """Inputs with this file, which is read to see that it can be."""
+    (train, _), _ = datasets.read(file)
+    words += f" ({len(train):,} images)"
+    inputs = {PREFIX + files.NPZ: file.data} if file else {}
     if damaged:
         words += "; a damaged file was left out"
         inputs[NOTICE] = " ".join(f"Left out: {sentences}" for sentences in damaged).encode()
     return inputs | {WORDS: words.encode()}
-
-
-def _kind(given_files: Files) -> str:
-    """The kind of the files, in the singular."""
-    if files.NPZ in given_files:
-        return "the npz file"
-    if len(given_files) > 2:
-        return "the set of IDX files"
-    return f"the {next(iter(given_files)).partition('-')[0]} pair of IDX files"
 
 
 def digits_file(folder: Path, count: int) -> Path:

@@ -1,5 +1,5 @@
-"""Where MNIST may be without anybody saying where: Keras's cache, our own download, and the network. A file from the
-network is checked by its checksum, within limits of time that a class would wait."""
+"""Where MNIST may be without anybody saying where: Keras's cache, and the network, from which it comes into that cache.
+A file from the network is checked by its checksum, within limits of time that a class would wait."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from urllib.parse import urlsplit
 from workshop.core import config
 from workshop.core.environment import KERAS_DATA
 from workshop.core.errors import BadInput
-from workshop.engine.data.damage import DamagedFile
 from workshop.workloads.mnist.data import files
 from workshop.workloads.mnist.data.files import File
 
@@ -157,30 +156,28 @@ def keras_cache(remote: Remote) -> File:
 
     Keras's versions may differ in their file: it is checked by reading it, not by `remote`'s checksum.
     """
-    home = Path(os.environ.get(KERAS_DATA) or os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
-    return _file(home / "datasets" / files.NPZ, "Keras's cache")
-
-
-def own_cache(remote: Remote) -> File:
-    """The file that we have downloaded earlier. Raises NotThere; BadInput for a file that differs from the remote
-    one."""
-    file = _file(_folder() / files.NPZ, "our own cache")
-    if hashlib.sha256(file.data).hexdigest() != remote.sha256:
-        raise DamagedFile(file.name, file.data, "is damaged", f"it should have {remote.sha256[:16]}")
-    return file
+    path = _cached()
+    try:
+        return files.read(path, str(path))
+    except FileNotFoundError:
+        raise NotThere(f"Keras's cache has no {path}") from None
+    except OSError as error:
+        raise NotThere(f"{path} can't be read ({error.strerror})") from error
 
 
 def download(remote: Remote) -> File:
-    """The remote file, which is then kept in our cache. Raises NotThere; a failure is remembered for ten minutes."""
+    """The remote file, which is then kept in Keras's cache, unless another one is there. Raises NotThere; a failure is
+    remembered for ten minutes."""
     host = urlsplit(remote.address).hostname
     if os.environ.get("WORKSHOP_OFFLINE", "0") not in ("", "0"):
         raise NotThere(f"nothing is downloaded from {host} while WORKSHOP_OFFLINE is set")
-    path, failure = _folder() / files.NPZ, _folder() / "failed"
+    path, failure = _cached(), _folder() / "failed"
     if why := _recent(failure):
         raise NotThere(f"the download from {host} failed {why}")
     try:
         data = fetch(remote)
-        _write(path, data)
+        if not path.exists():
+            _write(path, data)
     except (DownloadFailed, OSError) as error:
         with suppress(OSError):
             _write(failure, str(error).encode())
@@ -189,13 +186,9 @@ def download(remote: Remote) -> File:
     return File(str(path), data)
 
 
-def _file(path: Path, whose: str) -> File:
-    try:
-        return files.read(path, str(path))
-    except FileNotFoundError:
-        raise NotThere(f"{whose} has no {path}") from None
-    except OSError as error:
-        raise NotThere(f"{path} can't be read ({error.strerror})") from error
+def _cached() -> Path:
+    home = Path(os.environ.get(KERAS_DATA) or os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
+    return home / "datasets" / files.NPZ
 
 
 def _folder() -> Path:
@@ -224,6 +217,7 @@ def _minutes(seconds: float) -> str:
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file so that other processes see the whole file or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     try:
         half.write_bytes(data)

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from workshop.engine import message_counts
 from workshop.mpi.tool_interface import call
-from workshop.workloads.collectives import COUNTED
-from workshop.workloads.collectives.operations import buffers, collective
+from workshop.workloads.allreduce import COUNTED
+from workshop.workloads.allreduce.operations import buffers, collective
 
 UNKNOWN = {
     "Open MPI": "Open MPI counts messages only with "
@@ -41,7 +41,7 @@ OF_SIZE = 2  # MPI_T's class of these counters, MPI_T_PVAR_CLASS_SIZE in Open MP
 LONG = 256  # characters of a name
 
 
-def obstacle(comm: Any) -> str:
+def unknown_algorithms(comm: Any) -> str:
     """Why the algorithms can't be known on these ranks, in half a sentence; "" where they can. Collective."""
     vendor, _ = MPI.get_vendor()
     if vendor != "Open MPI" or any(os.environ.get(name) != value for name, value in COUNTED.items()):
@@ -52,7 +52,7 @@ def obstacle(comm: Any) -> str:
     return "" if alone else "On several hosts Open MPI puts several algorithms together, which its messages don't tell"
 
 
-def chosen(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
+def algorithms_of(comm: Any, name: str, sizes: Sequence[int]) -> list[list[str]]:
     """By size in bytes, the algorithms that send the same messages as Open MPI's choice. Collective, the same on all
     ranks."""
     variable = f"coll_tuned_{name}_algorithm"

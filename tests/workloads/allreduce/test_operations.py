@@ -9,17 +9,17 @@ import pytest
 
 from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
-from workshop.workloads.collectives import COLLECTIVES, COUNTED, PAIRS
+from workshop.workloads.allreduce import COLLECTIVES, COUNTED, PAIRS
 
 pytestmark = pytest.mark.real
-SIZES = [4, 8, 16, 20]
+SIZES = [4, 16, 20]
 
 
 @pytest.fixture(scope="module", params=by_ranks(2, 3))
 @starts_processes
 def result(request):
     with mock.patch.dict(os.environ, COUNTED):
-        return run_ranks("tests.workloads.collectives.ranks_program", request.param)
+        return run_ranks("tests.workloads.allreduce.operations_program", request.param)
 
 
 def test_every_collective_gives_what_numpy_gives(result):
@@ -46,9 +46,7 @@ def test_metrics_by_operation_and_size(result):
     assert list(metrics["seconds"]) == [*PAIRS, *COLLECTIVES]
     for name, seconds in metrics["seconds"].items():
         assert len(seconds) == (1 if name == "barrier" else len(SIZES))
-        both = zip(metrics["seconds_low"][name], seconds, metrics["seconds_high"][name], strict=True)
-        assert all(spread >= 1 for spread in metrics["spread"][name])
-        assert all(0 < low <= mean * (1 + 1e-9) and mean <= high * (1 + 1e-9) for low, mean, high in both)
+        assert all(took > 0 for took in seconds) and all(spread >= 1 for spread in metrics["spread"][name])
 
 
 def test_open_mpi_s_choices_are_among_its_algorithms(result):
@@ -56,6 +54,8 @@ def test_open_mpi_s_choices_are_among_its_algorithms(result):
     chosen = result["metrics"]["algorithms"]
     assert list(chosen) == list(COLLECTIVES)
     assert "recursive_doubling" in chosen["allreduce"][0], "coll_tuned_decision_fixed.c takes it for small messages"
+    own = result["own"]["algorithms"]["own"]
+    assert "recursive_doubling" in own[0], "the method own is the same all-reduce"
     assert ("two_proc" in chosen["allgather"][0]) == (result["ranks"] == 2), "one for two ranks refuses three"
 
 
@@ -66,7 +66,7 @@ def test_rank_0_alone_tells_times_and_the_table(result):
     assert not any(others)
     lines = result["table"].splitlines()
     assert lines[3].split() == ["#", "Size", "Latency", "(us)", "Iterations"]
-    assert [int(line.split()[0]) for line in lines[4:8]] == SIZES
+    assert [int(line.split()[0]) for line in lines[4:7]] == SIZES
 
 
 def test_messages_larger_than_memory_are_refused_on_all_ranks(result):

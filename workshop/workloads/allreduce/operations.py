@@ -20,9 +20,11 @@ from workshop.core.errors import BadInput
 from workshop.core.memory import Gauge
 from workshop.core.memory import size as in_words
 from workshop.engine import message_counts
-from workshop.workloads.collectives import FEWEST, NUMBER, PAIRS, SMALL
+from workshop.workloads.allreduce import NUMBER, PAIRS
 
 WINDOW = 64  # messages on the way
+SMALL = 8192  # bytes of the largest message that gets `MOST` iterations, as in OSU's benchmarks
+MOST = 1000  # iterations
 PARTS = 5  # of the iterations; other programs seldom disturb all of them
 WARM_UP = 3  # calls before any counts
 PATTERN = 4096  # numbers, which are repeated
@@ -123,18 +125,18 @@ def between(name: str, comm: Any, sent: Floats, received: Floats) -> Call:
     return latency if name == "latency" else stream
 
 
-def measure(comm: Any, name: str, size: int, iterations: int, budget: float) -> Timing:
+def measure(comm: Any, name: str, size: int, repeats: int, budget: float) -> Timing:
     """Time an operation of `size` bytes, of two ranks those with the lowest and the highest number.
 
-    `iterations` are for small messages, and `budget` is in seconds for this size. Collective, the same on all ranks.
-    Raises BadInput for arrays that are too large.
+    There are at least `repeats` iterations, and as many more as take `budget` seconds. Collective, the same on all
+    ranks. Raises BadInput for arrays that are too large.
     """
     check_memory(comm, name, size)
     rank, last, pair = comm.Get_rank(), comm.Get_size() - 1, name in PAIRS
     team = comm.Split(MPI.UNDEFINED if pair and 0 < rank < last else 0, rank)
     timing = None
     if team != MPI.COMM_NULL:
-        timing = _timing(team, name, size, iterations, budget)
+        timing = _timing(team, name, size, repeats, budget)
         message_counts.free(team)
     ended = comm.Ibarrier()
     while not ended.Test():
@@ -142,12 +144,12 @@ def measure(comm: Any, name: str, size: int, iterations: int, budget: float) -> 
     return comm.bcast(timing)
 
 
-def _timing(comm: Any, name: str, size: int, iterations: int, budget: float) -> Timing:
+def _timing(comm: Any, name: str, size: int, repeats: int, budget: float) -> Timing:
     sent, received = buffers(name, size, comm.Get_rank(), comm.Get_size())
     call = (between if name in PAIRS else collective)(name, comm, sent, received)
-    most = iterations * min(1, SMALL / max(size, 1)) / (STREAM if name in ("bandwidth", "bidirectional") else 1)
+    most = MOST * min(1, SMALL / max(size, 1)) / (STREAM if name in ("bandwidth", "bidirectional") else 1)
     quickest = min(seconds_each(comm, name, call, WARM_UP) for _ in range(WARM_UP))  # other programs disturb the others
-    turns = max(FEWEST, int(min(most, budget / max(comm.allreduce(quickest, op=MPI.MAX), 1e-9))))
+    turns = max(repeats, int(min(most, budget / max(comm.allreduce(quickest, op=MPI.MAX), 1e-9))))
     seconds_each(comm, name, call, max(WARM_UP, turns // 10))
     each = -(-turns // PARTS)
     seconds = [seconds_each(comm, name, call, each) / MESSAGES.get(name, 1) for _ in range(PARTS)]
