@@ -165,6 +165,7 @@ def over_ssh(program: str, options: Sequence[str]) -> dict[str, str]:
         "PRTE_MCA_plm_ssh_args": " ".join(options),
         # Every host is reached from here: the loss of one says nothing about another.
         "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        **KEEPALIVE,
     }
 
 
