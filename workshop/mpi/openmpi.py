@@ -42,6 +42,7 @@ KEEPALIVE = {
     "PRTE_MCA_oob_tcp_keepalive_intvl": "1",
     "PRTE_MCA_oob_tcp_keepalive_probes": "3",
 }
+
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
 WITHOUT = {"OMPI_MCA_btl": "^ofi"}
