@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,14 +24,46 @@ STARTED = 60.0  # seconds
 
 
 class Hosts(EmulatedHosts):
-    """Hosts on a machine that may be busy."""
+    """Hosts on which commands run, and which lose their link or end."""
 
     def run(self, host: str, *command: str, seconds: float = STARTED, **more: Any) -> subprocess.CompletedProcess[str]:
-        return super().run(host, *command, seconds=limit(seconds), **more)
+        """Run a command on a host and wait for its end, on a machine that may be busy."""
+        return subprocess.run(
+            self.command(host, command),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=limit(seconds),
+            env=os.environ | self.environment | more,
+        )
+
+    def sent(self, host: str) -> int:
+        """The bytes that a host has sent so far, with packets' headers."""
+        line = next(line for line in self._do(host, "cat", "/proc/net/dev").splitlines() if "eth0:" in line)
+        return int(line.partition(":")[2].split()[8])
+
+    def cut(self, host: str) -> None:
+        """Pull a host's network cable."""
+        self._do("switch", "ip", "link", "set", host, "down")
+
+    def join(self, host: str) -> None:
+        """Put it in again."""
+        self._do("switch", "ip", "link", "set", host, "up")
+
+    def kill(self, host: str) -> None:
+        """Switch a host off; it doesn't come back."""
+        self._do("switch", "kill", "-9", str(self.pids[host]))
+
+    def _do(self, host: str, *command: str) -> str:
+        done = self.run(host, *command)
+        if done.returncode != 0:
+            raise AssertionError(f"{shlex.join(command)} failed on {host}: {done.stderr.strip()}")
+        return done.stdout
 
 
 @contextmanager
-def emulated(count: int = 3, link: Link | None = None) -> Iterator[EmulatedHosts]:
+def emulated(count: int = 3, link: Link | None = None) -> Iterator[Hosts]:
     """So many hosts; skips where this machine can't emulate any."""
     refused = namespaces.refusal()
     need(refused is None, refused or "")
@@ -37,14 +71,14 @@ def emulated(count: int = 3, link: Link | None = None) -> Iterator[EmulatedHosts
         yield hosts
 
 
-def start(hosts: EmulatedHosts, where: str, *words: str) -> subprocess.CompletedProcess[str]:
+def start(hosts: Hosts, where: str, *words: str) -> subprocess.CompletedProcess[str]:
     """Start the session `test` from hostA, on the hosts that are named like `hostA:1,hostB:2`."""
     command = [*WORKSHOP, "session", "start", "test", "--hosts", where, "--bind-to", "none", *words, "--json"]
     return hosts.run("hostA", *command, seconds=STARTED)
 
 
 @contextmanager
-def session_on(hosts: EmulatedHosts, home: Path, where: str, *words: str) -> Iterator[Session]:
+def session_on(hosts: Hosts, home: Path, where: str, *words: str) -> Iterator[Session]:
     """A session on these hosts, which is stopped afterwards."""
     done = start(hosts, where, *words)
     assert done.returncode == 0, (done.returncode, done.stderr)
@@ -54,7 +88,7 @@ def session_on(hosts: EmulatedHosts, home: Path, where: str, *words: str) -> Ite
         assert stopped.returncode == 0, stopped.stderr
 
 
-def running(hosts: EmulatedHosts, host: str) -> list[str]:
+def running(hosts: Hosts, host: str) -> list[str]:
     """What runs on a host beside the host itself and whoever asks."""
     listed = hosts.run(host, "ps", "-e", "-o", "args=").stdout.splitlines()
     ours = ("workshop.demo.switch", "/bin/sh -c ps", "ps -e")

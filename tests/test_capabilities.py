@@ -19,10 +19,9 @@ DATA = "the images of handwritten digits are called like the workload"
 EXAMPLE = "an example in a help text or in a sentence"
 # Files of the core that may name a workload, each with its reason. This list may only shrink.
 ALLOWED = {
-    "workshop/cli/demo.py": "the demo runs a workload that talks much, unless somebody says otherwise",
+    "workshop/cli/demo.py": "the demo runs a training that talks much",
     "workshop/cli/study.py": EXAMPLE,
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
-    "workshop/demo/compare.py": "settings with which the demo's workloads end soon",
     "workshop/engine/fields.py": DATA,
     "workshop/notebook/studies.py": EXAMPLE,
     "workshop/study/grid/command.py": EXAMPLE,

@@ -137,12 +137,12 @@ def test_bad_hosts_are_refused_in_a_sentence(open_page: Open, session: SessionRe
 
 def test_a_pasted_report_is_drawn_and_compared(open_page: Open, session: SessionRecord) -> None:
     page = open_page("placement")
-    report = (SAMPLES / "openmpi5-xml-cores-threads.txt").read_text()
+    report = (SAMPLES / "openmpi5-map-three-hosts.txt").read_text()
     field(page, "Report").set_value(report).run()
     assert not page.exception
-    assert "Open MPI's map: 6 ranks" in plain(page)
+    assert "Open MPI 5's bindings: 6 ranks" in plain(page)
     assert "every rank ran where it was meant to." in "\n".join(one.value for one in page.success).replace("\\", "")
-    field(page, "Report").set_value(report.replace("<core>4</core>", "<core>6</core>", 1)).run()
+    field(page, "Report").set_value(report.replace("package[1][core:L4-5]", "package[1][core:L5-6]", 1)).run()
     assert "Rank 1 was meant for cores 4 and 5 of hostA, ran on cores 5 and 6" in plain(page)
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from tests.conftest import leftovers
 from tests.support import limit, until
-from workshop.cli.main import app
+from workshop.cli.main import FIRST, app
 from workshop.registry import commands
 from workshop.store.store import Store
 
@@ -71,7 +71,6 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
         (["runs", "show", "99999999999999999999"], "no run 99999999999999999999"),
         (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
-        (["session", "reset", "nobody"], "no session 'nobody'"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["session", "start", "--ranks", "0"], "ranks is 0"),
         (["session", "stop", "nobody"], "no session 'nobody'"),
@@ -129,6 +128,19 @@ def test_no_help_cuts_a_summary_and_each_has_a_short_option(monkeypatch: pytest.
         assert shown.exit_code == 0 and "..." not in shown.output.partition("Options:")[2], shown.output
         groups += [([*words, name], each) for name, each in group.commands.items() if hasattr(each, "commands")]
     assert len(groups) > 12 and runner.invoke(app, ["run", "kmeans", "-h"]).exit_code == 0
+
+
+def test_the_first_page_has_a_line_for_each_command_and_begins_with_what_a_newcomer_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = CliRunner().invoke(app, ["--help"]).output.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
+    assert len(listed) <= 14 and all(len(line) <= 80 for line in listed)
+    assert [line.split()[0] for line in listed[:6]] == list(FIRST)
+    commands = get_command(app).commands
+    epilog = set(app.info.epilog.partition(":")[2].strip(" .").split(", "))
+    assert epilog == {name for name, command in commands.items() if command.hidden}, "all others are named"
+    assert {line.split()[0] for line in listed} | epilog == set(commands)
 
 
 @pytest.mark.real

@@ -72,12 +72,12 @@ def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) 
 @pytest.mark.real
 def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
     with emulated(2, Link(rate=20e6)) as hosts:
-        before = hosts.traffic("hostA")
+        before = hosts.sent("hostA")
         began = time.monotonic()
         done = hosts.run("hostA", "sh", "-c", f"head -c 2500000 /dev/zero | {hosts.ssh} hostB 'wc -c'")
         assert done.stdout.strip() == "2500000", done.stderr
         assert time.monotonic() - began > 0.9, "20 Mbit at 20 Mbit/s take a second"
-        assert (hosts.traffic("hostA") - before).sent > 2_500_000
+        assert hosts.sent("hostA") - before > 2_500_000
 
 
 @pytest.mark.real
@@ -89,21 +89,6 @@ def test_two_that_send_to_one_share_its_link(workshop_home: Path) -> None:
             done = list(pool.map(lambda name: hosts.run(name, *words), ["hostA", "hostB"]))
         assert [one.stdout.strip() for one in done] == ["2500000"] * 2, [one.stderr for one in done]
         assert time.monotonic() - began > 1.8, "40 Mbit at 20 Mbit/s take two seconds"
-
-
-@pytest.mark.real
-def test_latency_works_or_is_refused_with_the_reason(workshop_home: Path) -> None:
-    with emulated(1) as hosts:
-        netem = ["tc", "qdisc", "replace", "dev", "eth0", "root", "netem", "delay", "1ms"]
-        can = hosts.run("hostA", *netem).returncode == 0
-    if not can:
-        with pytest.raises(BadInput, match="leave --latency out"):
-            EmulatedHosts(2, Link(latency=0.1))
-        return
-    with EmulatedHosts(2, Link(latency=0.1)) as hosts:
-        began = time.monotonic()
-        assert hosts.run("hostA", str(hosts.ssh), "hostB", "true").returncode == 0
-        assert time.monotonic() - began > 0.3, "a connection and a command are three ways at least"
 
 
 @pytest.mark.real

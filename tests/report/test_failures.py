@@ -97,4 +97,4 @@ def test_a_mistake_in_params_differs_from_its_fix_in_what_it_names(example: Fail
 def test_failures_that_are_typed_come_last() -> None:
     federations = failures_of("federated", "openfl")
     typed = [bool(example.command) for example in federations]
-    assert typed == sorted(typed) and sum(typed) >= 4
+    assert typed == sorted(typed) and any(typed) and not all(typed)

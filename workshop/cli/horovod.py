@@ -8,7 +8,7 @@ import typer
 
 from workshop.cli import common
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(name="horovod", help=__doc__, no_args_is_help=True)
 
 
 @app.callback()
@@ -18,7 +18,7 @@ def horovod() -> None:
 
 @app.command()
 def install(as_json: common.JSON = False) -> None:
-    """Build Horovod and install it, unless it is there and works; takes a few minutes, gcc, g++ and make."""
+    """Build Horovod and install it, unless it works already. It takes a few minutes, gcc, g++ and make."""
     from workshop.installation import horovod as building
     from workshop.mpi import horovod
 

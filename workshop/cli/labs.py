@@ -1,4 +1,4 @@
-"""Commands for labs: the list, the notebooks, copies for learners, and their progress."""
+"""List, copy and check labs, and show learners' progress."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def progress(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Tell how everybody stands in the labs, lab by lab; who is stuck comes first."""
+    """Tell how everybody stands in the labs. Who is stuck comes first."""
     from workshop.core import output_files
     from workshop.core.errors import BadInput
     from workshop.course.class_progress import Classroom, grades
@@ -67,7 +67,7 @@ def reset(
     yes: Annotated[bool, typer.Option("--yes", help="Do it; without this, nothing is changed.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Let a learner begin again: this deletes their progress, and puts a new notebook into their folder on this
+    """Let a learner begin again. This deletes their progress, and puts a new notebook into their folder on this
     machine. Their own version is kept beside it."""
     from workshop.core.errors import BadInput
     from workshop.course import progress_reset
@@ -184,7 +184,8 @@ def build(
     ] = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Make the notebooks of the labs' sources, for learners and with solutions. Without changes nothing is written."""
+    """Make the notebooks of the labs' sources. Learners' and those with solutions are made; without changes nothing is
+    written."""
     from workshop.core import config, words
     from workshop.course import build as building
 
@@ -226,7 +227,7 @@ def copy(
     ] = None,
     as_json: common.JSON = False,
 ) -> None:
-    """Copy the notebooks for a learner, or bring copies up to date; what a learner has written is never overwritten."""
+    """Copy the notebooks for a learner, or bring copies up to date. What a learner has written is never overwritten."""
     from workshop.core import config
     from workshop.course import copies
 

@@ -3,42 +3,52 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
 
 from workshop.cli import demo, horovod, labs, mpi, new, params, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
-from workshop.cli.params import CommandGroup
 from workshop.core.errors import WorkshopError
 
 UsageError = typer.BadParameter.__bases__[0]  # typer carries a click of its own and exports no more of it
 
+FIRST = ("up", "doctor", "run", "place", "study", "labs")  # what a newcomer needs
+
+
+class _FirstOnes(TyperGroup):
+    """The commands, of which those that a newcomer needs come first."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(self.commands, key=lambda name: FIRST.index(name) if name in FIRST else len(FIRST))
+
+
 app = typer.Typer(
     name="workshop",
+    cls=_FirstOnes,
     help="Teach distributed training on real MPI sessions.",
+    epilog="More commands: record, demo, mpi, horovod, new.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    cls=CommandGroup,
     context_settings={"help_option_names": ["--help", "-h"]},  # which all commands take over
 )
 app.command("up", help=up.__doc__)(up.up)
 app.command("doctor")(up.doctor)
-app.add_typer(session.app, name="session", cls=CommandGroup)
-app.add_typer(run_commands.app, name="run", cls=CommandGroup)
-app.add_typer(runs.app, name="runs", cls=CommandGroup)
-app.command("record")(record_commands.record)
-app.add_typer(study.app, name="study", cls=CommandGroup)
-app.add_typer(quiz.app, name="quiz", cls=CommandGroup)
-app.add_typer(labs.app, name="labs", cls=CommandGroup)
-params.add_commands(app, "")  # in the middle: what somebody needs first comes first
+app.add_typer(run_commands.app, name="run")
 app.command("place")(place.place)
-app.add_typer(demo.app, name="demo", cls=CommandGroup)
-app.add_typer(mpi.app, name="mpi", cls=CommandGroup)
-app.add_typer(horovod.app, name="horovod", cls=CommandGroup)
-app.add_typer(new.app, name="new", cls=CommandGroup)
+app.add_typer(study.app, name="study")
+app.add_typer(labs.app, name="labs")
+app.add_typer(quiz.app, name="quiz")
+app.add_typer(runs.app, name="runs")
+app.add_typer(session.app, name="session")
+params.add_commands(app, "")
+app.command("record", hidden=True)(record_commands.record)
+for other in (demo, mpi, horovod, new):
+    app.add_typer(other.app, hidden=True)
 
 
 def run(words: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""Other MPIs, each in a prefix of its own: MPICH and Intel MPI overwrite each other's files."""
+"""Install and list MPIs, each in a prefix of its own. MPICH and Intel MPI overwrite each other's files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workshop.cli import common
 from workshop.mpi import INSTALL
 from workshop.mpi.implementations import IMPLEMENTATIONS
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(name="mpi", help=__doc__, no_args_is_help=True)
 
 
 @app.command()
@@ -18,7 +18,7 @@ def install(
     name: Annotated[str, typer.Argument(help=f"An MPI, or what runs on one: {', '.join(INSTALL)}.")],
     as_json: common.JSON = False,
 ) -> None:
-    """Install an MPI into its prefix under the state folder, and try it with two ranks."""
+    """Install an MPI into its prefix, and try it with two ranks. Prefixes are in the state folder."""
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.extension import load
@@ -45,7 +45,7 @@ def list_(
     check: Annotated[bool, typer.Option("--check", help="Start two ranks with each.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """List the MPIs: which version, where, and with --check whether it starts ranks."""
+    """List the MPIs with version and place. With --check, it tells whether they start ranks."""
     from workshop.mpi import inventory
 
     inventory_by_name = inventory.mpis(check)

@@ -12,7 +12,7 @@ import typer
 
 from workshop.cli import common
 
-app = typer.Typer(help=__doc__, no_args_is_help=True)
+app = typer.Typer(name="new", help=__doc__, no_args_is_help=True)
 
 
 @app.callback()
@@ -28,7 +28,8 @@ def workload(
     ] = Path(),
     as_json: common.JSON = False,
 ) -> None:
-    """Write a package with a workload, its verdict, panel, page, lab, deck and test; it runs once it is installed."""
+    """Write a package with a workload and a test. It has a verdict, panel, page, lab and deck, and runs once it is
+    installed."""
     from workshop import templates
     from workshop.mpi import prefix
 

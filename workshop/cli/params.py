@@ -10,12 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, get_args
 
 import typer
-from typer.core import TyperGroup
 
 from workshop.extension import Params, help_of, load
 from workshop.registry import commands
 
-LONGEST = 1000  # characters of a command's first sentence: all of them
 Option = tuple[str, Any, Any]  # name, annotation, default
 
 
@@ -44,15 +42,6 @@ def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Call
     )
     command.__annotations__ = {name: annotation for name, annotation, _ in options}
     return command
-
-
-class CommandGroup(TyperGroup):
-    """A group of commands whose help tells the whole first sentence of each, on as many lines as it needs."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        visible = [(name, self.commands[name]) for name in self.list_commands(ctx) if not self.commands[name].hidden]
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, command.get_short_help_str(limit=LONGEST)) for name, command in visible])
 
 
 class Group(dict[str, Any]):
@@ -97,6 +86,6 @@ def add_commands(app: typer.Typer, group: str) -> None:
             print(f"The command {words} ({command.function}) can't be loaded: {error}", file=sys.stderr)
             continue
         if isinstance(function, typer.Typer):
-            app.add_typer(function, name=command.name, cls=CommandGroup)
+            app.add_typer(function, name=command.name)
         else:
             app.command(command.name, **command.options)(function)

@@ -48,7 +48,7 @@ def place(
     failing: Failing = None,
     as_json: common.JSON = False,
 ) -> int:
-    """Say where ranks would run, by the MPI's own mapper, and which commands put them there. Your program is not
+    """Say where ranks would run, and which commands put them there. The MPI's own mapper is asked; your program is not
     started.
 
     Without any option: six ranks on three invented hosts of two sockets. With a machine alone: what it gets where

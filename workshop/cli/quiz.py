@@ -1,4 +1,4 @@
-"""Quizzes: decks of questions, rounds with a class, what came out of them."""
+"""Ask a class questions: decks, live rounds and their results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check(
     decks: Annotated[list[str], typer.Argument(metavar="NAME|FILE…", help="Labs' decks, or decks' YAML files.")],
     as_json: common.JSON = False,
 ) -> int:
-    """Check decks, and tell the first mistake of each question; 2 is returned where there is one."""
+    """Check decks, and tell the first mistake of each question. 2 is returned where there is one."""
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.quiz import reader
@@ -105,7 +105,7 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Make a deck of a file in Moodle's format GIFT, and tell what a deck can't hold."""
+    """Make a deck of a file in Moodle's format GIFT. What a deck can't hold is told."""
     from workshop.core import output_files
     from workshop.quiz import reader
     from workshop.quiz.gift.reader import read
@@ -136,7 +136,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Write a deck in Moodle's format GIFT, and tell what GIFT can't carry."""
+    """Write a deck in Moodle's format GIFT. What GIFT can't carry is told."""
     from workshop.core import output_files
     from workshop.quiz import reader
     from workshop.quiz.gift.writer import write

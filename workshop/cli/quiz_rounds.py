@@ -28,7 +28,7 @@ def host(
     ] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Begin a live round in the dashboard that runs (workshop up), and print where it is joined and led from."""
+    """Begin a live round in the dashboard that runs. The addresses to join it and to lead it are printed."""
     from workshop.core.errors import WorkshopError
     from workshop.quiz import reader
     from workshop.server import address
@@ -113,7 +113,7 @@ def results(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Tell what a round says of its questions and learners, and write it into files."""
+    """Show what a round says of its questions and learners. Options write it into files."""
     from workshop.core import output_files
     from workshop.quiz.results import gradebook as grades
     from workshop.quiz.results import reader, report, spreadsheets

@@ -23,8 +23,8 @@ def record(
     ] = "",
     as_json: common.JSON = False,
 ) -> None:
-    """Record sessions: their runs with events, pictures and figures, studies, guesses, and the class's quizzes and
-    progress.
+    """Record sessions in a file, which a dashboard shows later. It has their runs with events, pictures and figures,
+    studies, guesses, and the class's quizzes and progress.
 
     Names of people and hosts are replaced, and nothing secret is recorded; the answer lists what was left out.
     """

@@ -1,4 +1,4 @@
-"""Run a workload: in the session that is up, or in a private one that ends with the command."""
+"""Run a workload, in the session that is up or a private one. A private session ends with the command."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def show(
 
 @app.command()
 def cancel(run: RunId) -> None:
-    """Ask for the end of a run; ranks that don't end within 5 s are ended."""
+    """Ask for the end of a run. Ranks that don't end within 5 s are ended."""
     from workshop.runtime import client
 
     client.cancel(common.store(), run)
@@ -65,7 +65,7 @@ def cancel(run: RunId) -> None:
 
 @app.command()
 def kill(run: RunId, rank: Annotated[int, typer.Argument(metavar="RANK", min=0, help="The rank's number.")]) -> None:
-    """Kill one rank of a running run (SIGKILL), to see what that does to the run."""
+    """Kill one rank of a running run, to see what happens."""
     from workshop.runtime import client
 
     client.kill_rank(common.store(), run, rank)
@@ -78,7 +78,7 @@ def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where to write; made if it isn't there.")],
     as_json: common.JSON = False,
 ) -> None:
-    """Write a run into a folder: run.json, events.jsonl and its files."""
+    """Write a run into a folder. It gets run.json, events.jsonl and the run's files."""
     from workshop.runtime import client
 
     store = common.store()

@@ -1,4 +1,4 @@
-"""Launch, list, show, reset and stop sessions."""
+"""Launch, list, show and stop sessions."""
 
 from __future__ import annotations
 
@@ -73,19 +73,6 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
         print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}")
     if queue:
         common.show_table(RUNS, run_rows(queue), ("run", "seconds"))
-
-
-@app.command()
-def reset(name: Name = "workshop") -> None:
-    """End the session's ranks and start new ones; a run that is under way is cancelled, the queue stays."""
-    from workshop.core.errors import BadInput
-
-    store = common.store()
-    session = store.session(name)
-    if not session.up:
-        raise BadInput(f"Session {name} is {session.state}; start it with: workshop session start {name}")
-    store.request_reset(session.id)
-    common.stderr().print(f"Session {name} starts its ranks anew.")
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Studies: the same workload run several times under different conditions, and what the differences say."""
+"""Run a workload under several conditions, and compare."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from typing import Annotated
 import typer
 
 from workshop.cli import common, params
-from workshop.cli.params import CommandGroup
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
-app.add_typer(run_app, name="run", cls=CommandGroup)
+app.add_typer(run_app, name="run")
 
 
 params.add_commands(run_app, "study run")
@@ -28,7 +27,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over files that are there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Write a study's report into files; with --json alone, its document to standard output."""
+    """Write a study's report into files. With --json alone, its document goes to standard output."""
     from workshop.core.errors import BadInput
     from workshop.study import export as exporting
     from workshop.study.kinds import report
@@ -58,7 +57,7 @@ def resume(
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """Go on with a study that was interrupted; what has completed is not run again."""
+    """Go on with a study that was interrupted. What has completed is not run again."""
     from workshop.study import kinds
 
     with common.store() as store:

@@ -1,4 +1,4 @@
-"""Bring up a session, the dashboard and JupyterLab, print their links, and end them all on Ctrl-C."""
+"""Bring up a session, the dashboard and JupyterLab. Their links are printed, and Ctrl-C ends them all."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _address(text: str) -> str:
 
 
 def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
-    """Check this machine, and other hosts: each line is ok, or the fix in one sentence."""
+    """Check this machine, and other hosts. Each line is ok, or the fix in one sentence."""
     from rich.console import Console
 
     from workshop import doctor

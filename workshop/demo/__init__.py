@@ -1,6 +1,5 @@
 """Several hosts on one machine, for learners who have one machine, and for tests.
 
-`hosts` makes them of `namespaces`, `switch` runs their bridge, `link` limits and counts what goes over their links, and
-`remote` stands in for ssh. `session` is a session on these hosts, and
-`compare` runs the same training on one host and on two.
+`hosts` makes them of `namespaces`, `switch` runs their bridge, `link` limits their links, and `remote` stands
+in for ssh. `session` is a session on these hosts.
 """

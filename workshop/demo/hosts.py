@@ -18,19 +18,17 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.demo import link, namespaces
-from workshop.demo.link import Link, Traffic
+from workshop.demo import namespaces
+from workshop.demo.link import Link
 from workshop.runtime.preflight import SSH
 
 MOST = 16  # hosts: more than that teaches nothing on one machine
 READY = 30.0  # seconds within which hosts must be up; they take less than one
 ENDED = 10.0  # seconds within which they must be gone
 TAIL = 4096  # bytes of what went wrong
-COMMAND = 60.0  # seconds within which a command must have ended, unless somebody says otherwise
 
 
 def names(count: int) -> list[str]:
@@ -74,7 +72,7 @@ class EmulatedHosts:
             stderr=self._log,
             start_new_session=True,  # a Ctrl-C is for us; the hosts end when we want them to
         )
-        self._pids: dict[str, int] = {}  # as the switch sees them
+        self.pids: dict[str, int] = {}  # as the switch sees them
         try:
             self._wait_ready()
         except BaseException:
@@ -122,46 +120,12 @@ class EmulatedHosts:
         remote = [sys.executable, "-P", "-m", "workshop.demo.remote", str(self.folder / host)]
         return [*remote, shlex.join(command)]
 
-    def run(self, host: str, *command: str, seconds: float = COMMAND, **more: Any) -> subprocess.CompletedProcess[str]:
-        """Run a command on a host and wait for its end. Raises subprocess.TimeoutExpired."""
-        return subprocess.run(
-            self.command(host, command),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=seconds,
-            env=os.environ | self.environment | more,
-        )
-
-    def traffic(self, host: str) -> Traffic:
-        """The bytes that a host has sent and received so far."""
-        return link.traffic(self._do(host, "cat", "/proc/net/dev"))
-
-    def cut(self, host: str) -> None:
-        """Pull a host's network cable."""
-        self._do("switch", "ip", "link", "set", host, "down")
-
-    def join(self, host: str) -> None:
-        """Put it in again."""
-        self._do("switch", "ip", "link", "set", host, "up")
-
-    def kill(self, host: str) -> None:
-        """Switch a host off; it doesn't come back."""
-        self._do("switch", "kill", "-9", str(self._pids[host]))
-
-    def _do(self, host: str, *command: str) -> str:
-        done = self.run(host, *command)
-        if done.returncode != 0:
-            raise WorkshopError(f"{shlex.join(command)} failed on {host}: {done.stderr.strip()}")
-        return done.stdout
-
     def _wait_ready(self) -> None:
         assert self._switch.stdout is not None, "it is a pipe"
         if not select.select([self._switch.stdout], [], [], READY)[0]:
             raise WorkshopError(f"The emulated hosts were not up within {READY:.0f} s.")
         if word := self._switch.stdout.readline():
-            self._pids = json.loads(word)
+            self.pids = json.loads(word)
             return
         output = os.pread(self._log, TAIL, 0).decode(errors="replace").strip()
         kind = BadInput if self._switch.wait() == BadInput.exit_code else WorkshopError

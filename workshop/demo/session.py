@@ -8,7 +8,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,14 +46,14 @@ def _last_words(log: Path) -> str:
 
 
 @contextmanager
-def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, private: bool) -> Iterator[HostsSession]:
+def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int) -> Iterator[HostsSession]:
     """A session with its conductor on the first host, and with so many slots and one rank on each host. Raises BadInput
     where the hosts can't reach the store, WorkshopError where the session doesn't start."""
     if not config.database_url().startswith("sqlite"):
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
         )
-    request = json.dumps({"name": name, "hosts": hosts.names, "slots": slots, "private": private})
+    request = json.dumps({"name": name, "hosts": hosts.names, "slots": slots})
     command = [sys.executable, "-P", "-m", "workshop.demo.session", request]
     log = hosts.folder / "session.log"
     with open(log, "wb") as errors:
@@ -82,20 +82,16 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int, *, pri
             inside.wait()
 
 
-def placement(names: Sequence[str], slots: int, ranks: int) -> Placement:
-    """Ranks of one thread each, dealt out over these hosts. Nothing is bound: all hosts have the same processors."""
-    session_hosts = tuple(Host(name=name, slots=slots) for name in names)
-    return Placement(ranks=ranks, hosts=session_hosts, map_by="node", bind_to="none", threads=1)
-
-
 def main() -> None:
     """Inside: start the session, tell its number, and end with it; it ends with our standard input."""
     request = json.loads(sys.argv[1])
-    where = placement(request["hosts"], request["slots"], len(request["hosts"]))
+    hosts = tuple(Host(name=name, slots=request["slots"]) for name in request["hosts"])
+    # Nothing is bound: all hosts have the same processors.
+    where = Placement(ranks=len(hosts), hosts=hosts, map_by="node", bind_to="none", threads=1)
     try:
         with Store.open() as store:
             session, conductor = lifecycle.start_session(
-                store, request["name"], where, private=request["private"], attached=True, at=site.options(where.hosts)
+                store, request["name"], where, attached=True, at=site.options(where.hosts)
             )
             try:
                 ready = lifecycle.wait_ready(store, session, conductor)

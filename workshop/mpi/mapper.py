@@ -1,8 +1,8 @@
 """The ranks' places as an MPI's own mapper computes them, for a real or an invented machine. Open MPI launches nothing
 for that; MPICH's launcher starts programs that do nothing.
 
-Open MPI is asked for its map in words (`--display map`). Its XML (`map:parsable`) would be easier to read, but version
-5.0.11 cuts it off, or crashes, for ranks that are bound to more than about half of a machine's cores.
+Open MPI is asked for its map in words (`--display map`): version 5.0.11 cuts its XML off, or crashes, for ranks that
+are bound to more than about half of a machine's cores.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ WORDS = (
 )
 WHAT = """
 Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--report-bindings` or
-`--display map:parsable`, Intel MPI's `I_MPI_DEBUG=5` or `-print-rank-map`, MPICH's `HYDRA_TOPO_DEBUG=1`.
+`--display map`, Intel MPI's `I_MPI_DEBUG=5` or `-print-rank-map`, MPICH's `HYDRA_TOPO_DEBUG=1`.
 """
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
 PATIENCE = 4 * LONGEST  # seconds to wait for one's turn

@@ -16,7 +16,7 @@ import pytest
 
 from tests import mpis
 from tests.control_groups import control_group, join
-from tests.hosts import WORKSHOP, emulated, running, session_on
+from tests.hosts import WORKSHOP, Hosts, emulated, running, session_on
 from tests.support import need, until
 from workshop.core import topology
 from workshop.core.errors import BadInput
@@ -58,11 +58,11 @@ def test_a_session_on_three_hosts(workshop_home: Path, probe_workloads: None) ->
         # Bytes really go over the network: a ring sends 2 (n - 1) / n of the array per host and all-reduce.
         one_each = Placement(ranks=3, hosts=hosts_from("hostA:1,hostB:1,hostC:1"), bind_to="none")
         assert session.run("exchange", one_each, times=1).status == "completed"
-        before = {name: hosts.traffic(name) for name in hosts.names}
+        before = {name: hosts.sent(name) for name in hosts.names}
         summed = session.run("exchange", one_each, times=8, numbers=1 << 17)
         assert summed.metrics["sum"] == 3.0**8
         for name in hosts.names:
-            assert (hosts.traffic(name) - before[name]).sent > 8 << 20
+            assert hosts.sent(name) - before[name] > 8 << 20
 
         # The same work on one host and on three has the same result.
         together = Placement(ranks=2, hosts=hosts_from("hostA:2"), bind_to="none")
@@ -180,16 +180,16 @@ def test_other_mpis_over_hosts(workshop_home: Path, probe_workloads: None, mpi: 
     mpis.use(workshop_home, mpi)
     with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
         where = Placement(mpi=mpi, ranks=2, hosts=hosts_from("hostA:1,hostB:1"), bind_to="none")
-        before = hosts.traffic("hostB")
+        before = hosts.sent("hostB")
         run = session.run("exchange", where, times=8, numbers=1 << 17)
         assert run.status == "completed", run.error
         assert run.metrics["sum"] == 2.0**8
         assert {"mpich": "MPICH", "intelmpi": "Intel"}[mpi] in run.metrics["library"]
         assert [rank["host"] for rank in run.rank_map["ranks"]] == ["hostA", "hostB"]
-        assert (hosts.traffic("hostB") - before).sent > 8 << 20
+        assert hosts.sent("hostB") - before > 8 << 20
 
 
-def with_sshd(hosts: EmulatedHosts, name: str, folder: Path) -> Path:
+def with_sshd(hosts: Hosts, name: str, folder: Path) -> Path:
     """Start a real sshd on a host; returns the program that reaches it."""
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "key")], check=True)
     for file, text in (("sshd_config", SSHD), ("ssh_config", SSH)):

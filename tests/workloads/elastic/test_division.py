@@ -5,20 +5,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.workloads.elastic import ElasticParams, division
+from workshop.workloads.elastic import division
 
 SIZES = st.lists(st.integers(1, 9), min_size=1, max_size=40)
 
 
-@given(st.integers(1, 500), st.integers(1, 40), SIZES, st.sampled_from(["rate", "batch"]), st.integers(0, 99))
-def test_any_losses_and_returns_read_every_example_once(
-    count: int, batch: int, sizes: list[int], adapt: str, seed: int
-) -> None:
-    params = ElasticParams(batch=batch, adapt=adapt)
+@given(st.integers(1, 500), st.integers(1, 40), SIZES, st.integers(0, 99))
+def test_any_losses_and_returns_read_every_example_once(count: int, batch: int, sizes: list[int], seed: int) -> None:
     order, cursor, step, read, spans = division.permutation(count, seed, 3), 0, 0, [], []
     while cursor < count:
         ranks = sizes[step % len(sizes)]  # at this step
-        places = division.span(cursor, count, params.batch_of_all(ranks, sizes[0]))
+        places = division.span(cursor, count, batch * ranks)
         parts = [division.part(places, ranks, rank) for rank in range(ranks)]
         lengths = [end - begin for begin, end in parts]
         assert max(lengths) - min(lengths) <= 1

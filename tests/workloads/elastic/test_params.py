@@ -52,12 +52,6 @@ def test_more_ranks_than_images_are_refused() -> None:
         check_ranks(ElasticParams(images=2), {}, 3)
 
 
-def test_either_the_rate_or_the_batch_adapts() -> None:
-    rate, batch = (ElasticParams(adapt=adapt, rate=0.01, batch=32) for adapt in ("rate", "batch"))
-    assert [rate.learning_rate(3, 4), rate.batch_of_all(3, 4)] == [pytest.approx(0.03), 96]
-    assert [batch.learning_rate(3, 4), batch.batch_of_all(3, 4)] == [pytest.approx(0.04), 128]
-
-
 def test_new_ranks_count_for_the_limit_of_a_learner() -> None:
     assert WORKLOAD.processes is not None
     assert WORKLOAD.processes(ElasticParams(kill="1@step:2,0@step:3", on_failure="grow")) == 2

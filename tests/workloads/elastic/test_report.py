@@ -23,6 +23,7 @@ METRICS: dict[str, Any] = {
     "joins": [],
     "lost_steps": 0,
     "repeated_steps": 1,
+    "next_step_seconds": 0.25,
     "examples_read": [{"epoch": 0, "read": 480, "distinct": 480}],
     "exactly_once": True,
     "train_images": 480,
@@ -39,11 +40,11 @@ def words(**changes: Any) -> dict[str, str]:
 def test_a_loss_with_its_times() -> None:
     result = words()
     assert result["verdict"] == "Rank 0 was lost, and the training went on; the accuracy is 95.0 %."
-    assert "Rank 0 was lost in step 30; the others noticed it 200 ms after the last complete step" in result["why"]
-    assert "the next step was complete after 250 ms; ranks 1 and 2 went on." in result["why"]
-    assert "No complete step was lost; 1 step under way had to be repeated." in result["why"]
-    assert "Each of 1 epoch read each of the 480 images once." in result["why"]
-    assert "At the end, 2 ranks have the same weights; with the first rank's weights, 95.0 %" in result["why"]
+    assert (
+        "The next step was complete 250 ms after a loss. No complete step was lost; 1 step under way" in result["why"]
+    )
+    assert "Each of 1 epoch read each image once." in result["why"]
+    assert "At the end, ranks 1 and 2 have the same weights." in result["why"]
     assert "--on-failure grow" in result["next"]
 
 
@@ -57,44 +58,32 @@ def test_seconds_of_a_lost_rank_are_not_compared_with_the_others(on_failure: str
 
 def test_a_new_rank_and_a_restart() -> None:
     grown = words(on_failure="grow", joins=[JOIN], ranks=[1, 2, 0])
-    assert "A new rank 0 joined before step 41, 6.0 s after it was started; the others waited 300 ms" in grown["why"]
+    assert "ranks 0 to 2 have the same weights" in grown["why"]
     assert "--on-failure shrink" in grown["next"]
     again = {"rank": 1, "step": None, "at": 1.0, "next_step_seconds": 9.0, "ranks": [0, 1, 2]}
     restarted = words(on_failure="restart", losses=[again], lost_steps=7)
-    assert "Rank 1 was lost; the next step was complete after 9.0 s; ranks 0 to 2 went on." in restarted["why"]
     assert "7 steps after the last checkpoint had to be trained again." in restarted["why"]
 
 
 def test_one_rank_that_is_left_and_images_that_were_missed() -> None:
     left = words(ranks=[2], losses=[LOSS, LOSS | {"rank": 1, "ranks": [2]}])
     assert left["verdict"].startswith("Ranks 0 and 1 were lost")
-    assert (
-        "One rank trained until the end; with its weights, 95.0 % of the held-out images are classified correctly."
-        in left["why"]
-    )
+    assert "the same weights" not in left["why"]
     wrong = [{"epoch": 0, "read": 480, "distinct": 470}]
     assert "twice or left out in epoch 0" in words(exactly_once=False, examples_read=wrong)["why"]
-    assert "2 ranks have different weights" in words(same_weights=False)["why"]
+    assert "ranks 1 and 2 have different weights" in words(same_weights=False)["why"]
 
 
-def test_the_page_has_the_losses_and_the_throughput(store: Store, session: SessionRecord) -> None:
+def test_the_page_has_the_losses(store: Store, session: SessionRecord) -> None:
     made = store.submit(session.id, "elastic", {}, seed.PLACEMENT)
     assert store.take_next(session.id).id == made.id
     assert "membership" not in shown(store, made), "nothing while all is well"
-    # Two ranks have told steps: the first one was lost.
-    store.add_batches(
-        [(made.id, 0, 1, [(1.0, "total images/s", 1, 900.0)]), (made.id, 1, 1, [(2.0, "total images/s", 2, 600.0)])]
-    )
     store.finish(made.id, "completed", metrics=METRICS | {"joins": [JOIN], "losses": [LOSS]})
     card = shown(store, made)["membership"]
     assert part(card, "table")["rows"] == [
         ["rank 0 is gone", "30", "200 ms", "4.0 ms", "250 ms", "ranks 1 and 2"],
         ["new rank 0", "41", "", "300 ms", "", "ranks 0 to 2"],
     ]
-    figure = part(card, "figure")["figure"]
-    assert list(figure.data[0].x) == [1, 2] and list(figure.data[0].y) == [900, 600]
-    assert [shape.x0 for shape in figure.layout.shapes] == [30, 41]
-    assert [note.text for note in figure.layout.annotations] == ["rank 0 is gone", "new rank 0"]
 
 
 def test_the_interval_that_suits_random_kills() -> None:
@@ -107,6 +96,6 @@ def test_the_interval_that_suits_random_kills() -> None:
     # A checkpoint costs 8 ms and a step 0.1 s: sqrt(2 * 0.008 * 10) = 0.4 s and sqrt(2 * 0.008 * 100) = 1.26 s.
     assert "cost up to 8.0 ms, and a kill comes every 100 steps on average, 10 s" in why["random:100"]
     assert "Young's interval is 400 ms" in why["random:100"] and "one checkpoint every 4 steps" in why["random:100"]
-    assert "this run's is 20 steps. A session stores at most one checkpoint in 1.0 s" in why["random:100"]
-    assert "one checkpoint every 13 steps" in why["random:1000"] and "at most one" not in why["random:1000"]
+    assert "this run's is 20 steps." in why["random:100"]
+    assert "one checkpoint every 13 steps" in why["random:1000"]
     assert "Young" not in why["0@step:30"]

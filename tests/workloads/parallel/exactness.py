@@ -59,7 +59,7 @@ def drawn(values: dict[str, Any], comm: MPI.Comm) -> tuple[CutTraining, CutTrain
     params = ParallelParams(**values)
     trainings = (
         settings.training(params, settings.cut_of(params, comm.Get_size()), comm),
-        settings.training(params, settings.alone(params), MPI.COMM_SELF),
+        settings.training(params, settings.ALONE, MPI.COMM_SELF),
     )
     for training in trainings:
         for step in range(params.steps):

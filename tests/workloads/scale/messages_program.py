@@ -22,7 +22,7 @@ LENGTH = 1003
 PARAMS = {"steps": 3, "compute": 1.0, "input": 0.1, "parameters": 2000, "latency": 10.0, "bandwidth": 500.0}
 STEPS = (
     {"per_host": 1, "overlap": True, "bucket": 1000},
-    {"work": "network", "evaluate_every": 2, "checkpoint_every": 3},
+    {"evaluate_every": 2, "checkpoint_every": 3},
     {"per_host": 2, "algorithm": "hierarchical", "calibrate": False},
     {"algorithm": "servers", "servers": 2, "bucket": 0, "calibrate": False},
 )

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from workshop.workloads.scale import exchange
 from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Rounds, Simulation, rounds
 
@@ -81,20 +80,6 @@ def test_the_ring_wins_for_large_messages_and_the_tree_for_small_ones() -> None:
 def test_a_ring_moves_less_than_twice_the_array() -> None:
     link = NetworkLink(0.0, 1e9)
     assert exchange_seconds("ring", 1000, 1e9, Network(link, link)) == pytest.approx(2, rel=0.01)
-
-
-def test_speed_ups_of_amdahl_and_gustafson() -> None:
-    assert exchange.amdahl(1, 0.3) == exchange.gustafson(1, 0.3) == 1
-    assert exchange.amdahl(1e9, 0.05) == pytest.approx(20)
-    assert exchange.gustafson(64, 0.05) == pytest.approx(60.85)
-
-
-def test_pipelines_and_tensors_take_their_share() -> None:
-    link = NetworkLink(0.0, 1e30)
-    assert exchange.pipeline_seconds(4, 12, 1.0, 1e6, link) == pytest.approx((12 + 3) / 48)
-    assert exchange.tensor_seconds(4, 8, 1.0, 1e6, Network(link, link)) == pytest.approx(0.25)
-    slow = NetworkLink(1e-3, 1e9)
-    assert exchange.tensor_seconds(2, 8, 1.0, 0.0, Network(slow, slow)) == pytest.approx(0.5 + 32 * 2e-3)
 
 
 @given(st.sampled_from(ALGORITHMS), st.sampled_from([2, 4, 8]), st.sampled_from([2, 4]), LINKS)

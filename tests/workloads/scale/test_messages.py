@@ -30,7 +30,7 @@ def test_a_step_has_its_parts(results) -> None:
         seconds = metrics["seconds"]
         assert metrics["steps"] == len(metrics["step_seconds"]) == PARAMS["steps"]
         assert 0 < seconds["compute"] < seconds["step"] and seconds["exchange"] >= 0 and seconds["stragglers"] >= 0
-        assert metrics["sum_error"] in (0.0, None)
+        assert metrics["sum_error"] == 0
         rate = 32 * results["ranks"] / seconds["step"]
         assert metrics["examples_per_second"] == pytest.approx(rate)
     assert results["metrics"][1]["seconds"]["evaluation"] > 0 and results["metrics"][1]["seconds"]["checkpoint"] > 0
@@ -46,4 +46,3 @@ def test_a_calibration_has_what_the_model_needs(results) -> None:
         assert calibration.ranks == results["ranks"] and set(calibration.compute) == {8, 16, 32, 64}
         assert set(calibration.messages) == ({"between"} if changes.get("per_host") else {"inside"})
         assert set(calibration.all_reduces) == set(ALGORITHMS)
-        assert calibration.difference(calibration.machine) == ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale import regression
-from workshop.workloads.scale.regression import ScalingCurve, fit
+from workshop.workloads.scale import published, regression
+from workshop.workloads.scale.regression import HOST_SIZES, ScalingCurve, fit
 
 # TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
 WORKERS = (1, 8, 16, 32, 64)
@@ -29,21 +29,38 @@ def test_published_curves_are_predicted_better_than_by_the_rate_of_a_worker() ->
         for prediction, measured in zip(fitted.predicted, rates[3:], strict=True):
             errors.append(abs(prediction.rate / measured - 1))
             naive.append(abs(rates[2] / WORKERS[2] * prediction.workers / measured - 1))
-    assert np.mean(errors) < 0.04 and np.mean(errors) < np.mean(naive)
+    assert np.mean(errors) < 0.05 and np.mean(errors) < np.mean(naive)
 
 
-def test_intervals_hold_nine_of_ten_points_of_curves_that_the_model_draws() -> None:
+def test_intervals_hold_points_of_curves_that_the_model_draws() -> None:
     stream = np.random.default_rng(4)
     held = 0
     for _ in range(60):
-        parameters = {name: np.array([mean * stream.exponential() ** 2 / 2]) for name, mean in regression.PRIOR.items()}
-        sizes = stream.choice(np.asarray(regression.HOST_SIZES, float), 1)
-        workers = np.array([1, 2, 4, 8, 16, 128])
-        rates = 100 * workers / regression.step_times(parameters, sizes, ScalingCurve(tuple(map(int, workers)), ()))[0]
+        parameters = np.abs(list(regression.PRIOR.values()) * stream.standard_normal(len(regression.PRIOR)))
+        workers = (1, 2, 4, 8, 16, 128)
+        rates = 100 * np.array(workers) / regression.step_times(parameters, stream.choice(HOST_SIZES), workers)
         rates *= np.exp(0.01 * stream.standard_normal(len(workers)))
-        (prediction,) = fit(ScalingCurve(tuple(map(int, workers[:5])), tuple(map(float, rates[:5]))), [128]).predicted
+        (prediction,) = fit(ScalingCurve(workers[:5], tuple(rates[:5].tolist())), [128]).predicted
         held += prediction.low <= rates[5] <= prediction.high
-    assert 48 <= held <= 60, "54 are expected; these seeds never change"
+    assert held >= 54, "the intervals also have the error of the model, which is none here"
+
+
+@pytest.mark.parametrize("fitted", [2, 3, 4, 5])
+def test_intervals_hold_most_published_points_after_few_are_fitted(fitted: int) -> None:
+    inside = [
+        prediction.low <= measured <= prediction.high
+        for machine in published.machines().values()
+        if not machine.changes
+        for curve in machine.curves.values()
+        if len(curve.workers) > fitted
+        for prediction, measured in zip(
+            fit(ScalingCurve(curve.workers[:fitted], curve.rates[:fitted]), curve.workers[fitted:]).predicted,
+            curve.rates[fitted:],
+            strict=False,  # nothing is predicted where the fit is wrong
+        )
+        if prediction.workers <= 256
+    ]
+    assert len(inside) > 15 and sum(inside) >= 0.85 * len(inside)
 
 
 def test_perfect_scaling_stays_near_perfect_and_two_points_leave_wide_intervals() -> None:
@@ -66,30 +83,6 @@ def test_a_number_that_was_measured_several_times_counts_several_times() -> None
     assert curve.workers == (1, 1, 1, 4, 4, 8) and curve.rates == (52, 53, 51, 190, 196, 371)
     (prediction,) = fit(curve, [16]).predicted
     assert prediction.low < 735 < prediction.high < 1.2 * prediction.low
-
-
-@pytest.mark.parametrize("algorithm", ["ring", "tree", "servers", ""])
-def test_bytes_batches_and_algorithms_of_a_curve_count(algorithm: str) -> None:
-    """A curve with small bytes and a large batch at its end predicts a large exchange for a small batch."""
-    workers, truth = (1, 2, 4, 8, 16), {"bandwidth": 0.3, "latency": 0.02, "stragglers": 0.0, "contention": 0.0}
-    names = (algorithm,) * len(workers) if algorithm else ()
-    curve = ScalingCurve(workers, (), (1, 1, 0.5, 0.5, 0.25), (1, 1, 1, 2, 2), names)
-    parameters = {name: np.array([value]) for name, value in (truth | {"hosts": 0.0}).items()}
-    times = regression.step_times(parameters, np.array([1.0]), curve)[0]
-    rates = 100 * np.array(workers) * np.array(curve.batch) / times
-    measured = replace(curve, rates=tuple(map(float, rates)))
-    assert fit(measured).mean_error < 0.03
-    ignorant = fit(replace(measured, bytes=(), batch=()))
-    assert fit(measured).mean_error < ignorant.mean_error
-
-
-def test_a_ring_of_many_workers_has_more_latency_than_a_tree() -> None:
-    curve = ScalingCurve((1, 2, 4, 8, 16), (10.0, 19.0, 36.0, 70.0, 130.0))
-    ring, tree, unknown = (
-        fit(replace(curve, algorithm=(name,) * 5), [1024]) for name in ("ring", "recursive-doubling", "nccl")
-    )
-    assert ring.predicted[0].rate < tree.predicted[0].rate
-    assert any("doesn't know the algorithm 'nccl'" in sentence for sentence in unknown.unclear)
 
 
 def test_a_prediction_far_beyond_the_data_is_marked_and_an_impossible_one_is_refused() -> None:
@@ -116,7 +109,7 @@ def scale(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.real
 def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
     file = tmp_path / "k80.csv"
-    file.write_text("workers,rate,batch\n" + "".join(f"{n},{r},32\n" for n, r in zip(WORKERS, RESNET, strict=True)))
+    file.write_text("workers,rate\n" + "".join(f"{n},{r}\n" for n, r in zip(WORKERS, RESNET, strict=True)))
     ended = scale("fit", str(file), "--predict", "64,256", "--json")
     assert ended.returncode == 0, ended.stderr
     document: dict[str, Any] = json.loads(ended.stdout)
@@ -136,19 +129,17 @@ def test_the_command_answers_in_words_and_as_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_a_step_is_calibrated_and_predicted_from_the_command_line(tmp_path: Path) -> None:
-    file = tmp_path / "two.json"
+def test_a_step_is_calibrated_and_predicted_from_the_command_line(workshop_home: Path) -> None:
     settings = ("compute=2", "steps=4", "per_host=1", "latency=100", "evaluation=1", "checkpoint=1")
     options = [word for setting in settings for word in ("--set", setting)]
-    ended = scale("calibrate", "--private", "--ranks", "2", *options, "--output", str(file))
+    ended = scale("calibrate", "--private", "--ranks", "2", *options)
     assert ended.returncode == 0, ended.stderr
     assert "message between hosts" in ended.stdout and "a step" in ended.stdout
+    (number,) = re.findall(r"workshop scale predict (\d+)", ended.stdout)
     assert max(map(len, ended.stdout.splitlines())) <= 80
-    predictions = json.loads(scale("predict", str(file), "--ranks", "2,512", "--set", "half=true", "--json").stdout)
+    predictions = json.loads(scale("predict", number, "--ranks", "2,512", "--set", "half=true", "--json").stdout)
     assert [entry["ranks"] for entry in predictions] == [2, 512]
     assert all(0 < entry["low"] <= entry["seconds"] <= entry["high"] for entry in predictions)
-    assert "90 % interval" in scale("predict", str(file), "--ranks", "4").stdout
-    refused = scale("calibrate", "--run", "1", "--private")
-    assert refused.returncode == 2 and "can't be used with it" in refused.stderr
-    refused = scale("predict", str(file), "--set", "foo=1")
-    assert refused.returncode == 2 and "NAME is one of work" in refused.stderr
+    assert "90 % interval" in scale("predict", number, "--ranks", "4").stdout
+    refused = scale("predict", number, "--set", "foo=1")
+    assert refused.returncode == 2 and "foo" in refused.stderr and "Traceback" not in refused.stderr

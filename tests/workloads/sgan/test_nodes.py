@@ -115,7 +115,7 @@ def test_cells_run_on_emulated_hosts(workshop_home: Path, monkeypatch: pytest.Mo
     link = Link(rate=25e6)
     with emulated(2, link) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
         for count, cell in enumerate(cells["a"][:2], 1):
-            sent = hosts.traffic("hostB").sent
+            sent = hosts.sent("hostB")
             run = session.wait(session.submit("sgan", Placement.parse(cell.placement), **cell.params))
             assert run.status == "completed", run.error
             told, steps = run.metrics, run.metrics["measured_steps"]
@@ -123,7 +123,7 @@ def test_cells_run_on_emulated_hosts(workshop_home: Path, monkeypatch: pytest.Mo
             assert min(told["phases"]["compute"]) >= 0.99 * cell.params["compute"] * steps
             assert told["images_per_second"] <= 1.01 * count * 24 / cell.params["compute"]
             assert len(set(told["weights"])) == 1 and min(told["private_memory"]) > 50 << 20
-        assert hosts.traffic("hostB").sent - sent > 6 * told["bytes_per_step"] / 2 > 0, "it sends its gradients"
+        assert hosts.sent("hostB") - sent > 6 * told["bytes_per_step"] / 2 > 0, "it sends its gradients"
         crowded = cells["c"][-1]
         run = session.wait(session.submit("sgan", Placement.parse(crowded.placement), **crowded.params))
         assert run.status == "failed" and "WORKSHOP_MEMORY allows" in run.error["message"]

@@ -9,13 +9,12 @@ from html import unescape
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.mpi.reports import hydra, intel, openmpi_bindings, openmpi_xml
+from workshop.mpi.reports import hydra, intel, openmpi_bindings
 from workshop.mpi.reports.bindings import Kind, MappingReport, wrong
 from workshop.mpi.reports.rank_map import place_ranks
 
 LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many
 NAMES: dict[Kind, str] = {
-    "openmpi-xml": "Open MPI's map",
     "openmpi5": "Open MPI 5's bindings",
     "openmpi4": "Bindings of Open MPI 2 to 4",
     "openmpi": "Bindings of Open MPI 2 to 4, or of PRRTE",
@@ -30,13 +29,14 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
 _BREAK = re.compile(r"<br ?/?>", re.I)  # of a web page, in which other characters are escaped, too
 # Reports that can't be read here, and the names of what prints them.
 _OTHERS = (
+    (re.compile(r"<map\b"), "Open MPI with --display map:parsable"),
     (re.compile(r"^cpu-bind=", re.M), "Slurm's srun --cpu-bind=verbose"),
     (re.compile(r"\bBOUND PROC \["), "PRRTE with its messages on mapping"),
+    (re.compile(r"\bProcess rank: [0-9]+ Bound: "), "Open MPI 4 with --display-map"),
     (re.compile(r"^Hello from (rank|level|host).{1,300}affinity", re.M), "xthi"),
 )
 # In this order: of several reports in one text the one that tells most counts.
 _READERS: tuple[Callable[[str], MappingReport | None], ...] = (
-    openmpi_xml.read,
     openmpi_bindings.read,
     intel.pinning,
     hydra.read,
@@ -58,8 +58,8 @@ class Read:
 
 
 def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
-    """Read what mpirun or mpiexec printed of its ranks: Open MPI's `--display map:parsable`, `--display map` and
-    `--report-bindings` (versions 5 and 4), Intel MPI's `I_MPI_DEBUG=5` and `-print-rank-map`, MPICH's
+    """Read what mpirun or mpiexec printed of its ranks: Open MPI's `--report-bindings` (versions 5 and
+    4) and `--display map` (5), Intel MPI's `I_MPI_DEBUG=5` and `-print-rank-map`, MPICH's
     `HYDRA_TOPO_DEBUG=1`.
 
     With the machine (see `core.topology`; described once, it stands for all hosts) cores become processing units.
@@ -86,5 +86,5 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     other = next((f" This is what {name} prints." for pattern, name in _OTHERS if pattern.search(text)), "")
     raise BadInput(
         f"None of the {len(lines)} lines tells where a rank is{some}.{other} Right would be what these print: Open MPI "
-        "with --report-bindings or --display map:parsable, Intel MPI with I_MPI_DEBUG=5, MPICH with HYDRA_TOPO_DEBUG=1."
+        "with --report-bindings or --display map, Intel MPI with I_MPI_DEBUG=5, MPICH with HYDRA_TOPO_DEBUG=1."
     )

@@ -14,7 +14,7 @@ MOST_PLACES = 1 << 20  # of all ranks together: short lines can name many
 LARGEST_NUMBER = 65535
 HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"  # a host's name in patterns
 
-Kind = Literal["openmpi-xml", "openmpi5", "openmpi4", "openmpi", "intel-pinning", "intel-ranks", "mpich"]
+Kind = Literal["openmpi5", "openmpi4", "openmpi", "intel-pinning", "intel-ranks", "mpich"]
 Rows = list[dict[str, int]]  # of a machine's units: unit, core, package, numa, l3
 
 
@@ -59,15 +59,15 @@ class RankBindings(list[RankBinding]):
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
 
-    `knows` names the fields of a rank that need no other source. `precision` says whether the report shows all cores of
-    its hosts, or all hardware threads, by packages or ("units") without them.
+    `knows` names the fields of a rank that need no other source. `precision` says whether the report shows all cores
+    and hardware threads of its hosts, by packages ("both") or ("units") without them.
     """
 
     kind: Kind
     bindings: RankBindings = field(default_factory=RankBindings)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
-    precision: Literal["", "cores", "hardware_threads", "both", "units"] = ""
+    precision: Literal["", "both", "units"] = ""
 
 
 def wrong(line: int, what: str) -> BadInput:

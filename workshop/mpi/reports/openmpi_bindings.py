@@ -1,4 +1,4 @@
-"""Open MPI's output on bindings in words: `--report-bindings` and `--display map` of versions 5 and 4.
+"""Open MPI's output on bindings in words: `--report-bindings` of versions 5 and 4, `--display map` of version 5.
 
 Version 5 names packages and cores (`package[0][core:L0-1]`), version 4 draws masks (see `masks`).
 """
@@ -29,7 +29,6 @@ _BINDING_WORDS = re.compile(r"\s*(package\[|socket [0-9]|\(or bound to all)")
 _NODE = re.compile(rf"Data for node: ({HOST})\s")
 _PROCESS = re.compile(r"Data for proc: \[[^\]\s]{1,300},([0-9]{1,9})\]")
 _BINDING = re.compile(r"^\s*Binding: (.*)$")
-_PROCESS4 = re.compile(r"Process (OMPI )?jobid: .{1,100}Process rank: ([0-9]{1,9}) Bound: (.*)$")
 _PLACE = re.compile(r"package\[([0-9]{1,6})\]\[(core|hwt):([LP]?)([0-9,L-]{1,9000})\]")
 _PREFIX = 400  # characters before a report that can name its host
 
@@ -72,10 +71,6 @@ class _BindingsReader:
         elif (match := _BINDING.search(words)) and self.process:
             self._map(self.process[0], match[1].strip(), line)
             self.process = None
-        elif match := _PROCESS4.search(words):
-            if match[1]:  # which PRRTE leaves out
-                self.kind = "openmpi4"
-            self._map(int(match[2]), match[3].strip(), line)
 
     def _require_binding(self) -> None:
         """Each process has to have its binding before the next one comes."""

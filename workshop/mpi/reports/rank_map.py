@@ -88,7 +88,7 @@ class _DescribedMachine:
         host_described = self._hosts[name]
         reported_rows = report.rows.get(binding.host) or []
         if reported_rows and report.precision and not _matches(reported_rows, host_described.rows, report.precision):
-            size = _size(host_described.rows, "units" if report.precision == "units" else "both")
+            size = _size(host_described.rows, report.precision)
             raise wrong(
                 binding.line,
                 f"the report is of a machine with {_size(reported_rows, report.precision)}, not of {size}.",
@@ -100,19 +100,17 @@ def _matches(reported_rows: Rows, rows: Rows, precision: str) -> bool:
     """Whether what a report shows of a machine can be of this one."""
     if precision == "units":  # which may be numbered with gaps
         return len(reported_rows) in (len(rows), max((unit_row["unit"] for unit_row in rows), default=-1) + 1)
-    return _shape(reported_rows, precision) == _shape(rows, precision)
+    return _shape(reported_rows) == _shape(rows)
 
 
-def _shape(rows: Rows, precision: str) -> object:
-    """The part that has to be equal: the packages' cores, their hardware threads, or the threads of each core."""
+def _shape(rows: Rows) -> list[list[int]]:
+    """The part that has to be equal: by package, the hardware threads of each core."""
     per_package: dict[int, list[int]] = defaultdict(list)
     per_core: dict[tuple[int, int], int] = defaultdict(int)
     for unit_row in rows:
         per_core[unit_row["package"], unit_row["core"]] += 1
     for (package, _), threads in sorted(per_core.items()):
-        per_package[package].append(threads if precision != "cores" else 1)
-    if precision == "hardware_threads":
-        return [sum(threads) for _, threads in sorted(per_package.items())]
+        per_package[package].append(threads)
     return [threads for _, threads in sorted(per_package.items())]
 
 
@@ -121,10 +119,7 @@ def _size(rows: Rows, precision: str) -> str:
         return words.count(len(rows), "processing unit")
     cores = len({(unit_row["package"], unit_row["core"]) for unit_row in rows})
     packages = words.count(len({unit_row["package"] for unit_row in rows}), "package")
-    if precision == "hardware_threads":
-        return f"{packages} and {words.count(len(rows), 'hardware thread')}"
-    threads = f" and {words.count(len(rows), 'hardware thread')}" if precision == "both" else ""
-    return f"{packages}, {words.count(cores, 'core')}{threads}"
+    return f"{packages}, {words.count(cores, 'core')} and {words.count(len(rows), 'hardware thread')}"
 
 
 class _Host:

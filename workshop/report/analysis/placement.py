@@ -77,8 +77,9 @@ def _polls(facts: Facts) -> str:
 
 
 def _waiting(facts: Facts) -> str:
-    """What the MPI says on ranks that wait."""
-    return IMPLEMENTATIONS[facts.run.placement["mpi"]].waiting
+    """What the MPI says on ranks that wait; "" where a run names no known MPI."""
+    mpi = IMPLEMENTATIONS.get(facts.run.placement.get("mpi", ""))
+    return mpi.waiting if mpi is not None else ""
 
 
 def on_one_host(facts: Facts) -> Finding | None:

@@ -89,7 +89,7 @@ def grid(
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """Every combination of some values, or those that a sampler chooses: which is fastest, and is that sure?
+    """Every combination of some values, and which is fastest. A sampler can choose some of them.
 
     Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
     """

@@ -36,7 +36,7 @@ def scaling(
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """Throughput, speed-up and efficiency over numbers of ranks; takes the workload's own options (--batch 32), too.
+    """Throughput, speed-up and efficiency over numbers of ranks. It takes the workload's own options (--batch 32), too.
 
     Strong scaling, the default, shares the same work out: --batch is then the batch of all ranks together. With --weak
     each rank has that batch, and the work grows with the ranks.

@@ -25,7 +25,7 @@ def tune(
     no_wait: common.NoWait = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Find the fastest placement of a workload on this machine, and print the command that uses it.
+    """Find the fastest placement of a workload on this machine. The command that uses it is printed.
 
     Tries ranks, threads, mapping, binding, yielding, the MPIs that are installed, and the workload's own ways to
     exchange; the same work in every trial, which is what all ranks do together. It goes on where the same command was

@@ -33,16 +33,11 @@ class ElasticParams(Params):
         description="ranks to kill, as RANK@step:N, several with "
         "commas; random:MEAN with on_failure restart: a random rank about every MEAN steps; empty: none",
     )
-    adapt: Literal["rate", "batch"] = Field(
-        "rate",
-        description="with fewer ranks: the learning rate falls and each rank keeps its batch, or the batch of all "
-        "ranks together stays",
-    )
     data: Data = "auto"
     images: int | None = Field(None, ge=1, le=60_000, description="train on so many images only; empty: on all")
     model: Literal["cnn", "dense"] = Field("cnn", description="the network: convolutions, or one dense inner layer")
     epochs: int = Field(6, ge=1, le=1000, description="times that all images are read")
-    batch: int = Field(32, ge=1, le=60_000, description="images of each rank in a step, with all ranks of the start")
+    batch: int = Field(32, ge=1, le=60_000, description="images of each rank in a step")
     rate: float = setting(0.01, "learning rate of a rank; all ranks' is the sum", gt=0, le=100)
     checkpoint_every: int = Field(20, ge=0, le=1_000_000, description="steps between two checkpoints; 0: none")
     seed: int = setting(0, "seed of weights and order", ADVANCED, ge=0, le=2**31 - 1)
@@ -53,15 +48,6 @@ class ElasticParams(Params):
     def _reads_kills(cls, text: str) -> str:
         parse_kills(text)
         return text
-
-    def learning_rate(self, ranks: int, ranks_at_start: int) -> float:
-        """The learning rate of so many ranks together: proportional to their batch (Goyal et al., Accurate, large
-        minibatch SGD, arXiv:1706.02677)."""
-        return self.rate * (ranks if self.adapt == "rate" else ranks_at_start)
-
-    def batch_of_all(self, ranks: int, ranks_at_start: int) -> int:
-        """The images of a step, over all ranks."""
-        return self.batch * (ranks if self.adapt == "rate" else ranks_at_start)
 
 
 def check_ranks(params: ElasticParams, inputs: Mapping[str, bytes], ranks: int) -> None:
@@ -83,6 +69,7 @@ def check_ranks(params: ElasticParams, inputs: Mapping[str, bytes], ranks: int) 
 
 RESTARTS = 10  # times that a run begins again
 LOSE: Mapping[str, Any] = {"data": "digits", "epochs": 8, "pace": 0.1}
+CROWDED: Mapping[str, Any] = {"threads": 1, "oversubscribe": True, "bind_to": "none"}
 
 WORKLOAD = Workload(
     name="elastic",
@@ -119,17 +106,13 @@ WORKLOAD = Workload(
     verdict="workshop.workloads.elastic.report:VERDICT",
     panels="workshop.workloads.elastic.report:PANELS",
     presets=(
-        Preset("Lose a rank", "Rank 2 is killed, and three ranks go on.", {**LOSE, "kill": "2@step:30"},
-               {"ranks": 4, "threads": 1, "oversubscribe": True, "bind_to": "none"}),
+        Preset("Lose a rank", "Rank 2 is killed, and three ranks go on.",
+               {**LOSE, "kill": "2@step:30"}, {**CROWDED, "ranks": 4}),
         Preset("Lose rank 0", "The rank that reports is killed, and another one takes its place.",
-               {**LOSE, "kill": "0@step:30"},
-               {"ranks": 4, "threads": 1, "oversubscribe": True, "bind_to": "none"}),
+               {**LOSE, "kill": "0@step:30"}, {**CROWDED, "ranks": 4}),
         Preset("Take a new rank in", "A new rank prepares itself and joins at the begin of an epoch.",
-               {**LOSE, "epochs": 24, "kill": "1@step:20", "on_failure": "grow"},
-               {"ranks": 3, "threads": 1, "oversubscribe": True, "bind_to": "none"}),
+               {**LOSE, "epochs": 24, "kill": "1@step:20", "on_failure": "grow"}, {**CROWDED, "ranks": 3}),
     ),
 )  # fmt: skip
 
-EXTENSION = Extension(
-    workloads=(WORKLOAD,),
-)
+EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from workshop.core import words
-from workshop.engine.reporter import SAME_FILE
-from workshop.engine.training.checkpoint_interval import daly, young
+from workshop.engine.training.checkpoint_interval import young
 from workshop.extension import Observations, Panel, Verdict
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
-from workshop.report.cards import Card, Part, figure, line, table
+from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
-from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import CHECKS
 from workshop.workloads.elastic.kills import random_mean
@@ -29,9 +25,8 @@ ABOUT = (
 )
 
 
-def _records(metrics: Mapping[str, Any], name: str) -> list[Record]:
-    records = metrics.get(name)
-    return [record for record in records if isinstance(record, Mapping)] if isinstance(records, list) else []
+def _records(metrics: Mapping[str, Any], name: str) -> Sequence[Record]:
+    return metrics.get(name) or ()
 
 
 def outcome(facts: Facts) -> Finding | None:
@@ -39,16 +34,13 @@ def outcome(facts: Facts) -> Finding | None:
     metrics = facts.metrics
     if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
         return None
-    losses, joins = _records(metrics, "losses"), _records(metrics, "joins")
+    losses = _records(metrics, "losses")
     accuracy = f"{100 * metrics['held_out_accuracy']:.1f} %"
-    why = [
-        *map(_loss_sentence, losses),
-        *map(_join_sentence, joins),
-        _cost(metrics) if losses else "",
-        _reading(metrics),
-        _weights(metrics, accuracy),
-        _interval(facts),
-    ]
+    ranks = metrics["ranks"]
+    why = [_cost(metrics) if losses else "", _reading(metrics), _interval(facts)]
+    if len(ranks) > 1:
+        same = "the same weights" if metrics["same_weights"] else "different weights"
+        why.insert(1, f"At the end, {words.numbered('rank', ranks)} have {same}.")
     if not losses:
         verdict = f"No rank was lost; the accuracy is {accuracy}."
     else:
@@ -56,16 +48,6 @@ def outcome(facts: Facts) -> Finding | None:
         was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
         verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
     return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
-
-
-def _weights(metrics: Mapping[str, Any], accuracy: str) -> str:
-    """A sentence on the weights at the end."""
-    count = len(metrics.get("ranks") or ())
-    result = f"{accuracy} of the held-out images are classified correctly."
-    if count == 1:
-        return f"One rank trained until the end; with its weights, {result}"
-    same = "the same weights" if metrics.get("same_weights") else "different weights"
-    return f"At the end, {words.count(count, 'rank')} have {same}; with the first rank's weights, {result}"
 
 
 def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
@@ -80,64 +62,42 @@ def times(facts: Facts, _: Totals) -> Observations:
     return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 
-def _loss_sentence(loss: Record) -> str:
-    """A loss with its times, as far as they are known."""
-    step = f" in step {loss['step']}" if number(loss.get("step")) else ""
-    sentence = f"Rank {loss['rank']} was lost{step}"
-    if number(loss.get("noticed_seconds")) and number(loss.get("repair_seconds")):
-        sentence += (
-            f"; the others noticed it {words.seconds(loss['noticed_seconds'])} after the last complete step, and "
-            f"agreed within {words.seconds(loss['repair_seconds'])}"
-        )
-    if number(loss.get("next_step_seconds")):
-        sentence += f"; the next step was complete after {words.seconds(loss['next_step_seconds'])}"
-    return f"{sentence}; {words.numbered('rank', loss.get('ranks') or [])} went on."
-
-
-def _join_sentence(join: Record) -> str:
-    return (
-        f"A new rank {join['rank']} joined before step {join['step']}, {words.seconds(join['seconds'])} after it was "
-        f"started; the others waited {words.seconds(join['pause_seconds'])} for it."
-    )
-
-
 def _cost(metrics: Mapping[str, Any]) -> str:
-    lost, repeated = metrics.get("lost_steps") or 0, metrics.get("repeated_steps") or 0
-    if lost:
-        return f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
-    return f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+    """How soon the next step was complete after a loss, and the steps that were trained a second time."""
+    lost, repeated = metrics["lost_steps"], metrics["repeated_steps"]
+    steps = (
+        f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
+        if lost
+        else f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
+    )
+    if not metrics.get("next_step_seconds"):
+        return steps
+    return f"The next step was complete {words.seconds(metrics['next_step_seconds'])} after a loss. {steps}"
 
 
 def _interval(facts: Facts) -> str:
     """Which interval between checkpoints suits random kills, from the measured cost of a checkpoint."""
     metrics, mean = facts.metrics, random_mean(str(facts.run.params.get("kill", "")))
-    figures, updates = metrics.get("checkpoints") or {}, metrics.get("updates")
-    seconds = (metrics.get("seconds") or {}).get("train")
-    if mean is None or not (figures and updates and seconds):
+    figures, updates = metrics.get("checkpoints"), metrics.get("updates")
+    if mean is None or not figures or not updates:
         return ""
-    step = seconds / updates
+    step = metrics["seconds"]["train"] / updates
     cost = figures["seconds_blocked"] / (figures["written"] + figures["left_out"])
     cost += figures["seconds_processor"] / figures["written"]
-    best, higher = young(cost, mean * step), daly(cost, mean * step)
-    limit = ""
-    if best < SAME_FILE:
-        limit = f" A session stores at most one checkpoint in {words.seconds(SAME_FILE)}, though."
+    best = young(cost, mean * step)
     return (
         f"A checkpoint cost up to {words.seconds(cost)}, and a kill comes every {mean} steps on average, "
-        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, Daly's {words.seconds(higher)}, one "
-        f"checkpoint every {words.count(max(round(best / step), 1), 'step')}; this run's is "
-        f"{words.count(figures['interval_steps'], 'step')}.{limit}"
+        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, one checkpoint every "
+        f"{words.count(max(round(best / step), 1), 'step')}; this run's is "
+        f"{words.count(figures['interval_steps'], 'step')}."
     )
 
 
 def _reading(metrics: Mapping[str, Any]) -> str:
-    epochs = metrics.get("examples_read") or []
-    if not epochs:
-        return ""
     if metrics["exactly_once"]:
-        each = words.thousands(metrics.get("train_images") or 0)
-        return f"Each of {words.count(len(epochs), 'epoch')} read each of the {each} images once."
-    wrong = [epoch["epoch"] for epoch in epochs if not epoch["read"] == epoch["distinct"] == metrics["train_images"]]
+        return f"Each of {words.count(len(metrics['examples_read']), 'epoch')} read each image once."
+    count = metrics["train_images"]
+    wrong = [epoch["epoch"] for epoch in metrics["examples_read"] if not epoch["read"] == epoch["distinct"] == count]
     return f"Images were read twice or left out in {words.numbered('epoch', wrong)}."
 
 
@@ -150,64 +110,31 @@ def _following(metrics: Mapping[str, Any], losses: Sequence[Record]) -> str:
 
 
 def events(snapshot: Snapshot) -> list[Card]:
-    """The losses and new ranks in a table, beside the images/s over the steps; nothing while all is well."""
+    """The losses and new ranks in a table; nothing while all is well."""
     losses, joins = (_records(snapshot.run.metrics, name) for name in ("losses", "joins"))
     if not losses and not joins:
         return []
-    parts: list[Part] = [sentences(line(ABOUT, tone="about"))]
-    if any(series.steps for series in snapshot.series("total images/s")):
-        parts.append(figure(throughput(snapshot, losses, joins), label="Images per second, with losses and new ranks"))
-    return [Card("membership", "Who is gone, and who goes on", (*parts, table(HEADINGS, _rows(losses, joins))))]
+    about = sentences(line(ABOUT, tone="about"))
+    return [Card("membership", "Who is gone, and who goes on", (about, table(HEADINGS, _rows(losses, joins))))]
 
 
 def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     """A row below `HEADINGS` for each loss and each new rank."""
 
-    def seconds(record: Record, name: str) -> str:
-        return words.seconds(record[name]) if number(record.get(name)) else ""
+    def row(what: str, step: int | None, ranks: Sequence[int], *times: float | None) -> list[str]:
+        seconds = ["" if each is None else words.seconds(each) for each in times]
+        return [what, str(step or ""), *seconds, words.numbered("rank", ranks)]
 
-    rows = [
-        [
-            f"rank {loss['rank']} is gone",
-            str(loss["step"]) if number(loss.get("step")) else "",
-            *(seconds(loss, name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds")),
-            words.numbered("rank", loss.get("ranks") or []),
-        ]
-        for loss in losses
+    def times(loss: Record) -> Iterator[float | None]:
+        return (loss.get(name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds"))
+
+    return [
+        *(row(f"rank {loss['rank']} is gone", loss["step"], loss["ranks"], *times(loss)) for loss in losses),
+        *(
+            row(f"new rank {join['rank']}", join["step"], join["ranks"], None, join["pause_seconds"], None)
+            for join in joins
+        ),
     ]
-    rows += [
-        [f"new rank {join['rank']}", str(join["step"]), "", seconds(join, "pause_seconds"), "",
-         words.numbered("rank", join.get("ranks") or [])]
-        for join in joins
-    ]  # fmt: skip
-    return rows
-
-
-def throughput(snapshot: Snapshot, losses: Sequence[Record], joins: Sequence[Record]) -> go.Figure:
-    """The images/s of all ranks over the steps, whichever rank told them, with a line at each loss and new rank."""
-    series = snapshot.series("total images/s")
-    steps, rates = zip(
-        *sorted(pair for each in series for pair in zip(each.steps, each.means, strict=True)), strict=True
-    )
-    marked = [(loss["step"], f"rank {loss['rank']} is gone", theme.OTHER) for loss in losses if loss.get("step")]
-    marked += [(join["step"], f"new rank {join['rank']}", theme.GOOD) for join in joins]
-    return theme.figure(
-        [marks.line(steps, rates, theme.ACCENT, "step %{x}<br>%{y:.0f} images/s<extra></extra>")],
-        height=280,
-        shapes=[
-            {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": step, "x1": step,
-             "line": {"color": colour, "width": 2, "dash": "dash"}}
-            for step, _, colour in marked
-        ],
-        annotations=[
-            {"text": text, "x": step, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-             "font": {"size": 13, "color": colour}}
-            for step, text, colour in marked
-        ],
-        xaxis={"title": {"text": "step"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": "images/s"}, "rangemode": "tozero"},
-        margin={"t": 36},
-    )  # fmt: skip
 
 
 VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
@@ -215,7 +142,7 @@ PANELS = (
     Panel(
         "membership",
         events,
-        lambda snapshot: (snapshot.events, snapshot.run.metrics.get("losses"), snapshot.run.metrics.get("joins")),
+        lambda snapshot: (snapshot.run.metrics.get("losses"), snapshot.run.metrics.get("joins")),
         comparison=events,
         metrics=("losses", "joins", "next_step_seconds", "lost_steps", "repeated_steps"),
     ),

@@ -189,7 +189,7 @@ class ElasticTraining:
         if (self.membership.number, progress.update + 1) in self.kills:
             os.kill(os.getpid(), signal.SIGKILL)
         self._under_way = True
-        span = division.span(progress.cursor, self.count, params.batch_of_all(ctx.size, self.ranks_at_start))
+        span = division.span(progress.cursor, self.count, params.batch * ctx.size)
         total = span[1] - span[0]
         with ctx.phase("input"):
             begin, end = division.part(span, ctx.size, ctx.rank)
@@ -204,7 +204,7 @@ class ElasticTraining:
             # When a host is lost, Open MPI may end an all-reduce without an error and without the others' parts.
             raise MPI.Exception(MPI.ERR_PROC_FAILED)
         with ctx.phase("compute"):
-            self.network.update(vector, params.learning_rate(ctx.size, self.ranks_at_start))
+            self.network.update(vector, params.rate * ctx.size)  # in proportion to the batch of all ranks
         self._under_way = False
         progress.update += 1
         progress.cursor = span[1]
@@ -233,8 +233,8 @@ class ElasticTraining:
         if waiting:
             ctx.publish(losses=progress.losses)
         done = progress.update
-        batch = self.params.batch_of_all(ctx.size, self.ranks_at_start)
-        remaining = division.steps_from(progress.cursor, self.count, batch, self.params.epochs - progress.epoch - 1)
+        batch, epochs = self.params.batch * ctx.size, self.params.epochs - progress.epoch - 1
+        remaining = division.steps_from(progress.cursor, self.count, batch, epochs)
         ctx.progress(done, done + remaining)
         if self.params.checkpoint_every and done % self.params.checkpoint_every == 0 and ctx.rank == 0:
             self.writer.save(lambda: self.network.capture(asdict(progress)))

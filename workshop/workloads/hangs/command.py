@@ -45,7 +45,7 @@ def watch(
     end: Annotated[bool, typer.Option("--end", help="End a program that hangs, and answer with exit code 1.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Run a program of MPI ranks, and say why when it hangs: workshop watch -- mpirun -n 4 python work.py.
+    """Run a program of MPI ranks, and say why it hangs. For example: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
     error. Ranks of this machine can be seen, ranks of other hosts can't. Calls that C makes, or Horovod in a graph,

@@ -1,4 +1,4 @@
-"""A real federation with OpenFL: several institutions train one model, and nobody's images leave their process.
+"""Run a real federation with OpenFL. Several institutions train one model, and nobody's images leave their process.
 
 Every institution is a process of its own, a collaborator. It talks to the aggregator over gRPC with TLS, and each side
 shows a certificate of one common authority before anything is sent. A federation is an ordinary run. It takes some
@@ -38,7 +38,7 @@ Minutes = Annotated[
 
 @app.command()
 def install() -> None:
-    """Install OpenFL, in an environment of its own, unless it is installed.
+    """Install OpenFL in an environment of its own.
 
     It needs older versions of TensorFlow and NumPy than ours. This takes about two minutes and 1.8 GB of disk.
     """

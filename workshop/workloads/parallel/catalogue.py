@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class TransformerNetwork:
     @property
     def alone(self) -> MemoryLedger:
         """The memory on one device."""
-        return self._plan(RankGrid(), 0).planned_memory()
+        return self._ledger(RankGrid(), 0)
 
     def fits(self, memory: float) -> list[Fit]:
         """Ways that fit into so many bytes of each device: those with the fewest ranks, for each way."""
@@ -58,14 +58,20 @@ class TransformerNetwork:
         ):
             for grid in self._grids(axis):
                 try:
-                    plans = [self._plan(grid, zero, rank) for rank in {0, grid.size - 1}]
+                    ledgers = [self._ledger(grid, zero, rank) for rank in {0, grid.size - 1}]
                 except BadInput:
                     break
-                ledger = max((plan.planned_memory() for plan in plans), key=lambda each: each.total)
+                ledger = max(ledgers, key=lambda each: each.total)
                 if ledger.total <= memory:
                     ways.append(Fit(way, grid.size, ledger))
                     break
         return ways
+
+    def _ledger(self, grid: RankGrid, zero: int, rank: int = 0) -> MemoryLedger:
+        """A rank's memory in mixed precision: Adam has a mean, a square and a copy of each weight in 32 bits, and the
+        plan of 16 bits has a mean and a square."""
+        planned = self._plan(grid, zero, rank).planned_memory()
+        return replace(planned, optimizer=3 * planned.optimizer)
 
     def _grids(self, axis: str) -> Iterator[RankGrid]:
         size = 2 if axis else 1
@@ -75,7 +81,7 @@ class TransformerNetwork:
             size *= 2
 
     def _plan(self, grid: RankGrid, zero: int, rank: int = 0) -> CutTraining:
-        cut = Cut(grid, zero=zero, precision="float16", recompute=True, micro_batches=grid.pipeline)
+        cut = Cut(grid, zero=zero, recompute=True, micro_batches=grid.pipeline)
         draw = Draw(0, np.float16, plan=True)
         batch = self.batch * grid.data * grid.pipeline
         shape = (batch, self.shape.length)

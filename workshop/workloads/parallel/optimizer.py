@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from workshop.workloads.parallel.communicator import CountingCommunicator
-from workshop.workloads.parallel.cuts.precision import MIXED, LossScale, as_bfloat16
 from workshop.workloads.parallel.network.layers import Array, Parameter
 
 
@@ -42,16 +41,15 @@ class Adam:
 class Update:
     """The weights and gradients of `parameters` as flat arrays, and the optimizer that changes them. `comm`: ranks that
     divide the optimizer's state (ZeRO 1: Rajbhandari et al., arXiv:1910.02054, section 5.1); None: each rank has all of
-    it. In mixed precision it has the weights a second time, as float32."""
+    it."""
 
     def __init__(
         self,
         parameters: Sequence[Parameter],
         optimizer: Adam,
-        precision: str = "float64",
         comm: CountingCommunicator | None = None,
     ) -> None:
-        self.comm, self.optimizer, self.precision = comm or CountingCommunicator(), optimizer, precision
+        self.comm, self.optimizer = comm or CountingCommunicator(), optimizer
         self.count = sum(parameter.size for parameter in parameters)
         padded = -(-self.count // self.comm.size) * self.comm.size
         self.weights, self.gradients = (np.zeros(padded, parameters[0].dtype) for _ in range(2))
@@ -64,33 +62,13 @@ class Update:
             begin = place.stop
         share = padded // self.comm.size
         self.local = slice(self.comm.rank * share, (self.comm.rank + 1) * share)
-        mixed = precision in MIXED
-        self.master = self.weights[self.local].astype(np.float32) if mixed else self.weights[self.local]
-        self.scale = LossScale(precision)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the optimizer's state and, in mixed precision, of the second weights."""
-        return self.optimizer.nbytes + (self.master.nbytes if self.precision in MIXED else 0)
 
     def clear(self) -> None:
         self.gradients[...] = 0
 
-    def finite(self) -> bool:
-        """Whether all gradients are numbers, where that matters."""
-        return not self.scale.adapts or bool(np.isfinite(self.gradients).all())
-
-    def step(self, finite: bool = True, gather: bool = True) -> None:
+    def step(self, gather: bool = True) -> None:
         """Change the weights. Without `gather`, a rank keeps the old values of the weights that others have changed: a
         fault to study. Collective."""
-        gradients = self.comm.reduce_scatter(self.gradients)
-        if not self.scale.judge(finite):
-            return
-        if self.precision in MIXED:
-            gradients = gradients.astype(np.float32) / np.float32(self.scale.value)
-        self.optimizer.step(self.master, gradients)
-        if self.precision in MIXED:
-            rounded = as_bfloat16(self.master) if self.precision == "bfloat16" else self.master
-            self.weights[self.local] = rounded
+        self.optimizer.step(self.weights[self.local], self.comm.reduce_scatter(self.gradients))
         if gather and self.comm.size > 1:
             self.weights[...] = self.comm.all_gather(self.weights[self.local])

@@ -7,7 +7,7 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.extension import Panel
-from workshop.report.cards import Card, Part, figure, line, link, links, table, words
+from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.parallel import figures, timeline
@@ -27,9 +27,9 @@ LEDGER = (
 def timelines(snapshot: Snapshot) -> list[Card]:
     """The measured timeline of the first pipeline; nothing without stages."""
     ranks = snapshot.metric("pipeline", list) or []
-    if len(ranks) < 2 or timeline.TRACE not in snapshot.artifacts:
+    if len(ranks) < 2 or timeline.FILE not in snapshot.artifacts:
         return []
-    spans = timeline.read(snapshot.read(timeline.TRACE))
+    spans = timeline.read(snapshot.read(timeline.FILE))
     first = [span for rank in ranks for span in spans.get(rank, [])]
     idle, expected = snapshot.metric("idle", float), snapshot.metric("expected_idle", float)
     parts: list[Part] = [words(line(BUBBLE, tone="about"))]
@@ -38,8 +38,7 @@ def timelines(snapshot: Snapshot) -> list[Card]:
     if snapshot.metric("paced", bool):
         parts.append(words(line(PACED, tone="note")))
     parts.append(figure(figures.timeline(first)))
-    target = link(snapshot.url(timeline.TRACE, download=True), "Download for Perfetto", "all ranks, step by step")
-    return [Card("pipeline", "The pipeline", (*parts, links(target)))]
+    return [Card("pipeline", "The pipeline", tuple(parts))]
 
 
 def traffic(snapshot: Snapshot) -> list[Card]:
@@ -81,7 +80,7 @@ def memory(snapshot: Snapshot) -> list[Card]:
 
 
 def _version(snapshot: Snapshot) -> Any:
-    return snapshot.version(timeline.TRACE), snapshot.run.metrics
+    return snapshot.version(timeline.FILE), snapshot.run.metrics
 
 
 PANELS = (

@@ -55,7 +55,7 @@ def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
 
 def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
     """The cut as a picture, and the ranks' places in the grid as a table."""
-    sizes = _sizes(settings.training(params, settings.alone(params), None))
+    sizes = _sizes(settings.training(params, settings.ALONE, None))
     layers, cells, columns, grid = list(sizes), {}, [], plans[0].cut.grid
     axes = [axis for axis, size in enumerate(grid.shape) if size > 1]
     rows: list[list[Cell]] = []
@@ -115,7 +115,7 @@ def _timeline(plans: Sequence[CutTraining]) -> list[Card]:
     if stages == 1:
         return []
     planned = spans(plans)
-    idle = f"Idle for {say.percent(timeline.idle(planned, stages))} of the time."
+    idle = f"Idle for {say.percent(schedules.idle_share(planned, stages))} of the time."
     parts: tuple[Part, ...] = (words(line(TIMELINE, tone="about"), line(idle)), figure(figures.timeline(planned)))
     return [Card("plan-pipeline", "The pipeline", parts)]
 

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from workshop.engine.context import RankContext
 from workshop.workloads.parallel import ParallelParams, settings, timeline
 from workshop.workloads.parallel.cuts import experts
-from workshop.workloads.parallel.schedules import StageSpan
+from workshop.workloads.parallel.schedules import StageSpan, idle_share
 from workshop.workloads.parallel.settings import batch
 from workshop.workloads.parallel.training import CutTraining, worst_difference
 
@@ -71,11 +71,10 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
             "parameters": sum(parameter.size for parameter in training.parameters),
             "rank_seconds": sum(timeline.measured_seconds(spans[ctx.rank]).values()),
-            "skipped": training.update.scale.skipped if training.update else 0,
         }
     )
     if ctx.rank == 0:
-        ctx.artifact(timeline.TRACE, timeline.trace(spans), "application/json")
+        ctx.artifact(timeline.FILE, timeline.write(spans), "application/json")
     counted, by_formula = (sum(rank["bytes"][number] for rank in of_ranks) for number in (0, 1))
     return {
         "grid": str(cut.grid),
@@ -94,7 +93,6 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             for name in ("memory_planned", "memory_counted", "memory_peak", "traffic", "rank_seconds")
         },
         "parameters": max(rank["parameters"] for rank in of_ranks),
-        "skipped": of_ranks[0]["skipped"],
         "paced": bool(cut.pace),
         "slow_axes": [cut.grid.kind if axis == "layer" else axis for axis in cut.slow_axes],
         "seconds": {"train": sum(seconds), "verify": verified},
@@ -127,7 +125,7 @@ def _verify(ctx: RankContext, params: ParallelParams, training: CutTraining, ste
     from mpi4py import MPI
 
     ctx.activity("training in one process")
-    single = settings.training(params, settings.alone(params), MPI.COMM_SELF)
+    single = settings.training(params, settings.ALONE, MPI.COMM_SELF)
     for step in range(steps):
         single.step(*batch(params, step))
         ctx.progress(steps + step + 1, 2 * steps)
@@ -141,4 +139,4 @@ def _bubble(training: CutTraining, spans: Mapping[int, list[StageSpan]]) -> dict
         return {"idle": None, "expected_idle": None}
     of_pipeline = [span for rank in training.cut.grid.first_pipeline for span in spans[rank]]
     planned = timeline.predicted(training.streams, timeline.measured_seconds(of_pipeline))
-    return {"idle": timeline.idle(of_pipeline, stages), "expected_idle": timeline.idle(planned, stages)}
+    return {"idle": idle_share(of_pipeline, stages), "expected_idle": idle_share(planned, stages)}

@@ -207,10 +207,12 @@ def simulate(streams: Streams, seconds: Callable[[Instruction], float], message:
 
 
 def idle_share(spans: Sequence[StageSpan], stages: int) -> float:
-    """The bubble: the share of all stages' time in which they do no work."""
-    end = max((span.end for span in spans), default=0.0)
-    work = sum(span.end - span.begin for span in spans if span.instruction.kind in WORK)
-    return 1 - work / (end * stages) if end else 0.0
+    """The bubble: the share of all stages' time without work, from the first work to the end of the last."""
+    work = [span for span in spans if span.instruction.kind in WORK]
+    if not work:
+        return 0.0
+    seconds = max(span.end for span in work) - min(span.begin for span in work)
+    return 1 - sum(span.end - span.begin for span in work) / (seconds * stages)
 
 
 def splits(streams: Streams) -> bool:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.cuts.precision import DTYPES
 from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Array, Draw, Layer, Shape
@@ -70,7 +69,7 @@ def batch(params: ParallelParams, step: int, held_out: bool = False) -> tuple[Ar
     chosen = (
         stream.integers(border, len(images), params.batch) if held_out else stream.integers(0, border, params.batch)
     )
-    inputs = images[chosen].astype(DTYPES[params.precision])
+    inputs = images[chosen].astype(params.precision)
     return (inputs if params.network == "convolutional" else inputs.reshape(params.batch, -1)), labels[chosen]
 
 
@@ -91,7 +90,6 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         bucket=params.bucket,
         zero=params.zero,
         recompute=params.recompute,
-        precision=params.precision,
         layers=[int(word) for word in params.layers.split(",")] if params.layers else (),
         streams=streams,
         halo=params.fault != "no-halo",
@@ -106,7 +104,7 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
 
 def network_of(params: ParallelParams, plan: bool = False) -> Callable[[], Sequence[Layer]]:
     """A function that builds the network; for a `plan`, without memory."""
-    draw = Draw(params.seed, DTYPES[params.precision], plan)
+    draw = Draw(params.seed, params.precision, plan)
     if params.network == "perceptron":
         widths = [64, *[params.width] * params.blocks, CLASSES]
         return lambda: networks.perceptron(widths, draw)
@@ -128,7 +126,7 @@ def network_of(params: ParallelParams, plan: bool = False) -> Callable[[], Seque
 
 def inputs_of(params: ParallelParams) -> tuple[Shape, np.dtype]:
     """The shape and type of a batch."""
-    numbers = np.dtype(DTYPES[params.precision])
+    numbers = np.dtype(params.precision)
     match params.network:
         case "transformer":
             return (params.batch, params.length), np.dtype(np.int64)
@@ -155,8 +153,3 @@ def check(params: ParallelParams, ranks: int) -> None:
     cut = cut_of(params, ranks)
     for rank in {0, ranks - 1, *cut.grid.first_pipeline}:
         training(params, cut, None, rank)
-
-
-def alone(params: ParallelParams) -> Cut:
-    """The same training in one process."""
-    return replace(ALONE, precision=params.precision)

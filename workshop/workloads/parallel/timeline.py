@@ -1,15 +1,14 @@
-"""The spans of all stages in one step: the idle share that was measured, and a trace that Perfetto opens."""
+"""The spans of all stages in one step: what work takes, and when it would be done. A run keeps them as a file."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
 
-from workshop.workloads.parallel.schedules import WORK, Instruction, StageSpan, Streams, idle_share, simulate
+from workshop.workloads.parallel.schedules import WORK, Instruction, StageSpan, Streams, simulate
 
-TRACE = "pipeline.json"
-SCALE = 1e6  # microseconds, as in Chrome's trace format
+FILE = "spans.json"
 
 
 def measured_seconds(spans: Sequence[StageSpan]) -> Mapping[tuple[str, int], float]:
@@ -26,48 +25,14 @@ def predicted(streams: Streams, seconds: Mapping[tuple[str, int], float]) -> lis
     return simulate(streams, lambda instruction: seconds[instruction.kind, instruction.part])
 
 
-def idle(spans: Sequence[StageSpan], stages: int) -> float:
-    """The idle share of all stages from the first work to the end of the last."""
-    work = [span for span in spans if span.instruction.kind in WORK]
-    begin = min((span.begin for span in work), default=0.0)
-    shifted = [StageSpan(span.stage, span.instruction, span.begin - begin, span.end - begin) for span in work]
-    return idle_share(shifted, stages)
-
-
-def trace(spans: Mapping[int, Sequence[StageSpan]]) -> bytes:
-    """Chrome's trace format, which Perfetto opens: a process for each rank."""
-    events: list[dict[str, Any]] = []
-    for rank, of_rank in sorted(spans.items()):
-        events.append({"ph": "M", "pid": rank, "name": "process_name", "args": {"name": f"rank {rank}"}})
-        events += [
-            {
-                "ph": "X",
-                "pid": rank,
-                "tid": 0,
-                "name": span.instruction.kind,
-                "ts": round(SCALE * span.begin, 1),
-                "dur": round(SCALE * (span.end - span.begin), 1),
-                "args": {
-                    "stage": span.stage,
-                    "micro": span.instruction.micro,
-                    "part": span.instruction.part,
-                    "of": span.instruction.direction,
-                },
-            }
-            for span in of_rank
-        ]
-    return json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}).encode()
+def write(spans: Mapping[int, Sequence[StageSpan]]) -> bytes:
+    """The spans of each rank as JSON."""
+    return json.dumps({rank: [asdict(span) for span in of_rank] for rank, of_rank in spans.items()}).encode()
 
 
 def read(data: bytes) -> dict[int, list[StageSpan]]:
-    """The spans of each rank from a trace."""
-    spans: dict[int, list[StageSpan]] = {}
-    for event in json.loads(data)["traceEvents"]:
-        if event["ph"] == "X":
-            about = event["args"]
-            instruction = Instruction(event["name"], about["micro"], about["part"], about["of"])
-            begin = event["ts"] / SCALE
-            spans.setdefault(event["pid"], []).append(
-                StageSpan(about["stage"], instruction, begin, begin + event["dur"] / SCALE)
-            )
-    return spans
+    """The spans of each rank from JSON."""
+    return {
+        int(rank): [StageSpan(**{**span, "instruction": Instruction(**span["instruction"])}) for span in of_rank]
+        for rank, of_rank in json.loads(data).items()
+    }

@@ -18,7 +18,6 @@ from workshop.workloads.parallel.communicator import CountingCommunicator, Excha
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
-from workshop.workloads.parallel.cuts.precision import DTYPES, MIXED, Rounded
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
 from workshop.workloads.parallel.grid import AXES, RankGrid
@@ -51,7 +50,6 @@ class Cut:
     bucket: int = data.BUCKET
     zero: int = 0
     recompute: bool = False
-    precision: str = "float64"
     layers: Sequence[int] = ()
     pace: Mapping[Kind, float] = field(default_factory=dict)
     streams: Streams | None = None
@@ -127,8 +125,8 @@ class CutTraining:
             self.comms[axis].delay = cut.host_delay
         pipeline = self.comms["pipeline"]
         self.streams = cut.instructions()
-        share, itemsize = self.own_shape(shape), np.dtype(DTYPES[cut.precision]).itemsize
-        layers, operations, outputs = self._cut_layers(network()), [], share
+        share, layers, operations = self.own_shape(shape), self._cut_layers(network()), list[int]()
+        itemsize, outputs = Sequential(layers).parameters[0].dtype.itemsize, share
         for layer in layers:
             cost = layer.cost(outputs, itemsize)
             operations.append(cost.operations)
@@ -147,7 +145,7 @@ class CutTraining:
         self.update: Update | None = None
         if comm is not None:
             along = self.comms["data"] if cut.zero == 1 else None
-            self.update = Update(self.parameters, self.optimizer, cut.precision, along)
+            self.update = Update(self.parameters, self.optimizer, along)
 
     def _cut_layers(self, layers: Sequence[Layer]) -> Sequence[Layer]:
         grid, group = self.cut.grid, self.comms["layer"]
@@ -162,14 +160,11 @@ class CutTraining:
                 case _:
                     layers = tensor.cut(layers, group)
             _check_something_was_cut(layers, grid)
-        if self.cut.recompute:
-            layers = recomputed(layers)
-        return [Rounded(layer) for layer in layers] if self.cut.precision == "bfloat16" else layers
+        return recomputed(layers) if self.cut.recompute else layers
 
     def _tied(self, parts: Sequence[Sequence[Layer]]) -> tuple[Parameter | None, CountingCommunicator]:
         """The table that the first and the last stage both have, and the group of these two."""
         pipeline, last = self.comms["pipeline"], parts[-1][-1]
-        last = last.inner if isinstance(last, Rounded) else last
         if pipeline.size == 1 or not isinstance(last, TiedLinear):
             return None, CountingCommunicator()
         ends = {0: 0, pipeline.size - 1: 1}
@@ -222,16 +217,13 @@ class CutTraining:
             self.own_examples(inputs, inputs=True),
             self.own_examples(targets, inputs=False),
             targets.size,
-            update.scale.value,
         )
         data.add_up(partial, self.comms["layer"])
         if self.tied is not None and cut.sum_tied:
             data.add_up([self.tied], self.tied_comm)
         if cut.zero == 0:
             data.add_up(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
-        # The loss and this flag are not counted: they are a few bytes, and no cut needs them.
-        finite = self.comm.allreduce(update.finite()) == self.comm.Get_size() if update.scale.adapts else True
-        update.step(finite, cut.gather)
+        update.step(cut.gather)
         if cut.zero == 2 and cut.gather:
             for layer in self._sharded():
                 layer.gather()
@@ -266,11 +258,10 @@ class CutTraining:
         stream, costs = self.streams[self.comms["pipeline"].rank], self.stage.costs()
         full = sum(parameter.size for layer in self._sharded() for parameter in layer.full)
         state = -(-count // self.cut.grid.data) if self.cut.zero == 1 else count
-        mixed = self.cut.precision in MIXED
         return MemoryLedger(
             weights=(full if self.cut.zero == 2 else count) * itemsize,
             gradients=count * itemsize,
-            optimizer=state * (4 if mixed else itemsize) * self.optimizer.states + (4 * state if mixed else 0),
+            optimizer=state * itemsize * self.optimizer.states,
             activations=most_kept(stream, {number: cost.activations for number, cost in costs.items()}),
             buffers=max(self.expected_traffic().largest, *(cost.transient for cost in costs.values())),
         )
@@ -283,7 +274,7 @@ class CutTraining:
         return MemoryLedger(
             weights=full if self.cut.zero == 2 else self.update.weights.nbytes,
             gradients=self.update.gradients.nbytes,
-            optimizer=self.update.nbytes,
+            optimizer=self.optimizer.nbytes,
             activations=self.stage.activations,
             buffers=max(self.traffic.largest, transient),
         )

@@ -12,28 +12,12 @@ from workshop.report import verdict
 from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
+from workshop.workloads.parallel.failures import failure_of
 from workshop.workloads.parallel.grid import LAYER_CUTS
 
 # Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
 # weight without a gradient moves by its rounding error; in 32 bits that is visible.
-TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 0.1, "float16": 1.0, "bfloat16": 1.0}
-FAULTS: Mapping[str, tuple[str, str, str]] = {
-    "no-halo": (
-        "Each rank trained on stripes as if they were images of their own",
-        "A convolution at the border of a stripe needs a row of its neighbour, and these rows were not exchanged.",
-        "Exchange the halo (--fault none), and compare the difference from one process.",
-    ),
-    "untied": (
-        "The first and the last stage have different tables",
-        "Both stages use the same table of characters, and each updated its copy with its own gradient only.",
-        "Add up both gradients (--fault none): one small all-reduce between these two stages.",
-    ),
-    "no-gather": (
-        "Each rank evaluated weights of which most are old",
-        "ZeRO lets each rank update a share of the weights, and the new shares were not collected.",
-        "Collect the weights after each update (--fault none).",
-    ),
-}
+TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 0.1}
 MANY_IDLE = 0.25  # share of a pipeline's time from which the bubble is the first thing to say
 UNEQUAL = 1.3  # times as much work in the slowest stage as in the mean
 
@@ -43,10 +27,8 @@ def outcome(facts: Facts) -> Finding | None:
     metrics, params = facts.metrics, facts.run.params
     if "bytes_per_step" not in metrics:
         return None
-    fault = FAULTS.get(str(params.get("fault")))
-    if fault:
-        title, why, following = fault
-        return Finding(f"{title}.", f"{why} {_exactness(metrics, params)}", following)
+    if params.get("fault", "none") != "none" and (broken := failure_of(params["fault"])):
+        return Finding(f"{broken.title}.", f"{broken.shows} {_exactness(metrics, params)}", broken.fix)
     idle, slow = metrics.get("idle"), metrics.get("slow_axes") or ()
     why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
     if set(slow) & set(LAYER_CUTS):
@@ -156,10 +138,6 @@ def _observe(facts: Facts, totals: Totals) -> Observations:
     remarks = []
     if metrics.get("dropped"):
         remarks.append(f"No expert had a place for {words.count(metrics['dropped'], 'character')}: raise the capacity.")
-    if metrics.get("skipped"):
-        remarks.append(
-            f"{words.count(metrics['skipped'], 'step')} had gradients that were no numbers, and were left out."
-        )
     if metrics.get("paced"):
         remarks.append("The stages were paced: they waited without holding a core, so seconds say nothing of speed.")
     return Observations(remarks=remarks)

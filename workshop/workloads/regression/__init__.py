@@ -122,6 +122,7 @@ WORKLOAD = Workload(
             "The normal equations would lose all digits, so that QR fits.",
             {"rows": 100_000, "condition": 1e8, "noise": 0.0, "tolerance": 0.0, "verify": True},
         ),
+        Preset("Ridge", "A penalty makes the coefficients smaller.", {"rows": 100_000, "penalty": 1e4, "verify": True}),
         Preset("A stream of rows", "Every row is seen once.", {"mode": "streaming", "verify": True}),
     ),
 )

@@ -15,7 +15,6 @@ from pydantic import Field, model_validator
 from workshop.engine.fields import setting
 from workshop.extension import Command, Extension, Page, Params, Preset, Scaling, Workload
 
-PACED: dict[str, Any] = {"when": {"work": "paced"}}
 MS: dict[str, Any] = {"unit": "ms"}
 BATCH = 32  # examples, to which the time `compute` refers
 NUMBER = 4  # bytes of a float32
@@ -23,18 +22,14 @@ FORWARD = 1 / 3  # of the time of both passes: the backward pass has two product
 
 
 class StepParams(Params):
-    """The parts of a step of data-parallel training."""
+    """The parts of a step of data-parallel training. A rank waits as long as its work would take, so that many ranks
+    share few cores."""
 
-    work: Literal["paced", "network"] = Field(
-        "paced", description="paced: a rank waits for a drawn time, so that many ranks share few cores; network: NumPy"
-    )
     batch: int = Field(BATCH, ge=1, le=4096, description="examples of each rank in a step")
     steps: int = Field(40, ge=2, le=2000, description="steps")
-    compute: float = setting(
-        20.0, f"time of the forward and backward pass of {BATCH} examples", {**PACED, **MS}, ge=0.1, le=1000
-    )
-    spread: float = setting(0.05, "standard deviation of this time, relative", PACED, ge=0, le=1)
-    slow: float = setting(1.0, "times as long on the last rank: a straggler", PACED, ge=1, le=20)
+    compute: float = setting(20.0, f"time of the forward and backward pass of {BATCH} examples", MS, ge=0.1, le=1000)
+    spread: float = setting(0.05, "standard deviation of this time, relative", ge=0, le=1)
+    slow: float = setting(1.0, "times as long on the last rank: a straggler", ge=1, le=20)
     parameters: int = Field(250_000, ge=100, le=20_000_000, description="weights of the network, 4 bytes each")
     tensors: int = Field(10, ge=1, le=200, description="arrays that have the gradients")
     bucket: int = setting(
@@ -46,11 +41,11 @@ class StepParams(Params):
     servers: int = setting(1, "ranks that are parameter servers, too", when={"algorithm": "servers"}, ge=1, le=64)
     half: bool = Field(False, description="send float16: half the bytes")
     overlap: bool = Field(False, description="exchange a bucket while the backward pass computes the next ones")
-    input: float = setting(1.0, "time to get the examples of a step", {**PACED, **MS}, ge=0, le=1000)
+    input: float = setting(1.0, "time to get the examples of a step", MS, ge=0, le=1000)
     evaluate_every: int = Field(0, ge=0, le=2000, description="steps between evaluations; 0: none")
-    evaluation: float = setting(30.0, "time of an evaluation", {**PACED, **MS}, ge=0, le=5000)
+    evaluation: float = setting(30.0, "time of an evaluation", MS, ge=0, le=5000)
     checkpoint_every: int = Field(0, ge=0, le=2000, description="steps between checkpoints of rank 0; 0: none")
-    checkpoint: float = setting(30.0, "time of a checkpoint", {**PACED, **MS}, ge=0, le=5000)
+    checkpoint: float = setting(30.0, "time of a checkpoint", MS, ge=0, le=5000)
     per_host: int = Field(0, ge=0, le=64, description="ranks of an emulated host; 0: no hosts are emulated")
     latency: float = setting(500.0, "latency of the link between emulated hosts", {"unit": "µs"}, ge=0, le=100_000)
     bandwidth: float = setting(50.0, "bandwidth of this link", {"unit": "MB/s"}, ge=0.1, le=100_000)
@@ -122,6 +117,8 @@ WORKLOAD = Workload(
         Preset("Eight ranks behind a slow link", "The exchange takes longer than the work.",
                {"per_host": 2}, {"ranks": 8, "oversubscribe": True}),
         Preset("One slow rank", "All ranks wait for the slowest.", {"slow": 1.5}, {"ranks": 4, "oversubscribe": True}),
+        Preset("Parameter servers", "Two of four ranks also serve the weights: more servers share the messages.",
+               {"per_host": 1, "algorithm": "servers", "servers": 2}, {"ranks": 4, "oversubscribe": True}),
         Preset("Overlap", "The exchange hides behind the backward pass.",
                {"per_host": 1, "overlap": True, "bucket": 100_000}, {"ranks": 4, "oversubscribe": True}),
     ),

@@ -2,61 +2,39 @@
 
 from __future__ import annotations
 
-import json
-import math
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
-from typing import Annotated, Any, Self
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat, PositiveInt, ValidationError
+from pydantic import BaseModel
 
-from workshop.core.errors import BadInput, bad_input
+from workshop.core.errors import BadInput
 from workshop.workloads.scale import WORKLOAD, StepParams
 from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation
 
-Seconds = Annotated[list[PositiveFloat], Field(min_length=1)]
 FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
-LARGEST = 4 << 20  # bytes of a file
 SIMULATED = 16  # ranks, up to which messages are simulated
 
 
 class Calibration(BaseModel):
     """Measured seconds. `compute`: by batch size, those of each rank. `input` and `evaluation`: those of each rank.
-    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes. `overlap`: compute
-    and exchange of a step, by "true" with overlap and by "false" without it."""
+    `messages`: by "inside" or "between" hosts and by bytes. `all_reduces`: by algorithm and bytes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    machine: Mapping[str, Any]
-    hosts: PositiveInt = 1
-    ranks: PositiveInt
-    per_host: int = Field(0, ge=0)
-    servers: PositiveInt = 1
-    batch: PositiveInt
-    gradient_bytes: PositiveFloat
-    compute: Mapping[PositiveInt, list[Seconds]] = Field(min_length=1)
-    input: list[list[FiniteFloat]] = []
-    evaluation: list[list[FiniteFloat]] = []
-    checkpoint: list[list[FiniteFloat]] = []
-    messages: Mapping[str, Mapping[PositiveInt, Seconds]] = {}
-    all_reduces: Mapping[Algorithm, Mapping[PositiveInt, Seconds]] = {}
-    overlap: Mapping[str, PositiveFloat] = {}
-
-    @classmethod
-    def parse(cls, values: Any, name: str) -> Self:
-        """A calibration of JSON values. Raises BadInput with their name."""
-        try:
-            calibration = cls.model_validate(values)
-        except ValidationError as error:
-            raise bad_input(error, name) from error
-        if not all(rank for ranks in calibration.compute.values() for rank in [*ranks, ranks]):
-            raise BadInput(f"{name} has a batch size without times of compute; calibrate again.")
-        return calibration
+    hosts: int = 1
+    ranks: int
+    per_host: int = 0
+    servers: int = 1
+    batch: int
+    compute: Mapping[int, list[list[float]]]
+    input: list[list[float]] = []
+    evaluation: list[list[float]] = []
+    checkpoint: list[list[float]] = []
+    messages: Mapping[str, Mapping[int, list[float]]] = {}
+    all_reduces: Mapping[Algorithm, Mapping[int, list[float]]] = {}
 
     @property
     def network(self) -> Network:
@@ -64,17 +42,6 @@ class Calibration(BaseModel):
         links = {place: fit_link(times) for place, times in self.messages.items() if times}
         between = links.get("between") or links.get("inside") or FREE
         return Network(links.get("inside") or between, between, self.per_host, shared=self.hosts > 1)
-
-    @cached_property
-    def _slowdowns(self) -> dict[Algorithm, dict[float, float]]:
-        """How many times as long measured all-reduces take as their messages on these links, by the logarithm of the
-        size."""
-        factors: dict[Algorithm, dict[float, float]] = {}
-        for algorithm, times in self.all_reduces.items():
-            for size, seconds in sorted(times.items()):
-                alone = self._all_reduce(algorithm, size)
-                factors.setdefault(algorithm, {})[math.log(size)] = statistics.median(seconds) / max(alone, 1e-12)
-        return factors
 
     def _all_reduce(self, algorithm: Algorithm, size: float) -> float:
         """The time of the messages of an all-reduce: simulated, or by formula for many ranks."""
@@ -86,8 +53,11 @@ class Calibration(BaseModel):
 
     def slowdown(self, algorithm: Algorithm, size: float) -> float:
         """How many times as long an all-reduce of `size` bytes takes as its messages; 1 where none was measured."""
-        factors = self._slowdowns.get(algorithm) or {0.0: 1.0}
-        return float(np.interp(math.log(size), list(factors), list(factors.values())))
+        times = sorted(self.all_reduces.get(algorithm, {}).items())
+        factors = [
+            statistics.median(seconds) / max(self._all_reduce(algorithm, each), 1e-12) for each, seconds in times
+        ]
+        return float(np.interp(size, [each for each, _ in times], factors)) if times else 1.0
 
     @property
     def samples(self) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -109,11 +79,6 @@ class Calibration(BaseModel):
         """The average seconds of input, evaluation or checkpoint; 0 where none was measured."""
         values = [value for rank in getattr(self, part) for value in rank]
         return statistics.fmean(values) if values else 0.0
-
-    def difference(self, machine: Mapping[str, Any]) -> str:
-        """In which way another machine differs from the calibrated one, in words; "" where it is the same."""
-        names = [name for name in ("model", "host", "cores") if machine.get(name) != self.machine.get(name)]
-        return ", ".join(f"{name} {self.machine.get(name)} in place of {machine.get(name)}" for name in names)
 
 
 def fit_link(times: Mapping[int, Sequence[float]]) -> NetworkLink:
@@ -139,32 +104,16 @@ class StepMeasurement:
     step: float
 
     @classmethod
-    def read(cls, text: str | bytes, name: str) -> StepMeasurement:
-        """The measurement in a JSON file. Raises BadInput with the file's name."""
-        if len(text) > LARGEST:
-            raise BadInput(f"{name} is larger than a calibration; `workshop scale calibrate --output` writes one.")
-        try:
-            document = json.loads(text)
-        except (ValueError, RecursionError):
-            raise BadInput(f"{name} is no JSON; `workshop scale calibrate --output` writes a calibration.") from None
-        return cls.of_run(document, name)
-
-    @classmethod
-    def of_run(cls, run: Any, name: str) -> StepMeasurement:
+    def of_run(cls, run: Mapping[str, Any], name: str) -> StepMeasurement:
         """The measurement of a run in its JSON form, with params and metrics. Raises BadInput with its name."""
-        if (
-            not isinstance(run, dict)
-            or run.get("workload") != WORKLOAD.name
-            or not isinstance(run.get("metrics"), dict)
-        ):
+        if run["workload"] != WORKLOAD.name:
             raise BadInput(
                 f"{name} is no run of `{WORKLOAD.name}` or of data-parallel training that has ended; "
                 "`workshop scale calibrate` makes one."
             )
-        metrics, values, seconds = run["metrics"], run.get("params"), run["metrics"].get("seconds")
-        params = WORKLOAD.check(values if isinstance(values, dict) else {})
-        assert isinstance(params, StepParams)
-        step = seconds.get("step") if isinstance(seconds, dict) else None
-        if not metrics.get("calibration") or not isinstance(step, int | float) or not 0 < step < math.inf:
+        metrics = run["metrics"] or {}
+        if not metrics.get("calibration"):
             raise BadInput(f"{name} has no calibration; run it with calibrate, and until it has measured its steps.")
-        return cls(params, Calibration.parse(metrics["calibration"], name), float(step))
+        params = WORKLOAD.check(run["params"])
+        assert isinstance(params, StepParams)
+        return cls(params, Calibration(**metrics["calibration"]), metrics["seconds"]["step"])

@@ -115,27 +115,3 @@ def _server(ranks: int, size: float, network: Network) -> float:
     near = ranks - 1 - others
     link = network.link(ranks)
     return link.latency + others * size / network.between.bandwidth + near * size / network.inside.bandwidth
-
-
-def amdahl(ranks: float, serial: float) -> float:
-    """The speed-up where a share `serial` of the work isn't divided (Amdahl, AFIPS 1967)."""
-    return 1 / (serial + (1 - serial) / ranks)
-
-
-def gustafson(ranks: float, serial: float) -> float:
-    """The scaled speed-up where the work grows with the ranks, and a share `serial` of the time of a rank isn't divided
-    (Gustafson, Commun. ACM 31, 1988)."""
-    return ranks - serial * (ranks - 1)
-
-
-def pipeline_seconds(stages: int, micro_batches: int, compute: float, size: float, link: NetworkLink) -> float:
-    """A step of a pipeline [s]: `compute` is the work of all stages, `size` the bytes of a micro-batch's activations.
-    The first micro-batch fills the pipeline (Huang et al., arXiv:1811.06965), and each one is sent forth and back."""
-    turn = compute / stages / micro_batches
-    return (micro_batches + stages - 1) * turn + 2 * (stages - 1) * link.seconds(size)
-
-
-def tensor_seconds(ranks: int, layers: int, compute: float, size: float, network: Network) -> float:
-    """A step of a transformer whose layers are divided among ranks [s]: four all-reduces of the activations [bytes] in
-    each layer, which nothing hides (Shoeybi et al., arXiv:1909.08053)."""
-    return compute / ranks + 4 * layers * exchange_seconds("ring", ranks, size, network)

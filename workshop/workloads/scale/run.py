@@ -14,12 +14,11 @@ import numpy as np
 from mpi4py import MPI
 from threadpoolctl import threadpool_limits
 
-from workshop.core import topology
 from workshop.engine.context import RankContext
 from workshop.workloads.scale import NUMBER, StepParams
 from workshop.workloads.scale.exchange import ALGORITHMS, NetworkLink
 from workshop.workloads.scale.messages import Messenger
-from workshop.workloads.scale.work import NetworkWork, PacedWork, Work
+from workshop.workloads.scale.work import PacedWork
 
 WARM_UP = 2  # steps that don't count
 REPEATS, BUDGET = 24, 2.0  # repeats of each batch size in a calibration, as long as they take so many seconds
@@ -43,8 +42,7 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
     link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6) if params.per_host else None
     messenger = Messenger(ctx.comm, params.per_host or ranks_per_host(hosts), link, params.half)
     with threadpool_limits(1):
-        paced = params.work == "paced"
-        work = PacedWork(params, ctx.rank, ctx.size) if paced else NetworkWork(params, ctx.rank)
+        work = PacedWork(params, ctx.rank, ctx.size)
         ctx.activity("warming up")
         step = RankStep(params, work, messenger)
         for _ in range(WARM_UP):
@@ -67,7 +65,7 @@ def ranks_per_host(hosts: Sequence[str]) -> int:
 class RankStep:
     """A step on this rank, whose parts can be measured one by one."""
 
-    def __init__(self, params: StepParams, work: Work, messenger: Messenger) -> None:
+    def __init__(self, params: StepParams, work: PacedWork, messenger: Messenger) -> None:
         self.params, self.work, self.messenger = params, work, messenger
         self.buckets = params.buckets
 
@@ -133,7 +131,6 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
             break
     count = len(rows)
     sent = (messenger.messages - messages) / count, (messenger.bytes - size) / count
-    error = _sum_error(step) if params.work == "paced" else None
     every = np.array(ctx.comm.allgather(rows))  # [ranks, steps, parts]
     total, read, computed, _, evaluation, _ = every.mean(axis=(0, 1))
     work = (every[:, :, 1] + every[:, :, 2]).T  # [steps, ranks]
@@ -148,7 +145,7 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
         "messages": sent[0],
         "bytes": sent[1],
         "step_seconds": every[0, :, 0].tolist(),
-        "sum_error": error,
+        "sum_error": _sum_error(step),
         "stopped": count < params.steps,
     }
 
@@ -198,20 +195,15 @@ def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: fl
         for algorithm in ALGORITHMS
         if ctx.size > 1
     }
-    steps = {overlap: [sum(step.take(overlap)[1:]) for _ in range(FEW)] for overlap in (False, True)}
-    machine = topology.machine()
     return {
-        "machine": {name: machine.get(name) for name in ("model", "host")} | {"cores": topology.allowed_cores(machine)},
         "ranks": ctx.size,
         "per_host": members,
         "servers": params.servers,
         "batch": params.batch,
-        "gradient_bytes": total,
         "compute": compute,
         **parts,
         "messages": messages,
         "all_reduces": all_reduces,
-        "overlap": {str(overlap).lower(): statistics.median(seconds) for overlap, seconds in steps.items()},
     }
 
 

@@ -24,12 +24,12 @@ from workshop.workloads.scale.exchange import Network, exchange_seconds
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 
 Floats = NDArray[np.float64]
-RESAMPLES = 40
+GROUPS = 4  # of the measured times, whose predictions differ by the error of sampling
 DRAWS = 40  # steps
 SEED = 5
 MOST_RANKS = 100_000
 TAIL = 0.9  # quantile from which on the tail is exponential
-LEVEL = 0.9
+DEVIATIONS = 1.645  # of a normal distribution, which an interval of 90 % has on each side
 MODEL_ERROR = 0.027  # relative error of the model itself, and once more for each doubling beyond the measured ranks
 PARTS = ("input", "compute", "stragglers", "latency", "bandwidth", "evaluation", "checkpoint", "rest")
 
@@ -62,44 +62,35 @@ def predict(measurement: StepMeasurement, changed: StepParams, ranks: int) -> St
     calibration, measured = measurement.calibration, measurement.params
     if not 1 <= ranks <= MOST_RANKS:
         raise BadInput(f"{ranks} ranks can't be predicted; take 1 to {MOST_RANKS:,}.")
-    if changed.work != measured.work:
-        raise BadInput(f"The calibration has {measured.work} work, so that {changed.work} work can't be predicted.")
     samples = calibration.samples
     rest = measurement.step - sum(_parts(calibration, measured, measured, calibration.ranks, samples).values())
     parts = _parts(calibration, measured, changed, ranks, samples) | {"rest": rest}
     total = max(sum(parts.values()), 1e-9)
-    stream = np.random.default_rng(SEED)
+    groups = [samples[:, group::GROUPS] for group in range(min(GROUPS, samples.shape[1]))]
+    of_groups = [sum(_parts(calibration, measured, changed, ranks, group).values()) for group in groups]
+    sampling = float(np.std(of_groups)) / max(len(groups) - 1, 1) ** 0.5
     doublings = max(float(np.log2(ranks / calibration.ranks)), 0.0)
-    totals = []
-    for _ in range(RESAMPLES):
-        sample = np.array([stream.choice(rank, len(rank)) for rank in samples])
-        total_seconds = sum(_parts(calibration, measured, changed, ranks, sample, split=False).values()) + rest
-        totals.append(total_seconds * (1 + MODEL_ERROR * (1 + doublings) * stream.standard_normal()))
-    low, high = np.quantile(totals, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    low, high = max(min(float(low), total), total / 10), max(float(high), total)
+    half = DEVIATIONS * float(np.hypot(sampling, MODEL_ERROR * (1 + doublings) * total))
+    low, high = max(total - half, total / 10), total + half
     return StepPrediction(ranks, total, low, high, parts, ranks * changed.batch)
 
 
 def _parts(
-    calibration: Calibration,
-    measured: StepParams,
-    changed: StepParams,
-    ranks: int,
-    samples: Floats,
-    split: bool = True,
+    calibration: Calibration, measured: StepParams, changed: StepParams, ranks: int, samples: Floats
 ) -> dict[str, float]:
-    """The parts without the rest; `split`: the exchange in latency and bandwidth."""
+    """The parts without the rest."""
     factor = calibration.compute_seconds(changed.batch) / calibration.compute_seconds(calibration.batch)
-    waits = {name: calibration.mean(name) for name in ("input", "evaluation", "checkpoint")}
-    if changed.work == "paced":  # work that is made up takes the time that the params say
-        factor *= changed.compute / measured.compute
-        waits = {name: _ratio(getattr(changed, name), getattr(measured, name), waits[name]) for name in waits}
+    factor *= changed.compute / measured.compute
+    waits = {
+        name: _ratio(getattr(changed, name), getattr(measured, name), calibration.mean(name))
+        for name in ("input", "evaluation", "checkpoint")
+    }
     every = {"evaluation": changed.evaluate_every, "checkpoint": changed.checkpoint_every}
     compute = draw_compute(samples * factor, ranks, changed, measured)
     mean, slowest = float(compute.mean()), float(compute.max(axis=1).mean())
     network = changed_network(calibration, measured, changed)
     exchange = exposed(changed, compute, network)
-    latency = min(exchange, exposed(changed, compute, network.scaled(bandwidth=1e6))) if split else 0.0
+    latency = min(exchange, exposed(changed, compute, network.scaled(bandwidth=1e6)))
     return {
         "input": waits["input"],
         "compute": mean,
@@ -119,7 +110,7 @@ def draw_compute(samples: Floats, ranks: int, changed: StepParams, measured: Ste
     much slower as the params say."""
     usual = samples[:-1] if measured.slow > 1 and len(samples) > 1 else samples
     pool = np.sort(usual.ravel())
-    if changed.work == "paced" and changed.spread != measured.spread:
+    if changed.spread != measured.spread:
         pool = pool.mean() + (pool - pool.mean()) * (changed.spread / measured.spread if measured.spread else 0.0)
     # Stratified draws: each step has a rank with a small time and one with a large time as often as is expected.
     stream = np.random.default_rng(SEED)

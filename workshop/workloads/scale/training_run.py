@@ -6,17 +6,14 @@ the exchange to grow with the bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-from workshop.workloads.scale import NUMBER, WORKLOAD
-from workshop.workloads.scale.calibration import StepMeasurement
+from workshop.workloads.scale import NUMBER, WORKLOAD, StepParams
+from workshop.workloads.scale.calibration import Calibration, StepMeasurement
 
 PHASES = ("input", "compute", "communicate", "wait")
 MOST_EVENTS = 20_000
@@ -25,15 +22,11 @@ WARM_UP = 0.1  # share of the steps that don't count
 
 
 def measurement(store: Store, run: RunRecord) -> StepMeasurement:
-    """The calibration of a run: one of `training-step`, or a data-parallel training run. Raises BadInput."""
-    return StepMeasurement.of_run(document(store, run), f"Run {run.id}")
-
-
-def document(store: Store, run: RunRecord) -> dict[str, Any]:
-    """A run in the JSON form of `training-step`, with its calibration. Raises BadInput for runs that measure none."""
+    """The calibration of a run: one of `training-step`, or a data-parallel training run. Raises BadInput for runs that
+    measure none."""
     metrics = run.metrics or {}
     if run.workload == WORKLOAD.name or "exchange" not in metrics:
-        return run.as_json()
+        return StepMeasurement.of_run(run.as_json(), f"Run {run.id}")
     ranks, size, rate = run.placement.get("ranks", 1), metrics.get("bytes_per_step"), metrics.get("images_per_second")
     if ranks < 2 or metrics["exchange"] == "none" or not size or not rate:
         raise BadInput(f"Run {run.id} exchanged nothing between its steps; calibrate by a training on several ranks.")
@@ -45,30 +38,23 @@ def document(store: Store, run: RunRecord) -> dict[str, Any]:
     batch = max(round(rate * step / ranks), 1)
     hosts = len(run.placement.get("hosts") or ()) or 1
     place = "between" if hosts > 1 else "inside"
-    calibration = {
-        "machine": _machine(store.session(run.session_id).machine),
-        "hosts": hosts,
-        "ranks": ranks,
-        "per_host": ranks // hosts if hosts > 1 and ranks % hosts == 0 else 0,
-        "batch": batch,
-        "gradient_bytes": size,
-        "compute": {batch: phases[1].tolist()},
-        "input": phases[0].tolist(),
-        "messages": {place: {max(round(size * share / messages), 1): [exchange / messages / rounds]}},
-    }
-    params = {
-        "work": "network",
-        "batch": batch,
-        "parameters": max(round(size / NUMBER), 100),
-        "tensors": min(messages, 200),
-        "bucket": 0 if messages > 1 else 1 << 30,
-        "algorithm": "servers" if servers else "ring",
-    }
-    return {
-        "workload": WORKLOAD.name,
-        "params": params,
-        "metrics": {"seconds": {"step": step}, "calibration": calibration},
-    }
+    calibration = Calibration(
+        hosts=hosts,
+        ranks=ranks,
+        per_host=ranks // hosts if hosts > 1 and ranks % hosts == 0 else 0,
+        batch=batch,
+        compute={batch: phases[1].tolist()},
+        input=phases[0].tolist(),
+        messages={place: {max(round(size * share / messages), 1): [exchange / messages / rounds]}},
+    )
+    params = StepParams(
+        batch=batch,
+        parameters=max(round(size / NUMBER), 100),
+        tensors=min(messages, 200),
+        bucket=0 if messages > 1 else 1 << 30,
+        algorithm="servers" if servers else "ring",
+    )
+    return StepMeasurement(params, calibration, step)
 
 
 def _phases(store: Store, run_id: int, ranks: int) -> NDArray[np.float64]:
@@ -86,8 +72,3 @@ def _phases(store: Store, run_id: int, ranks: int) -> NDArray[np.float64]:
         [[rows.get((phase, rank), {}).get(step, 0.0) for step in steps] for rank in range(ranks)] for phase in PHASES
     ]
     return np.maximum(np.array(seconds), 1e-9)
-
-
-def _machine(machine: Mapping[str, Any]) -> dict[str, Any]:
-    cores = len({unit["core"] for unit in machine.get("units", ())})
-    return {"model": machine.get("model"), "host": machine.get("host"), "cores": cores}

@@ -26,9 +26,10 @@ def outcome(facts: Facts) -> Finding | None:
     parts = {name: seconds[name] / seconds["step"] for name in NEXT}
     most = max(parts, key=lambda name: parts[name])
     named = [f"{name} {words.percent(share)}" for name, share in parts.items() if share >= LONG]
-    why = f"A step takes {words.seconds(seconds['step'])}: {words.listed(named)}."
-    if facts.run.params.get("work", "paced") == "paced":
-        why += " Compute is paced, so that ranks don't need cores of their own."
+    why = (
+        f"A step takes {words.seconds(seconds['step'])}: {words.listed(named)}. Compute is paced, so that ranks don't "
+        "need cores of their own."
+    )
     return Finding(
         f"{words.rate(facts.metrics['examples_per_second'])} examples/s; {most} takes most of a step.",
         why,

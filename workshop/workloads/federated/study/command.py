@@ -32,7 +32,7 @@ def ways(
     minutes: commands.Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """The same model trained centrally, alone, and without sharing data: means with their spread over several seeds.
+    """The same model trained centrally, alone, and federated. Means and their spread over several seeds are shown.
 
     Takes the workload's own options, too (--partition label). Unless you say otherwise, digits are dealt very unevenly,
     since that is where being alone shows. The dashboard's page Federated shows the same, live by round.

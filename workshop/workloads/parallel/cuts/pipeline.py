@@ -107,12 +107,9 @@ class PipelineStage:
                 total += Exchanges.for_calls(self.comm, "message", math.prod(shape) * dtype.itemsize, micro_batches)
         return total
 
-    def step(
-        self, stream: Stream, inputs: Sequence[Array], targets: Sequence[Array], examples: int, scale: float = 1.0
-    ) -> float:
+    def step(self, stream: Stream, inputs: Sequence[Array], targets: Sequence[Array], examples: int) -> float:
         """Follow the stream for micro-batches of `inputs` and `targets`. Returns the loss of the last part, 0 on other
-        stages; gradients, times `scale`, are added to the parameters. `examples`: targets of all micro-batches and
-        ranks."""
+        stages; gradients are added to the parameters. `examples`: targets of all micro-batches and ranks."""
         began, total_loss, self.spans = time.perf_counter(), 0.0, list[StageSpan]()
         arrived: dict[Key, Array] = {}
         leaving: dict[Key, Array] = {}
@@ -134,9 +131,8 @@ class PipelineStage:
                     entering = inputs[micro] if part == 0 else arrived.pop(key)
                     outputs, under_way[micro, part] = self.parts[part].forward(entering)
                     if part == self.count - 1:
-                        loss, gradient = cross_entropy(outputs, targets[micro], examples)
+                        loss, arrived["backward", micro, part] = cross_entropy(outputs, targets[micro], examples)
                         total_loss += loss
-                        arrived["backward", micro, part] = gradient * gradient.dtype.type(scale)
                     else:
                         self._pass_on(("forward", micro, part + 1), outputs, arrived, leaving)
                     if self.observe:

@@ -6,7 +6,7 @@ from workshop.study.guided.command import guide_command
 
 processor = guide_command(
     "workshop.workloads.processor.study.guide:GUIDE",
-    """One processor to its limit: ResNet-50 with and without oneDNN, by threads, layout, precision and fusion.
+    """One processor to its limit. ResNet-50 runs with and without oneDNN, by threads, layout, precision and fusion.
 
     The dashboard's page Processor shows the same with questions to predict in each step.
     """,

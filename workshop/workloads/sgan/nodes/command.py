@@ -33,7 +33,8 @@ def nodes(
     minutes: commands.Minutes = 10,
     as_json: common.JSON = False,
 ) -> int:
-    """The S-GAN over emulated hosts: the speed-up over a slow link, and how many ranks the memory of a host holds.
+    """The S-GAN over emulated hosts. It shows the speed-up over a slow link, and how many ranks the memory of
+    a host holds.
 
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
@@ -44,7 +45,7 @@ def nodes(
     from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.guide import GUIDE
 
-    limit = parse(link or "25mbit", None)
+    limit = parse(link or "25mbit")
 
     def run(name: str | None) -> int:
         return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
@@ -62,6 +63,6 @@ def nodes(
     with (
         Store.open() as store,
         EmulatedHosts(GUIDE.hosts, limit) as hosts,
-        session_on(hosts, store, name, SLOTS, private=False),
+        session_on(hosts, store, name, SLOTS),
     ):
         return run(name)

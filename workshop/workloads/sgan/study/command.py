@@ -6,7 +6,7 @@ from workshop.study.guided.command import guide_command
 
 path = guide_command(
     "workshop.workloads.sgan.study.guide:GUIDE",
-    """The article's path as a guided study of the S-GAN: every step is planned from what those before it have found.
+    """The article's path as a guided study of the S-GAN. Every step is planned from what those before it have found.
 
     On two cores the quick setting takes at most a quarter of an hour; the command says
     beforehand how long it will probably take here. The dashboard's page Tuning shows the same with
