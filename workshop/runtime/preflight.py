@@ -65,7 +65,7 @@ def ask(ssh: str, hosts: Iterable[str], give_up: Callable[[], bool], program: st
     path = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
     command = shlex.join(["exec", "env", *path, sys.executable, "-P", "-c", program, *arguments])
     with contextlib.ExitStack() as stack:
-        asked = {}
+        sessions = {}
         for host in hosts:
             output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
             process = stack.enter_context(
@@ -77,15 +77,15 @@ def ask(ssh: str, hosts: Iterable[str], give_up: Callable[[], bool], program: st
                 )
             )
             stack.callback(process.kill)
-            asked[host] = process, output, errors
+            sessions[host] = process, output, errors
         deadline = time.monotonic() + ANSWERED
-        while any(process.poll() is None for process, *_ in asked.values()):
+        while any(process.poll() is None for process, *_ in sessions.values()):
             if time.monotonic() > deadline or give_up():
                 break
             time.sleep(POLL)
         return {
             host: reply(process.returncode, *(_text(file) for file in files))
-            for host, (process, *files) in asked.items()
+            for host, (process, *files) in sessions.items()
         }
 
 
