@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
-
 from tests.support import limit, until
-from workshop.core import config, processes
+from workshop.core import config
 from workshop.core.placement import Placement
-from workshop.runtime import client, loopback, shared_memory
+from workshop.runtime import client, shared_memory
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -33,12 +31,6 @@ class Session:
 
     def started(self, run: RunRecord, event: str = "value") -> None:
         until(lambda: self.store.totals(run.id).get(event), 60, f"run {run.id} to tell {event}")
-
-    def open_ports(self) -> list[int]:
-        """The ports on which other hosts could reach a process of the session."""
-        tag = processes.session_tag(self.record.id)
-        started = psutil.Process(self.now.conductor_pid).children(recursive=True)
-        return loopback.open_ports([*processes.tagged(processes.TAG, tag), *started])
 
     @property
     def now(self) -> SessionRecord:

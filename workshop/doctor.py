@@ -31,7 +31,6 @@ from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
 from workshop.extension import Check, load
 from workshop.mpi import horovod, openmpi
-from workshop.runtime import loopback
 from workshop.runtime.launchers import ssh as sites
 from workshop.runtime.supervisor import check_port
 from workshop.server import address
@@ -59,7 +58,7 @@ def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _loopback, _jupyterlab,
+        _state_folder, _store, lambda: _port(port), _jupyterlab,
         *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
@@ -246,13 +245,6 @@ def _port(port: int) -> Check:
     except BadInput as refused:
         return Check("Port", False, "", f"{refused} `workshop up --port N` takes another one.")
     return Check("Port", True, f"{port} is free for the dashboard")
-
-
-def _loopback() -> Check:
-    if loopback.allowed():
-        return Check("Loopback", True, "other hosts can't reach the ranks of this machine", needed=False)
-    detail = "other hosts can reach the launchers of MPIs, which listen on all addresses"
-    return Check("Loopback", False, detail, loopback.FIX, needed=False)
 
 
 def _jupyterlab() -> Check:

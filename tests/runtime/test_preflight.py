@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.hosts import WORKSHOP, emulated, running
-from tests.support import limit, until
+from tests.support import until
 from workshop.core.errors import BadInput
-from workshop.runtime import agent_client, preflight
-from workshop.runtime.agent_client import AgentClient
-from workshop.runtime.preflight import Here
+from workshop.runtime import preflight
+from workshop.runtime.preflight import Here, Reply
 
 HERE = Here("3.11.7", {"numpy": "2.4.6", "mpi4py": "4.1.2"}, "nonce", "10.0.0.1")
 FINE = {
@@ -67,11 +62,16 @@ def test_silence_is_explained() -> None:
 
 
 def test_notices_are_no_reason_not_to_start() -> None:
-    assert preflight.notices("hostB", FINE, 2, 0.01) == []
-    assert preflight.notices("hostB", FINE, 3, -2.0) == [
-        "hostB has 2 cores for 3 ranks, which will share them.",
-        "hostB's clock is 2.0 s behind this host's; times are corrected by that.",
-    ]
+    assert preflight.crowding("hostB", FINE, 2) == []
+    assert preflight.crowding("hostB", FINE, 3) == ["hostB has 2 cores for 3 ranks, which will share them."]
+
+
+@pytest.mark.parametrize(
+    ("time", "words"), [(99.5, ""), (100, ""), (104, ""), (90, "10 s behind"), (110, "7 s ahead of")]
+)
+def test_a_clock_that_is_wrong_for_certain(time: float, words: str) -> None:
+    notice = f"hostB's clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."
+    assert preflight.clock("hostB", FINE | {"clock": time}, 100, 103) == ([notice] if words else [])
 
 
 def test_a_host_that_is_named_twice_is_told() -> None:
@@ -108,78 +108,16 @@ def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -
         assert f"hostB doesn't see {home}" in done.stderr
 
 
-@contextmanager
-def posts(folder: Path, script: str, *hosts: str) -> Iterator[list[AgentClient]]:
-    """Lines to agents of this machine, over a program in Python instead of ssh; its `host` is whom it is for."""
-    ssh = folder / "ssh"
-    head = "import sys, time\nfrom workshop.runtime import host_agent\nhost = sys.argv[-2]\nsys.argv[1:] = ['nobody']\n"
-    ssh.write_text(f"#!{sys.executable}\n{head}{script}\n")
-    ssh.chmod(0o700)
-    opened = [AgentClient(host, str(ssh), "nobody") for host in hosts]
-    try:
-        yield opened
-    finally:
-        agent_client.close_all(opened)
-
-
-@pytest.mark.real
-def test_a_fast_host_is_not_lost_while_a_slow_one_is_waited_for(tmp_path: Path) -> None:
-    late = "host_agent.SILENCE = 6.0\nif host == 'late':\n    time.sleep(1.5 * host_agent.SILENCE)\nhost_agent.main()"
-    with posts(tmp_path, late, "early", "late") as (early, slow):
-        slots = {"early": 1, "late": 1}
-        found = preflight.check([early, slow], slots, tmp_path, "127.0.0.1", lambda: False)
-        assert [words for words in found.failures if "calls itself" not in words] == []
-        assert (early.ended, slow.ended) == (None, None), "an agent that hears nothing ends itself"
-        assert abs(early.offset.seconds) <= early.offset.within + 1e-6, "it is of one machine"
-
-
-@pytest.mark.real
-def test_silent_hosts_are_waited_for_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_client, "CLOSED", 8.0)
-    deaf = "print(host_agent.json.dumps(host_agent.answer({'about': 'alive'})), flush=True)\ntime.sleep(600)"
-    with posts(tmp_path, deaf, *"abcde") as opened:
-        for one in opened:
-            one.ping()
-        until(lambda: all(one.answered for one in opened), 20, "all to have answered")
-        began = time.monotonic()
-        agent_client.close_all(opened)
-        assert 8.0 <= time.monotonic() - began < 4 * 8.0, "five silent hosts take as long as one"
-        assert all(one.ended is not None for one in opened)
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("print('no way', file=sys.stderr, flush=True); print('Welcome!'); sys.exit(255)", ["no way"]),
-        ("print('This account is not available.'); sys.exit(1)", ["This account is not available."]),
-        ("print('Welcome!', flush=True); host_agent.main()", []),
-    ],
-)
-def test_a_greeting_is_not_the_reason(tmp_path: Path, script: str, said: list[str]) -> None:
-    with posts(tmp_path, script, "hostB") as (line,):
-        answer = line.ask("clock", 20.0)
-        assert (answer is not None) == (not said)
-        line.close(time.monotonic() + 20)
-        assert line.ended is not None
-        assert line.error_lines == said
+def test_a_greeting_is_neither_the_answer_nor_the_reason() -> None:
+    assert preflight.reply(0, 'Welcome!\n{"kills": 2}\n', "") == Reply({"kills": 2}, 0, ["Welcome!", '{"kills": 2}'])
+    assert preflight.reply(255, "Welcome!\n", "no way\n") == Reply(None, 255, ["no way"])
+    assert preflight.reply(1, "This account is not available.\n", "").lines == ["This account is not available."]
 
 
 def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"This host can't listen at 192.0.2.1 .*; give another"):
-        preflight.check([], {}, tmp_path, "192.0.2.1", lambda: False)
+        preflight.check("ssh", {}, tmp_path, "192.0.2.1", lambda: False)
     assert list(tmp_path.iterdir()) == [], "the file that others look for is gone"
-
-
-@pytest.mark.real
-def test_an_agent_answers_and_ends_with_its_input() -> None:
-    command = [sys.executable, "-m", "workshop.runtime.host_agent", "a tag that nobody has"]
-    asked = "".join(json.dumps({"about": "clock"}) + "\n" for _ in range(3))
-    done = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=limit(20))
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [answer["about"] for answer in answers] == ["clock"] * 3
-    assert all(answer["kills"] >= 0 for answer in answers)
-    assert done.returncode == 0
 
 
 @pytest.mark.real

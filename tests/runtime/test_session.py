@@ -172,7 +172,6 @@ def test_ranks_that_were_stopped_or_asked_to_end_are_replaced(session: Session) 
     segments = session.segments()
     assert segments, "ranks of one host share memory"
     assert not any(segment.exists() for segment in segments), "what all have mapped needs no name"
-    assert session.open_ports() == [], "other hosts can reach the session"
 
     # Asked to end in a run: it ends at once, and doesn't wait for the others in MPI_Finalize.
     run = session.submit("tell", events=10_000, every=0.02)

@@ -36,8 +36,6 @@ def start(
     session, conductor = lifecycle.start_session(store, name, placement, at=at)
     err.print(f"Starting session {name}: {placement.describe()}")
     ready = lifecycle.wait_ready(store, session, conductor, on_look=lifecycle.saying(err.print))
-    if warning := lifecycle.open_to_others(ready):
-        err.print(warning)
     if as_json:
         common.answer(session_json(ready))
     else:

@@ -23,7 +23,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.demo import namespaces
 from workshop.demo.link import Link
-from workshop.runtime.agent_client import SSH
+from workshop.runtime.preflight import SSH
 
 MOST = 16  # hosts: more than that teaches nothing on one machine
 READY = 30.0  # seconds within which hosts must be up; they take less than one

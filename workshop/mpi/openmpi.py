@@ -35,6 +35,13 @@ SHARES = False
 # Over a network, ranks notice the end of another one before mpirun does, abort, and are blamed for it: they should wait
 # so many seconds.
 PATIENT = {"OMPI_MCA_opal_abort_delay": "2"}
+# A daemon asks its mpirun for a sign of life after so many seconds of silence, every so many seconds, so many times:
+# without that, it would stay on a host that is cut off.
+KEEPALIVE = {
+    "PRTE_MCA_oob_tcp_keepalive_time": "2",
+    "PRTE_MCA_oob_tcp_keepalive_intvl": "1",
+    "PRTE_MCA_oob_tcp_keepalive_probes": "3",
+}
 
 # Where there is no fabric for it, the transport over libfabric sleeps a second as it is put away: in every MPI_Init.
 # Fabrics that matter are reached past it, by UCX and by libfabric's own matching.
@@ -165,6 +172,7 @@ def over_ssh(program: str, options: Sequence[str]) -> dict[str, str]:
         "PRTE_MCA_plm_ssh_args": " ".join(options),
         # Every host is reached from here: the loss of one says nothing about another.
         "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        **KEEPALIVE,
     }
 
 

@@ -5,9 +5,7 @@ sessions; `background` provides a session for a run whose command doesn't wait; 
 conductor's side: `conductor` is the life of a session and its runs, or of a notebook's ranks; `cluster` has the
 controller and the `engines`; `channel` receives what ranks tell; `run_monitor` watches one run until it ended;
 `measurement_lock` lets one process of the machine measure at a time, and says which. Where ranks run: `launchers` for
-this machine, hosts over ssh, and Slurm; `host_agent` and `agent_client` are the two ends of the line to a host,
-`preflight` asks a host whether it is fit; `fork` starts ranks of this machine. Monitors: `memory_monitor` with
-`memory_policy`, `exit_watcher`, `clocks`, `watchdog`. What ranks would leave on this machine, or open to others:
-`shared_memory`, `temporary_folders`, `loopback`. What `workshop up` keeps running: `supervisor` with
-`managed_processes`.
+this machine, hosts over ssh, and Slurm; `preflight` asks a host whether it is fit; `fork` starts ranks of this machine.
+Monitors: `memory_monitor` with `memory_policy`, `exit_watcher`, `watchdog`. What ranks would leave on this machine:
+`shared_memory`, `temporary_folders`. What `workshop up` keeps running: `supervisor` with `managed_processes`.
 """

@@ -69,7 +69,6 @@ class Channel:
         default_factory=dict
     )  # rank -> time of its last message, on the monotonic clock
     address: str | None = None  # at which ranks find `host`, where that is another
-    clocks: Mapping[str, float] = field(default_factory=dict)  # host -> seconds by which its clock is ahead of ours
     log: Callable[[str], None] = print
     full: str = ""  # why what ranks tell can't be stored, while the store's disk is full
 
@@ -209,14 +208,9 @@ class Channel:
         phases: dict[int, dict[str, Any]] = {}
         for _, message, frames in messages:
             run, rank, kind = message["run"], message["rank"], message["kind"]
-            events = message.get("events", [])
-            ahead = self.clocks.get(message["host"], 0.0)
-            if ahead:
-                events = [(at - ahead, *event) for at, *event in events]  # by our clock
             if "phase" in message:
-                phase = message["phase"] and [message["phase"][0], message["phase"][1] - ahead]
-                phases.setdefault(run, {})[str(rank)] = phase
-            batches.append((run, rank, message["number"], events))
+                phases.setdefault(run, {})[str(rank)] = message["phase"]
+            batches.append((run, rank, message["number"], message.get("events", [])))
             if kind == "batch":
                 if message["progress"]:
                     progress[run] = tuple(message["progress"])

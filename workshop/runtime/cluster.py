@@ -29,7 +29,7 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.runtime import loopback, shared_memory, temporary_folders
+from workshop.runtime import shared_memory, temporary_folders
 from workshop.runtime.engines import EngineSet, EnginesFailed, RanksNotStarted
 from workshop.runtime.exit_watcher import ExitWatcher
 from workshop.runtime.fork.handle import PLAIN, RankServer
@@ -192,8 +192,6 @@ class Cluster:
         try:
             self._connect(engines)
             self._controllers = processes.family(self._cluster.controller.pid)
-            if not self._site.reach.encrypted:
-                loopback.close_ports(processes.tagged(processes.ENGINES_TAG, engines_tag))
             replies = self._client[:].apply_async(engine.report).get(patient(READY))
             self._check_world(replies, placement)
         except (EnginesFailed, TimeoutError, ipp.error.IPythonError) as error:

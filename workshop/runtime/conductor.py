@@ -150,7 +150,6 @@ class Conductor:
             self.folder / "channel.json",
             reach.bind,
             address=reach.address,
-            clocks=self.site.clocks,
             log=self.log,
         )
         stack.callback(self.channel.close)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from workshop.core import config, disk, environment, processes, topology, words
+from workshop.core import config, disk, environment, processes, topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.patience import patient
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES
-from workshop.runtime import loopback, shared_memory, temporary_folders
+from workshop.runtime import shared_memory, temporary_folders
 from workshop.runtime.launchers import site
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Limits, SessionRecord, SessionState
@@ -126,22 +126,6 @@ def wait_ready(
         store.update_session(session.id, state="failed", message=why)
     kind = BadInput if REFUSES in why.partition("\n")[0] else WorkshopError
     raise kind(f"Session {session.name} did not start: {why}")
-
-
-def open_to_others(session: SessionRecord) -> str:
-    """A warning where other hosts can reach processes of a session that runs on this machine alone; "" where they
-    can't, or where the session has other hosts."""
-    if session.site["kind"] != "local":
-        return ""
-    tag = processes.session_tag(session.id)
-    ports = loopback.open_ports(processes.tagged(processes.TAG, tag))
-    if not ports:
-        return ""
-    numbers = f"port{'s' * (len(ports) > 1)} {words.listed(ports)}"
-    return (
-        f"Other hosts can reach this session: its processes listen on all addresses ({numbers}), and the "
-        f"kernel doesn't let us close {'them' if len(ports) > 1 else 'it'}. {loopback.FIX}"
-    )
 
 
 def saying(say: Callable[[str], None]) -> Callable[[SessionRecord], None]:

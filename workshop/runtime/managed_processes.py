@@ -83,8 +83,6 @@ class ConductorProcess(ChildProcess):
         assert self.session is not None and self._process is not None, "started before"
         on_look = lifecycle.saying(self.say)
         lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=on_look)
-        if warning := lifecycle.open_to_others(self.session):
-            self.say(warning)
 
     def done(self) -> str | None:
         if self.session is None:

@@ -1,43 +1,148 @@
-"""Questions to other hosts before ranks start there, and advice where the answers aren't right."""
+"""Questions to other hosts over ssh, and advice where the answers before a start aren't right."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import platform
 import secrets
 import shlex
 import socket
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.runtime import host_agent
-from workshop.runtime.agent_client import AgentClient, close_all
+from workshop.core.memory import machine_kills
+from workshop.core.parent_death import guarded
 
+SSH = "WORKSHOP_SSH"  # the program that reaches other hosts, where it isn't ssh
+# Options of ssh: it asks for no password, waits only so many seconds, and notices a host that is gone.
+SSH_OPTIONS = tuple(
+    word
+    for setting in ("BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=2", "ServerAliveCountMax=3")
+    for word in ("-o", setting)
+)
 ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
-QUESTIONS = 5  # about the clock; the quickest answer counts
-EVERY = 1.0  # seconds between words to all hosts: agents that hear nothing end themselves
-CLOCK = 3.0  # seconds within which each must be answered
-AHEAD = 1.0  # seconds of a clock's offset that people are told of
+CONNECT = 3.0  # seconds within which a host must have reached this one
+POLL = 0.02  # seconds between looks whether hosts have answered
+AHEAD = 1.0  # seconds by which a clock may be wrong
 NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program
 # Where these differ, ranks don't understand each other, or compute other things.
 PACKAGES = (
     "distributed-training-workshop", "horovod", "ipyparallel", "keras", "mpi4py", "numba", "numpy", "openmpi",
     "pyzmq", "scikit-learn", "tensorflow-cpu",
 )  # fmt: skip
+# What a host runs to answer a question, which is its argument.
+LOOK = """
+import json, sys
+from workshop.runtime import preflight
+print(json.dumps(preflight.look(json.loads(sys.argv[1]))), flush=True)
+"""
 
 
-@dataclass
-class PreflightFindings:
-    """The result of a preflight, in sentences that begin with the host."""
+@dataclass(frozen=True)
+class Reply:
+    """A host's reply: the answer of the program there, or None; ssh's exit code, or None while it was still running;
+    the lines of errors, or of the output where there are no errors."""
 
-    failures: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)  # of what is no reason not to start
-    names: dict[str, str] = field(default_factory=dict)  # what a host calls itself -> what it was called here
+    answer: Mapping[str, Any] | None
+    code: int | None
+    lines: Sequence[str]
+
+
+def ask(ssh: str, hosts: Iterable[str], give_up: Callable[[], bool], program: str, *arguments: str) -> dict[str, Reply]:
+    """Run a Python program on all hosts at once, which prints one JSON document. Returns at the latest after `ANSWERED`
+    seconds, and soon after `give_up` says so."""
+    path = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
+    command = shlex.join(["exec", "env", *path, sys.executable, "-P", "-c", program, *arguments])
+    with contextlib.ExitStack() as stack:
+        sessions = {}
+        for host in hosts:
+            output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    guarded([ssh, *SSH_OPTIONS, "-T", host, command]),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                )
+            )
+            stack.callback(process.kill)
+            sessions[host] = process, output, errors
+        deadline = time.monotonic() + ANSWERED
+        while any(process.poll() is None for process, *_ in sessions.values()):
+            if time.monotonic() > deadline or give_up():
+                break
+            time.sleep(POLL)
+        return {
+            host: reply(process.returncode, *(_text(file) for file in files))
+            for host, (process, *files) in sessions.items()
+        }
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    return str(file.read().decode(errors="replace"))
+
+
+def reply(code: int | None, output: str, errors: str) -> Reply:
+    """The reply in what ssh has printed. A login may greet before the program answers."""
+    answer = None
+    for line in output.splitlines():
+        with contextlib.suppress(ValueError):
+            document = json.loads(line)
+            answer = document if isinstance(document, dict) else answer
+    return Reply(answer, code, [line.strip() for line in (errors or output).splitlines() if line.strip()])
+
+
+def look(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that the conductor compares with its own host: `packages`, the `nonce` file that it wrote, whether it can
+    be reached at `address` and `port`."""
+    machine = topology.machine()
+    return {
+        "host": socket.gethostname(),
+        "python": platform.python_version(),
+        "packages": versions(question["packages"]),
+        "nonce": _read(Path(question["nonce"])),
+        "machine": machine,
+        "cores": topology.allowed_cores(machine),
+        "unreachable": _unreachable(question["address"], question["port"]),
+        "kills": machine_kills(),
+        "clock": time.time(),
+    }
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """The version of each package in this environment; None where it isn't there."""
+    installed: dict[str, str | None] = dict.fromkeys(packages)
+    for name in installed:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[name] = metadata.version(name)
+    return installed
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text()
+    except OSError:
+        return None
+
+
+def _unreachable(address: str, port: int) -> str | None:
+    try:
+        socket.create_connection((address, port), CONNECT).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
 
 
 @dataclass(frozen=True)
@@ -51,62 +156,67 @@ class Here:
 
     @classmethod
     def described(cls, address: str) -> Here:
-        return cls(platform.python_version(), host_agent.versions(list(PACKAGES)), secrets.token_hex(16), address)
+        return cls(platform.python_version(), versions(PACKAGES), secrets.token_hex(16), address)
+
+
+@contextlib.contextmanager
+def questioned(here: Here, folder: Path) -> Iterator[str]:
+    """The question to all hosts about this one, as JSON: while the block lasts, this host listens at its address, and
+    the nonce is in the session's folder. Raises BadInput where this host can't listen there."""
+    nonce = folder / f"nonce-{secrets.token_hex(4)}"
+    nonce.write_text(here.nonce)
+    try:
+        listener = socket.create_server((here.address, 0))
+    except OSError as error:
+        nonce.unlink()
+        raise BadInput(
+            f"This host can't listen at {here.address} ({error.strerror or error}); give another of its addresses with "
+            "--address."
+        ) from error
+    with listener:
+        try:
+            yield json.dumps(
+                {
+                    "packages": PACKAGES,
+                    "nonce": str(nonce),
+                    "address": here.address,
+                    "port": listener.getsockname()[1],
+                }
+            )
+        finally:
+            nonce.unlink()
+
+
+@dataclass
+class PreflightFindings:
+    """The result of a preflight, in sentences that begin with the host."""
+
+    failures: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # of what is no reason not to start
+    kills: dict[str, int] = field(default_factory=dict)  # host -> processes that its kernel ended for want of memory
 
 
 def check(
-    agents: Sequence[AgentClient], slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
+    ssh: str, slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
 ) -> PreflightFindings:
-    """Look at all hosts at once; takes a second or two, and never much more than `ANSWERED`. `folder` is the session's,
-    which all of them have to see; `address` is this host's, which they have to reach. Raises BadInput where this host
-    can't listen there."""
+    """Look at all hosts at once, which have so many `slots`; takes a second or two, and never much more than
+    `ANSWERED`. `folder` is the session's, which all of them have to see; `address` is this host's, which they have to
+    reach. Raises BadInput where this host can't listen there."""
     here = Here.described(address)
-    nonce = folder / f"nonce-{secrets.token_hex(4)}"
-    nonce.write_text(here.nonce)
+    began = time.time()
+    with questioned(here, folder) as question:
+        replies = ask(ssh, slots, give_up, LOOK, question)
+    ended = time.time()
     findings = PreflightFindings()
-    try:
-        with listen(address) as listener, ThreadPoolExecutor(max(len(agents), 1)) as pool:
-            question = {"packages": list(PACKAGES), "nonce": str(nonce), "address": address}
-            futures = [pool.submit(_look, agent, {**question, "port": listener.getsockname()[1]}) for agent in agents]
-            last_ping = time.monotonic()
-            while not give_up() and wait(futures, 0.1).not_done:
-                if time.monotonic() - last_ping > EVERY:  # who has answered waits for the others
-                    last_ping = time.monotonic()
-                    for asked_agent in agents:
-                        asked_agent.ping()
-            if give_up():
-                close_all(agents)
-    finally:
-        nonce.unlink()
-    for asked_agent, future in zip(agents, futures, strict=True):
-        answer = future.result()
-        if answer is None:
-            findings.failures.append(silence(asked_agent.host, asked_agent.ended, asked_agent.error_lines))
+    for host, replied in replies.items():
+        if (answer := replied.answer) is None:
+            findings.failures.append(silence(host, replied.code, replied.lines))
             continue
-        findings.names[answer["host"]] = asked_agent.host
-        findings.failures += differences(asked_agent.host, answer, here, folder)
-        findings.notices += notices(asked_agent.host, answer, slots[asked_agent.host], asked_agent.offset.seconds)
-    findings.failures += twins([(agent.host, future.result()) for agent, future in zip(agents, futures, strict=True)])
+        findings.kills[host] = answer["kills"]
+        findings.failures += differences(host, answer, here, folder)
+        findings.notices += crowding(host, answer, slots[host]) + clock(host, answer, began, ended)
+    findings.failures += twins((host, replied.answer) for host, replied in replies.items())
     return findings
-
-
-def listen(address: str) -> socket.socket:
-    """Listen where other hosts try whether they reach this one. Raises BadInput where this host can't listen there."""
-    try:
-        return socket.create_server((address, 0))
-    except OSError as error:
-        raise BadInput(
-            f"This host can't listen at {address} ({error.strerror or error}); give another of its addresses with "
-            "--address."
-        ) from error
-
-
-def _look(agent: AgentClient, question: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    answer = agent.ask("look", ANSWERED, **question)
-    for _ in range(QUESTIONS if answer else 0):
-        if agent.ask("clock", CLOCK) is None:
-            return None
-    return answer
 
 
 def silence(host: str, code: int | None, output: Sequence[str]) -> str:
@@ -149,15 +259,21 @@ def differences(host: str, report: Mapping[str, Any], here: Here, folder: Path) 
     return problems
 
 
-def notices(host: str, report: Mapping[str, Any], slots: int, ahead: float) -> list[str]:
-    """Notices on a host that can run ranks."""
-    sentences = []
-    if slots > report["cores"]:
-        sentences.append(f"{host} has {report['cores']} cores for {slots} ranks, which will share them.")
-    if abs(ahead) > AHEAD:
-        direction = "ahead of" if ahead > 0 else "behind"
-        sentences.append(f"{host}'s clock is {abs(ahead):.1f} s {direction} this host's; times are corrected by that.")
-    return sentences
+def crowding(host: str, report: Mapping[str, Any], slots: int) -> list[str]:
+    """A notice on a host that has fewer cores than ranks."""
+    if slots <= report["cores"]:
+        return []
+    return [f"{host} has {report['cores']} cores for {slots} ranks, which will share them."]
+
+
+def clock(host: str, report: Mapping[str, Any], began: float, ended: float) -> list[str]:
+    """A notice on a host whose clock is certainly wrong: it shows a time before the question or after the answer, by
+    our clock. Nobody corrects the times that its ranks tell."""
+    behind, ahead = began - report["clock"], report["clock"] - ended
+    if max(behind, ahead) <= AHEAD:
+        return []
+    words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
+    return [f"{host}'s clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."]
 
 
 def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:

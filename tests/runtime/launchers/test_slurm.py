@@ -18,7 +18,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.runtime.launchers import site
-from workshop.runtime.launchers.slurm import HOLD_SCRIPT, Site, commands, nodes, queue, script
+from workshop.runtime.launchers.slurm import HOLD_SCRIPT, Site, commands, queue, script
 from workshop.runtime.launchers.slurm.commands import Job
 
 TEMPLATE = "#!/bin/sh\n#SBATCH --ntasks={ranks}\nmodule load gcc/${VERSION}\n{hold}\n"
@@ -328,14 +328,6 @@ def test_slurms_commands_get_no_secret(tmp_path: Path, monkeypatch: pytest.Monke
     # By its name a job is found that nobody knows the number of, whatever a template says.
     words = (tmp_path / "words").read_text().split()
     assert {"--job-name=w-1", f"--output={tmp_path}/100%%/out"} <= set(words)
-
-
-def test_clocks_that_are_wrong_for_certain():
-    answers = [{"host": f"n{number}", "clock": clock} for number, clock in enumerate((99.5, 100, 103, 104, 90, 110))]
-    assert nodes.clocks(answers, 100, 103) == [
-        "n4's clock is at least 10 s behind this machine's; times of its ranks are, too.",
-        "n5's clock is at least 7 s ahead of this machine's; times of its ranks are, too.",
-    ]
 
 
 # What holds the allocation.

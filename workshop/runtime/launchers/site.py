@@ -77,7 +77,6 @@ class Site:
         self.options = options
         self.folder = folder
         self.placement = placement
-        self.clocks: dict[str, float] = {}  # host -> seconds by which its clock is ahead of ours, where that is known
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Make the site ready to start ranks; `say` tells people the reason for a wait. May take long, and ends soon
@@ -104,8 +103,8 @@ class Site:
         return None
 
     def kills(self) -> int:
-        """How many processes the other hosts' kernels had ended for want of memory at the last answer. A call of `lost`
-        with infinite silence asks the hosts again."""
+        """How many processes the other hosts' kernels had ended for want of memory when the hosts were asked last. A
+        call of `lost` with infinite silence asks them again."""
         return 0
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 """Sessions on several hosts, over ssh: mpirun starts a daemon on each, and the daemons start the ranks.
 
-Each other host gets an agent, which checks the host before ranks start (`preflight`), answers while they run, and
-cleans up afterwards. All hosts see the session's folder, where ranks find their conductor. Command lines contain no
-secret.
+Each other host is asked before ranks start whether it is fit (`preflight`). ssh tells mpirun that a host is lost, and
+mpirun ends; a daemon without its mpirun ends the ranks of its host, and itself. All hosts see the session's folder,
+where ranks find their conductor. Command lines contain no secret.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ import os
 import shutil
 import socket
 import tempfile
-import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from workshop import mpi
-from workshop.core import config, processes, topology
+from workshop.core import config, topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
 from workshop.runtime import preflight
-from workshop.runtime.agent_client import SSH, AgentClient, close_all, ssh_options
 from workshop.runtime.launchers import site
 from workshop.runtime.launchers.site import Launch, Reach
+from workshop.runtime.preflight import SSH, SSH_OPTIONS
 
-EVERY = 1.0  # seconds between questions whether a host is alive
-SILENCE = 7.0  # seconds without an answer after which it is lost
-# Seconds without a word from any rank of a host after which that is lost. Ranks can be deaf for long while they load a
-# library on a busy host, and mpirun hears of dead ones: this is for a network that lets only ssh through.
-RANKS_SILENCE = 30.0
-STEADY = 0.002  # seconds by which the estimate of a clock may change before it is used
+LOST = (None, 255)  # exit codes of an ssh that has not reached its host; None: it was still trying
 LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
+KILLS = """
+import json
+from workshop.core.memory import machine_kills
+print(json.dumps({"kills": machine_kills()}))
+"""
 
 
 def site_for(placement: Placement, address: str | None = None) -> dict[str, Any]:
@@ -73,11 +71,7 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
 def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
     """The findings of a session on these hosts, without starting one. Raises BadInput."""
     with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
-        tried = SshSite(options, Path(folder), Placement())
-        try:
-            return tried.look(lambda _: None, lambda: False)
-        finally:
-            tried.close()
+        return SshSite(options, Path(folder), Placement()).look(lambda _: None, lambda: False)
 
 
 class SshSite(site.Site):
@@ -87,10 +81,9 @@ class SshSite(site.Site):
 
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
-        self._agents: list[AgentClient] = []
-        self._names: dict[str, str] = {}  # what a host calls itself -> what it is called here
+        self._kills: dict[str, int] = {}  # by each other host's kernel, of processes for want of memory
+        self._lost: str | None = None
         self._reach = Reach()
-        self._closing = threading.Event()
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Reach every host and compare it with this one. Raises BadInput with everything that isn't right."""
@@ -101,27 +94,22 @@ class SshSite(site.Site):
             raise BadInput("\n".join(findings.failures))
         if findings.notices:
             say(" ".join(findings.notices))
-        self._names = findings.names
-        self._read_clocks()
-        threading.Thread(target=self._keep_asking, name="hosts", daemon=True).start()
+        self._kills = findings.kills
 
     def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.PreflightFindings:
         """Reach every host and report on it. Raises BadInput where that isn't possible at all."""
-        slots = {host["name"]: host["slots"] for host in self.options["hosts"]}
-        others = [name for name in slots if not is_here(name)]
+        others = {host["name"]: host["slots"] for host in self.options["hosts"] if not is_here(host["name"])}
         if not others:
             return preflight.PreflightFindings()
         say(f"checking {', '.join(others)}")
         requested = self.options["address"]
-        address = numeric(requested) if requested else address_towards(others)
+        address = numeric(requested) if requested else address_towards(list(others))
         if not is_here(address):
             raise BadInput(f"{requested or address} is not an address of this host; give one with --address that is.")
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
-        tag = os.environ.get(processes.TAG, "")
-        self._agents = [AgentClient(name, self.options["ssh"], tag) for name in others]
         self._reach = Reach(bind=address, address=address)
-        return preflight.check(self._agents, slots, self.folder, address, give_up)
+        return preflight.check(self.options["ssh"], others, self.folder, address, give_up)
 
     @property
     def reach(self) -> Reach:
@@ -133,7 +121,7 @@ class SshSite(site.Site):
         ssh = shutil.which(self.options["ssh"]) or self.options["ssh"]
         # Over there the default may be another folder than here.
         environment = {**started.environment, "WORKSHOP_HOME": str(config.home())}
-        environment |= chosen.over_ssh(ssh, ssh_options())
+        environment |= chosen.over_ssh(ssh, SSH_OPTIONS)
         names = site.exported(placement, variables)
         if not chosen.FORWARDS:
             return Launch(started.command, [*started.arguments, *chosen.exports(sorted(names))], environment)
@@ -143,54 +131,23 @@ class SshSite(site.Site):
         return Launch(command, [*started.arguments, *exports], environment)
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
-        """The host that is gone: its agent, its connection or all of its ranks have fallen silent."""
-        if any(math.isinf(seconds) for seconds in silent.values()):
-            self._last_call()
-        now = time.monotonic()
-        for agent in self._agents:
-            if (code := agent.ended) is not None:
-                words = f": {agent.error_lines[-1]}" if agent.error_lines else f" (ssh ended with {code})"
-                return f"the host {agent.host} is lost: the line to it broke{words}."
-            if now - agent.heard > SILENCE:
-                return f"the host {agent.host} is lost: it has not answered for {now - agent.heard:.0f} s."
-        for called, seconds in silent.items():
-            if RANKS_SILENCE < seconds < math.inf:
-                host = self._names.get(called, called)
-                return f"the host {host} is lost: none of its ranks was heard of for {seconds:.0f} s."
-        return None
+        """See `Site.lost`. The hosts are asked where the ranks have died: the launcher may have ended with a host."""
+        if self._lost is None and any(math.isinf(seconds) for seconds in silent.values()):
+            self._lost = self._ask_hosts()
+        return self._lost
 
     def kills(self) -> int:
-        return sum(agent.kills for agent in self._agents)
+        return sum(self._kills.values())
 
-    def _last_call(self) -> None:
-        """Wait until the hosts answer or their connections break, because the launcher has ended, perhaps with a
-        host."""
-        began = time.monotonic()
-        for waiting_agent in self._agents:
-            waiting_agent.ping()
-        while any(agent.ended is None and agent.heard < began for agent in self._agents):
-            if time.monotonic() - min(agent.heard for agent in self._agents) > SILENCE:
-                return
-            time.sleep(0.02)
-
-    def close(self) -> None:
-        """Hang up; the agents clean up after the ranks."""
-        self._closing.set()
-        close_all(self._agents)
-        self._agents = []
-
-    def _keep_asking(self) -> None:
-        while not self._closing.wait(EVERY):
-            for agent in self._agents:
-                agent.ping()
-            self._read_clocks()
-
-    def _read_clocks(self) -> None:
-        names = {name: called for called, name in self._names.items()}
-        for agent in self._agents:
-            seconds, called = agent.offset.seconds, names[agent.host]
-            if abs(seconds - self.clocks.get(called, math.inf)) > STEADY:
-                self.clocks[called] = seconds
+    def _ask_hosts(self) -> str | None:
+        lost = None
+        for host, reply in preflight.ask(self.options["ssh"], self._kills, lambda: False, KILLS).items():
+            if reply.answer is not None:
+                self._kills[host] = reply.answer["kills"]
+            elif reply.code in LOST:
+                words = reply.lines[-1] if reply.lines else "it does not answer"
+                lost = f"the host {host} is lost: {words.rstrip('.')}."
+        return lost
 
 
 def is_here(name: str) -> bool:

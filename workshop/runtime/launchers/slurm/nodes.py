@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import secrets
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,14 +18,6 @@ from workshop.runtime.launchers.slurm import commands, queue
 SECONDS = 60.0  # that all nodes get to answer, Python's start from a shared file system included
 LOOKS = 0.1  # seconds between looks whether anybody still wants to know
 ENDED = 3.0  # seconds that srun gets to take back its step
-LOOK = """
-import json, sys
-import time
-from workshop.core import topology
-from workshop.runtime import host_agent
-found = host_agent.look(json.loads(sys.argv[1])) | {"machine": topology.machine(), "clock": time.time()}
-print(json.dumps(found), flush=True)
-"""
 
 
 @dataclass
@@ -49,42 +39,23 @@ def check(
     have to see, and `address` this machine's, which they have to reach. Raises WorkshopError soon after `give_up`.
     """
     here = preflight.Here.described(address)
-    nonce = folder / f"nonce-{secrets.token_hex(4)}"
-    nonce.write_text(here.nonce)
-    step = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--mpi=none"]
-    question = {"packages": list(preflight.PACKAGES), "nonce": str(nonce), "address": address}
+    step = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--mpi=none", "--input=none"]
+    began = time.time()
     try:
-        with socket.create_server((address, 0)) as listener:
-            question_text = json.dumps(question | {"port": listener.getsockname()[1]})
-            command = [*step, "--input=none", sys.executable, "-P", "-c", LOOK, question_text]
-            began = time.time()
+        with preflight.questioned(here, folder) as question:
+            command = [*step, sys.executable, "-P", "-c", preflight.LOOK, question]
             done = _run(command, commands.environment() | dict(allocation), give_up)
     except TimeoutError:
         return NodeFindings([f"The nodes have not answered within {SECONDS:.0f} s; is their file system well?"])
-    except OSError as error:
-        words = f"This machine can't listen at {address} ({error.strerror}); give another address with --address."
-        return NodeFindings([words])
-    finally:
-        nonce.unlink()
+    ended = time.time()
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     failures = [words for answer in answers for words in preflight.differences(answer["host"], answer, here, folder)]
     if len(answers) < count:
         message = commands.refusal(done.stderr) if done.stderr else f"srun ended with {done.returncode}"
         failures.append(f"{len(answers)} of {count} nodes have answered ({message}).")
     machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
-    return NodeFindings(failures, clocks(answers, began, time.time()), machines[0] if machines else None)
-
-
-def clocks(answers: Iterable[Mapping[str, Any]], began: float, ended: float) -> list[str]:
-    """The nodes with a clock that is certainly wrong: it shows a time before the question or after the answer, by our
-    clock."""
-    notices = []
-    for answer in answers:
-        behind, ahead = began - answer["clock"], answer["clock"] - ended
-        if max(behind, ahead) > preflight.AHEAD:
-            words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
-            notices.append(f"{answer['host']}'s clock is at least {words} this machine's; times of its ranks are, too.")
-    return notices
+    notices = [words for answer in answers for words in preflight.clock(answer["host"], answer, began, ended)]
+    return NodeFindings(failures, notices, machines[0] if machines else None)
 
 
 def _run(
