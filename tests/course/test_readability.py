@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.course import style
+from tests.course import style
 
 STYLE = Path(__file__).parents[2] / "docs" / "style.md"
 

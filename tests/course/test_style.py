@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.course import style
+from tests.course import style
 from workshop.quiz.deck import Deck
 
 

@@ -248,29 +248,23 @@ def copy(
 @app.command()
 def check(
     labs: Annotated[list[str] | None, typer.Argument(metavar="LAB…", help="Labs by name; default: all.")] = None,
-    style: Annotated[
-        bool, typer.Option("--style", help="Also advise on drawings, times, questions and hard sentences.")
-    ] = False,
     as_json: common.JSON = False,
 ) -> int:
-    """Check labs and their notebooks. Returns 2 where something is wrong, 1 where --style has advice."""
+    """Check labs and their notebooks. Returns 2 where something is wrong."""
     from workshop.course import catalogue
-    from workshop.course import style as style_checks
 
     folders = catalogue.folders()
     names = labs or [folder.name for folder in folders]
     lab_folders = [catalogue.find(name) for name in names]
     problems = list(_problems(lab_folders))
-    advice = [text for folder in lab_folders for text in style_checks.advice(folder)] if style and not problems else []
     if as_json:
-        document = {"labs": [folder.name for folder in lab_folders], "problems": problems}
-        common.answer(document | ({"advice": advice} if style else {}))
-    for problem in (*problems, *advice):
+        common.answer({"labs": [folder.name for folder in lab_folders], "problems": problems})
+    for problem in problems:
         common.stderr().print(problem, soft_wrap=True)
-    if not problems and not advice and not as_json:
+    if not problems and not as_json:
         for folder in lab_folders:
             print(f"{folder}: nothing is wrong")
-    return 2 if problems else 1 if advice else 0
+    return 2 if problems else 0
 
 
 def _problems(folders: list[Path]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The course of notebooks: from one source for each lab to learners' notebooks, and the checks of their exercises.
 
-`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook, `style` gives advice,
+`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook,
 `description` reads lab.yaml, and `catalogue` puts all labs together. `notebook` and `build` make notebooks from the
 sources. `copies` hands notebooks out to learners; `learner_folder` and `links` reach a learner's folder without
 following any link. `exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks

@@ -1,14 +1,18 @@
-"""Advice for the author of a lab: on its drawings, duration, hints, questions and sentences. See docs/style.md."""
+"""Advice for the author of a lab: on its drawings, duration, hints, questions and sentences. See docs/style.md.
+
+.venv/bin/python -m tests.course.style mnist
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workshop.core import words
-from workshop.course import description, exercise_checks, notebook_checks, source
+from workshop.course import catalogue, description, exercise_checks, notebook_checks, source
 from workshop.course.source import SourceCell, SourceProblem
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck
@@ -179,3 +183,8 @@ def _sentences(prose: str) -> Iterator[tuple[int, str]]:
 
 def _quoted(sentence: str) -> str:
     return repr(sentence if len(sentence) <= 80 else sentence[:79] + "…")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or [folder.name for folder in catalogue.folders()]:
+        print(*advice(catalogue.find(name)), sep="\n")
