@@ -16,7 +16,6 @@ from workshop.core.errors import BadInput
 from workshop.course import copies, progress_reset
 from workshop.course import learner as of_this_machine
 from workshop.course.class_progress import outlines
-from workshop.course.learner_folder import Folder
 from workshop.store.read_only import RecordingOrigin, mark
 from workshop.store.store import Store
 
@@ -231,7 +230,7 @@ def test_a_folder_that_refuses_keeps_the_progress(
     def refused(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(Folder, "_give_away", refused)  # as a server of files may, also root
+    monkeypatch.setattr(copies, "_write", refused)  # as a server of files may, also root
     assert run(["labs", "reset", "ada", "first", "--yes"]) == 2
     told = capsys.readouterr().err
     assert "The notebooks can't be copied" in told and told.count("\n") == 1

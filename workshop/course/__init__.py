@@ -2,8 +2,8 @@
 
 `source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook,
 `description` reads lab.yaml, and `catalogue` puts all labs together. `notebook` and `build` make notebooks from the
-sources. `copies` hands notebooks out to learners; `learner_folder` and `links` reach a learner's folder without
-following any link. `exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks
+sources. `copies` hands notebooks out to learners with the files that they link to (`links`).
+`exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks
 where there are none. `trials` and `limits` try what learners wrote. `progress` says how far learners are, and
 `class_progress` how far a class is; `progress_reset` lets a learner begin again. `learner` says whose notebook it is.
 """

@@ -7,9 +7,11 @@ that hash is replaced by a new version. A changed copy is the learner's; the new
 
 from __future__ import annotations
 
-import errno
+import fcntl
 import hashlib
 import json
+import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -17,17 +19,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from workshop.core import config, words
+from workshop.core import config, file_locks, words
 from workshop.core.errors import BadInput
 from workshop.course import build, links
-from workshop.course.learner_folder import Folder, opened
 
 LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
 PATTERN = "*.ipynb"  # of the originals; folders within, such as that of the solutions, aren't handed out
 NEW, ASIDE = "new version", "set aside"
-TOO_LARGE = "too large"  # in place of a hash: no original is that
+ALONE = 30.0  # seconds for which another process may have a learner's folder
 MOST = 1000  # files with such a name
-TRIES, PAUSE = 25, 0.02  # seconds, with a file that somebody else writes at the same time
 
 What = Literal["given", "same", "updated", "kept", "beside"]
 
@@ -65,19 +65,18 @@ def hand_out(originals: Path, target: Path, labs: Path | None = None) -> list[Co
         return [_copied(data, name, folder, ledger) for name, data in files.items()]
 
 
-def copy_again(originals: Path, target: Path, name: str, labs: Path | None = None, make: bool = True) -> CopyResult:
-    """Hand out one file again; with `make`, make a missing folder. The learner's file gets another name. Raises
-    BadInput, also for a link in the folder's path, because it may lead another user elsewhere."""
+def copy_again(originals: Path, target: Path, name: str, labs: Path | None = None) -> CopyResult:
+    """Hand out one file again. The learner's file gets another name. Raises BadInput."""
     files = _files(originals, labs)
     if name not in files:
         names = words.listed(files)
         raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {names}.")
-    with _opened(originals, target, make) as (folder, ledger):
-        aside = None
-        with _place(folder, name) as (place, file):
-            if _hash(place, file) not in (None, _digest(files[name])):
-                aside = _set_aside(place, file)
-        return replace(_copied(files[name], name, folder, ledger), aside=aside)
+    with _opened(originals, target.resolve()) as (folder, ledger):
+        path, aside = folder / name, None
+        if _hash(path) not in (None, _digest(files[name])):
+            aside = _free(path, ASIDE)
+            path.rename(aside)
+        return replace(_copied(files[name], name, folder, ledger), aside=aside.name if aside else None)
 
 
 def linked(originals: Path, name: str, lab: str) -> list[str]:
@@ -119,60 +118,49 @@ def _links(notebook: bytes) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(originals: Path, target: Path, make: bool = True) -> Iterator[tuple[Folder, dict[str, str]]]:
+def _opened(originals: Path, target: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     """A learner's folder and ledger, kept when all is done. One process at a time has the folder. Raises BadInput."""
     try:
-        if originals.resolve() in (target.resolve(), *target.resolve().parents):
+        if originals.resolve() in (target, *target.parents):
             raise BadInput(f"{target} is where the originals are; take another folder for copies.")
-        with opened(target.absolute(), make) as folder, folder.alone():
-            ledger = _ledger(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        handle = os.open(target, os.O_DIRECTORY)
+        try:
+            if not file_locks.lock(handle, time.monotonic() + ALONE):
+                raise BadInput(f"Another process has had {target} for {ALONE:g} s; end it, or try again later.")
+            ledger = _ledger(target)
             try:
-                yield folder, ledger
+                yield target, ledger
             finally:
-                folder.write(LEDGER, (json.dumps(ledger, indent=1, sort_keys=True) + "\n").encode())
+                _write(target / LEDGER, (json.dumps(ledger, indent=1, sort_keys=True) + "\n").encode(), target)
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+            os.close(handle)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""  # the kernel doesn't say where a disk is full
         raise BadInput(f"The notebooks can't be copied to {target} ({where}{error.strerror or error}).") from None
 
 
-def _copied(data: bytes, name: str, target: Folder, ledger: dict[str, str]) -> CopyResult:
+def _copied(data: bytes, name: str, folder: Path, ledger: dict[str, str]) -> CopyResult:
     """Hand out one file, by comparing the original, the version handed out last, and the file that is there."""
-    digest, before = _digest(data), ledger.get(name)
-    path, saved = PurePosixPath(name), None
-    with _place(target, name) as (folder, file):
-        for more in range(TRIES, -1, -1):
-            now = _hash(folder, file)
-            what, done = _what(digest, before, now, folder.has(file)), True
-            if what == "given":
-                done = folder.give(file, data)
-            elif what == "updated" and more:
-                done, aside = _updated(folder, file, data, now)
-                saved = aside or saved
-            elif what in ("updated", "beside"):  # somebody who goes on writing it has it
-                what = "beside"
-                path = path.with_name(_beside(folder, name, data, digest, ledger))
-            if done:
-                break
-            time.sleep(PAUSE)
-        else:
-            raise BadInput(f"{target.path / name} comes and goes; close it wherever it is open, then try again.")
+    path, digest, before = folder / name, _digest(data), ledger.get(name)
+    now = _hash(path)
+    what = _what(digest, before, now, os.path.lexists(path))
+    if what == "updated" and not _replaced(path, data, now, folder):
+        what = "beside"  # somebody saved it in that moment
+    if what == "given":
+        _write(path, data, folder)
+    elif what == "beside":
+        path = _beside(path, data, digest, folder, ledger)
     ledger[name] = digest
-    return CopyResult(name, what, target.path / path, saved)
-
-
-@contextmanager
-def _place(target: Folder, name: str) -> Iterator[tuple[Folder, str]]:
-    """The folder of a file, and its name there."""
-    path = PurePosixPath(name)
-    with target.within(path.parent.parts) as folder:
-        yield folder, path.name
+    return CopyResult(name, what, path)
 
 
 def _what(digest: str, before: str | None, now: str | None, occupied: bool) -> What:
     """The result, from the hashes of the original, of the version handed out and of the file there. `occupied`:
     a link or a folder has the name."""
     if now is None:
-        return "beside" if occupied else "given"  # taken by a link or a folder
+        return "beside" if occupied else "given"
     if now == digest:
         return "same"
     if now == before:
@@ -180,71 +168,69 @@ def _what(digest: str, before: str | None, now: str | None, occupied: bool) -> W
     return "kept" if digest == before else "beside"
 
 
-def _updated(folder: Folder, file: str, data: bytes, former_digest: str | None) -> tuple[bool, str | None]:
-    """A new version in the place of one that nobody has changed, which has that hash. Whether it is there now: what
-    somebody saves in that moment stays in its place, or has the other name that is returned."""
+def _replaced(path: Path, data: bytes, former_digest: str | None, folder: Path) -> bool:
+    """Put a new version in the place of one with that hash, unless somebody has saved it since."""
+    aside = _free(path, ASIDE)
+    path.rename(aside)
+    if _hash(aside) != former_digest:
+        aside.rename(path)
+        return False
     try:
-        aside = _set_aside(folder, file)
-    except FileNotFoundError:  # gone in that moment
-        return False, None
-
-    def untouched() -> bool:
-        # A program that opens the file now doesn't reach this one, but one may have opened it before.
-        return not folder.written(aside) and _hash(folder, aside) == former_digest
-
-    placed = False
-    try:
-        placed = untouched() and folder.give(file, data)
-    finally:
-        lost_nothing = untouched()
-        put_back = not placed and folder.back(aside, file)
-        if lost_nothing and not put_back:
-            folder.remove(aside)
-    return placed, None if lost_nothing or put_back else aside
-
-
-def _beside(folder: Folder, name: str, data: bytes, digest: str, ledger: dict[str, str]) -> str:
-    """A new version under a name of its own, which is returned. One that was put there earlier and hasn't been changed
-    makes way."""
-    for file in _names(PurePosixPath(name).name, NEW):
-        entry = str(PurePosixPath(name).with_name(file))
-        now = _hash(folder, file)
-        unchanged = now is not None and now == ledger.get(entry)
-        if (
-            now == digest
-            or (unchanged and _updated(folder, file, data, now)[0])
-            or (not folder.has(file) and folder.give(file, data))
-        ):
-            ledger[entry] = digest
-            return file
-    raise BadInput(f"{folder.path} has {MOST} new versions of {name}; take some away.")
-
-
-def _set_aside(folder: Folder, file: str) -> str:
-    """Give a file another name that nobody has, which is returned: the one that is there at that moment, also where
-    JupyterLab saves."""
-    for other in _names(file, ASIDE):
-        if folder.aside(file, other):
-            return other
-    raise BadInput(f"{folder.path} has {MOST} files of {file} that were {ASIDE}; take some away.")
-
-
-def _names(file: str, why: str) -> Iterator[str]:
-    """`1-kmeans (new version).ipynb`, `1-kmeans (new version 2).ipynb` and so on."""
-    path = PurePosixPath(file)
-    for number in range(1, MOST + 1):
-        yield f"{path.stem} ({why}{'' if number == 1 else f' {number}'}){path.suffix}"
-
-
-def _hash(folder: Folder, file: str) -> str | None:
-    """Of what a learner has under this name; None where there is no file, and for a link to another one."""
-    try:
-        data = folder.read(file)
-    except OSError as error:
-        if error.errno == errno.EFBIG:
-            return TOO_LARGE
+        _write(path, data, folder)
+    except OSError:
+        aside.rename(path)
         raise
-    return None if data is None else _digest(data)
+    aside.unlink()
+    return True
+
+
+def _beside(path: Path, data: bytes, digest: str, folder: Path, ledger: dict[str, str]) -> Path:
+    """Put a new version under a name of its own, which is returned. One that was put there earlier and hasn't been
+    changed makes way."""
+    for beside in _names(path, NEW):
+        entry, now = beside.relative_to(folder).as_posix(), _hash(beside)
+        unchanged = now in (digest, ledger.get(entry)) if now is not None else not os.path.lexists(beside)
+        if unchanged:
+            _write(beside, data, folder)
+            ledger[entry] = digest
+            return beside
+    raise BadInput(f"{path.parent} has {MOST} new versions of {path.name}; take some away.")
+
+
+def _free(path: Path, why: str) -> Path:
+    """A name that nobody has, for a file that makes way. Raises BadInput."""
+    for other in _names(path, why):
+        if not os.path.lexists(other):
+            return other
+    raise BadInput(f"{path.parent} has {MOST} files of {path.name} that were {why}; take some away.")
+
+
+def _names(path: Path, why: str) -> Iterator[Path]:
+    """`1-kmeans (new version).ipynb`, `1-kmeans (new version 2).ipynb` and so on."""
+    for number in range(1, MOST + 1):
+        yield path.with_name(f"{path.stem} ({why}{'' if number == 1 else f' {number}'}){path.suffix}")
+
+
+def _write(path: Path, data: bytes, folder: Path) -> None:
+    """Write the whole file or nothing. What root makes belongs to whom the learner's folder belongs to: a server of a
+    class may run as another user."""
+    owner = folder.stat()
+    missing = [above for above in (path.parent, *path.parent.parents) if not above.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{secrets.token_hex(8)}.part")
+    try:
+        part.write_bytes(data)
+        if os.geteuid() == 0 and owner.st_uid != 0:
+            for new in (part, *missing):
+                os.chown(new, owner.st_uid, owner.st_gid)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _hash(path: Path) -> str | None:
+    """Of a learner's file; None where there is no file, but nothing, a link or a folder."""
+    return _digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
 
 
 def _digest(data: bytes) -> str:
@@ -262,10 +248,10 @@ def _written(cell: Mapping[str, Any]) -> list[Any]:
     return [cell["cell_type"], "".join(cell["source"]), cell.get("outputs", []), *pictures]
 
 
-def _ledger(folder: Folder) -> dict[str, str]:
+def _ledger(folder: Path) -> dict[str, str]:
     """The files that were handed out. A damaged ledger counts as empty, so that nothing is overwritten."""
     try:
-        entries = json.loads(folder.read(LEDGER) or b"{}")
+        entries = json.loads((folder / LEDGER).read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
     if not isinstance(entries, Mapping):

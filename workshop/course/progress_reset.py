@@ -96,7 +96,7 @@ def take_back(store: Store, learner: str, lab: str | None = None) -> Done:
     if reset_plan.folder is not None:
         try:
             for name in (*reset_plan.notebooks, *reset_plan.files):
-                copied = copies.copy_again(config.notebooks_folder(), reset_plan.folder, name, make=False)
+                copied = copies.copy_again(config.notebooks_folder(), reset_plan.folder, name)
                 aside += [str(PurePosixPath(name).with_name(copied.aside))] if copied.aside else []
         except BadInput as error:
             raise BadInput(f"{str(error).rstrip('.')}; nothing that is known of {learner} is taken back.") from None
