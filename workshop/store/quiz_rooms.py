@@ -37,11 +37,11 @@ class QuizRooms:
                 connection.execute(quiz_rooms.insert().values(round_id=round_id, **values))
         return None
 
-    def keep_room(self, round_id: int, host: str) -> bool:
-        """Say that `host` still hosts a round. False where somebody else has taken it over."""
+    def keep_room(self, round_id: int, host: str) -> None:
+        """Say that `host` still hosts a round."""
         update = quiz_rooms.update().where(quiz_rooms.c.round_id == round_id, quiz_rooms.c.host == host)
         with self.database.writing() as connection:
-            return connection.execute(update.values(heartbeat_at=time.time())).rowcount == 1
+            connection.execute(update.values(heartbeat_at=time.time()))
 
     def leave_room(self, round_id: int, host: str) -> None:
         """Say that `host` hosts a round no longer."""

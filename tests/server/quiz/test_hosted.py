@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from workshop.server import auth
 from workshop.server.auth_middleware import cookie_name
 from workshop.server.quiz import rooms
 from workshop.server.quiz.client import DONT_COME_BACK
-from workshop.server.quiz.room import ELSEWHERE
 from workshop.store.records import QuizRound
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store
@@ -113,23 +111,3 @@ def test_a_round_has_one_host_until_that_one_is_killed(two: tuple[Dashboard, Das
         assert h.do("close", "closed")["answered"] == 1
         h.do("end", "ended")
     until(lambda: store.take_room(record.id, "somebody", "here") is None, 0.8 * SILENT, "the hold to be let go")
-
-
-def test_a_host_that_slept_gives_way(two: tuple[Dashboard, Dashboard], store: Store) -> None:
-    first, second = two
-    record, host = begin(first), second.instructor()
-    ada = join(first, record)
-    with going(first, record, ada, host) as (old, a):
-        first.process.send_signal(signal.SIGSTOP)
-        try:
-            with line(at(second, host), record, "host") as new:
-                new.do("close", "closed")
-                explained = new.do("explain", "explained")["version"]
-        finally:
-            first.process.send_signal(signal.SIGCONT)
-        old.say(kind="command", do="end", value=None, version=old.version)  # of a state that is long over
-        for one in (old, a):
-            assert closed_for_good(one.connection) == ELSEWHERE
-        assert place(second) in refused(ada, record, "player")
-        assert store.round(record.id).state["version"] == explained
-        assert store.round(record.id).ended_at is None

@@ -28,7 +28,6 @@ from workshop.server.quiz.writer import AnswerWriter
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 
-ELSEWHERE = "Another dashboard hosts this round now; open it there."
 LOOK = 1.0  # seconds between looks at who is still in the store
 GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
 
@@ -88,7 +87,6 @@ class Room(Broadcast):
                 except WorkshopError:
                     log.exception("answers of round %s can't be judged again", lock.round_id)
             room.schedule()
-        room._start(room._until_lost())
         room._start(room._forget_with_the_store())
         return room
 
@@ -96,13 +94,6 @@ class Room(Broadcast):
         """Do nothing more, and let others host the round."""
         self._stop()
         await self.lock_of_round.release()
-
-    async def _until_lost(self) -> None:
-        """Send everybody away once another dashboard hosts the round."""
-        await self.lock_of_round.lost.wait()
-        self._stop()
-        for client in self.clients:
-            client.close(ELSEWHERE)
 
     async def _forget_with_the_store(self) -> None:
         """Take note of data that were removed somewhere else: at another dashboard, by a command."""
@@ -119,11 +110,6 @@ class Room(Broadcast):
         self._stop_clock()
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
-
-    def enter(self, client: Client, participant: Participant | None) -> None:
-        super().enter(client, participant)
-        if self.lock_of_round.lost.is_set():  # while they were on their way in
-            client.close(ELSEWHERE)
 
     def join(self, player: QuizPlayer, address: str = "") -> Participant:
         """Take note of somebody who joined, from there."""

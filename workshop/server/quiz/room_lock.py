@@ -20,12 +20,10 @@ LOOK = 0.2  # seconds between looks at the heartbeat of somebody who may be dead
 
 
 class RoomLock:
-    """From `take` until `release`; the end of this process ends it. `lost` is set once another dashboard has taken the
-    round over, which happens to one that slept."""
+    """From `take` until `release`; the end of this process ends it."""
 
     def __init__(self, store: Store, round_id: int, host: str) -> None:
         self.store, self.round_id, self.host = store, round_id, host
-        self.lost = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._ended = threading.Event()
         # Not the event loop's work: a crowd that comes at once keeps that from it for longer than it may be silent.
@@ -57,7 +55,4 @@ class RoomLock:
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT) and not self._loop.is_closed():
             with suppress(WorkshopError):  # a database that is busy for a moment
-                if not self.store.keep_room(self.round_id, self.host):
-                    with suppress(RuntimeError):  # the server is ending
-                        self._loop.call_soon_threadsafe(self.lost.set)
-                    return
+                self.store.keep_room(self.round_id, self.host)

@@ -27,8 +27,7 @@ class Rooms:
     async def room(self, round_id: int) -> Room:
         """Raises BadInput where there is no such live round, or another dashboard hosts it."""
         task = self._rooms.get(round_id)
-        opened = _opened(task)
-        if task is None or (opened is not None and opened.lock_of_round.lost.is_set()):
+        if task is None:
             task = self._rooms[round_id] = asyncio.create_task(Room.open(self.store, self.writer, round_id))
         try:
             return await asyncio.shield(task)
