@@ -25,7 +25,7 @@ def test_workloads_stand_in_the_order_of_the_course(open_page: Open, session: Se
     page = open_page("run")
     titles = [workload.title for workload in workloads().values()]
     assert [option.removesuffix(" (not installed)") for option in page.selectbox[0].options] == titles
-    assert titles[:4] == ["k-means", "All-reduce", "Parallelism", "Handwritten digits"]
+    assert titles[:4] == ["k-means", "All-reduce and messages", "Parallelism", "Handwritten digits"]
     press(page, "set-up-allreduce")
     assert page.selectbox[0].value == "allreduce"
     assert page.number_input(key="params-allreduce-largest").label == "Largest [bytes]"

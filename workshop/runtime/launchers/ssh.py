@@ -137,6 +137,8 @@ class SshSite(site.Site):
         return self._lost
 
     def kills(self) -> int:
+        """See `Site.kills`. The hosts are asked, so that a run counts what happens while it goes on."""
+        self._lost = self._lost or self._ask_hosts()
         return sum(self._kills.values())
 
     def _ask_hosts(self) -> str | None:
