@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workshop.course import source, style
+from tests.course import style
+from workshop.course import source
 
 
 def estimate(text: str) -> float:
