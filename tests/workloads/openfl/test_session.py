@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import suppress
@@ -82,7 +83,8 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     newest.kill()
     ended = session.wait(failing, 40)
     assert ended.status == "failed"
-    assert "OpenFL's process of institution 2 ended in round" in ended.error["message"]
+    # Both begin within the same hundredth of a second.
+    assert re.search("OpenFL's process of institution [12] ended in round", ended.error["message"]), ended.error
     until(lambda: not commands(session.home), 20, "OpenFL's processes to end")
 
     going(session)
