@@ -27,7 +27,7 @@ def progress(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Tell how everybody stands in the labs. Who is stuck comes first."""
+    """Tell how everybody stands in the labs. Stuck learners come first."""
     from workshop.core import output_files
     from workshop.core.errors import BadInput
     from workshop.course.class_progress import Classroom, grades
@@ -227,7 +227,7 @@ def copy(
     ] = None,
     as_json: common.JSON = False,
 ) -> None:
-    """Copy the notebooks for a learner, or bring copies up to date. What a learner has written is never overwritten."""
+    """Copy the notebooks for a learner, or bring copies up to date. Learners' changes stay."""
     from workshop.core import config
     from workshop.course import copies
 

@@ -105,7 +105,7 @@ def import_(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Make a deck of a file in Moodle's format GIFT. What a deck can't hold is told."""
+    """Make a deck of a file in Moodle's format GIFT. The answer names the losses."""
     from workshop.core import output_files
     from workshop.quiz import reader
     from workshop.quiz.gift.reader import read
@@ -136,7 +136,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Write over a file that is there.")] = False,
     as_json: common.JSON = False,
 ) -> None:
-    """Write a deck in Moodle's format GIFT. What GIFT can't carry is told."""
+    """Write a deck in Moodle's format GIFT. The answer names the losses."""
     from workshop.core import output_files
     from workshop.quiz import reader
     from workshop.quiz.gift.writer import write

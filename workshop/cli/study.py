@@ -57,7 +57,7 @@ def resume(
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """Go on with a study that was interrupted. What has completed is not run again."""
+    """Go on with a study that was interrupted. Completed runs are not repeated."""
     from workshop.study import kinds
 
     with common.store() as store:

@@ -212,8 +212,8 @@ def _names(path: Path, why: str) -> Iterator[Path]:
 
 
 def _write(path: Path, data: bytes, folder: Path) -> None:
-    """Write the whole file or nothing. What root makes belongs to whom the learner's folder belongs to: a server of a
-    class may run as another user."""
+    """Write the whole file or nothing. The owner of the learner's folder owns the files that root makes, because a
+    server of a class may run as another user."""
     owner = folder.stat()
     missing = [above for above in (path.parent, *path.parent.parents) if not above.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)

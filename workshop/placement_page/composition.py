@@ -52,7 +52,7 @@ class Composition:
 
     @property
     def message(self) -> Mapping[str, Any]:
-        """What the page has to say about the command line that was typed for this placement; empty for any other."""
+        """The page's message on the command line that was typed for this placement; empty for any other."""
         message: Mapping[str, Any] = st.session_state.get("place-said") or {}
         return message if message.get("about") == self.placement else {}
 

@@ -2,7 +2,7 @@
 
 `types` has a class for each question type: its fields, and how it is shown, answered, graded and counted.
 Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `form_errors` and `content_errors` find
-mistakes, of which the first of each question is told with its line. `randomisation` draws the variant of a question
+mistakes, and name the first of each question with its line. `randomisation` draws the variant of a question
 that a learner gets, and `text_input` reads the typed answer. `truth` measures the right answer of a prediction.
 `rendering`, `formulas` and `pictures` turn Markdown into safe HTML. `self_study` is for learning alone, `live` has the
 states and points of a round, `results` is for the instructor, `gift` reads and writes the

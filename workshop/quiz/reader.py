@@ -1,5 +1,4 @@
-"""Reads decks from YAML files. Of a bad deck, the first mistake of each question is reported, with file, line and
-advice."""
+"""Reads decks from YAML files. An error names the first mistake of each question, with file, line and advice."""
 
 from __future__ import annotations
 

@@ -6,6 +6,6 @@ conductor's side: `conductor` is the life of a session and its runs, or of a not
 controller and the `engines`; `channel` receives what ranks tell; `run_monitor` watches one run until it ended;
 `measurement_lock` lets one process of the machine measure at a time, and says which. Where ranks run: `launchers` for
 this machine, hosts over ssh, and Slurm; `preflight` asks a host whether it is fit; `fork` starts ranks of this machine.
-Monitors: `memory_monitor` with `memory_policy`, `exit_watcher`, `watchdog`. What ranks would leave on this machine:
+Monitors: `memory_monitor` with `memory_policy`, `exit_watcher`, `watchdog`. Remains of ranks on this machine:
 `shared_memory`, `temporary_folders`. What `workshop up` keeps running: `supervisor` with `managed_processes`.
 """

@@ -17,9 +17,10 @@ def begin(
     store: Store, purpose: str, name: str, values: Mapping[str, Any], placement: Placement, minutes: float
 ) -> RunRecord:
     """Submit a run of workload `name` and bring up a session for it; returns when ranks are about to take the run.
-    `purpose` begins the session's name, `minutes` is the longest
-    time of the run. Raises BadInput before anything is started for what can be checked then, and WorkshopError with the
-    reason where the session doesn't come up; then the run is cancelled and nothing is left."""
+
+    `purpose` begins the session's name, `minutes` is the longest time of the run. Raises BadInput before anything is
+    started for what can be checked then, and WorkshopError with the reason where the session doesn't come up; then the
+    run is cancelled and nothing is left."""
     chosen = workload(name)
     where = client.placement_in(None, placement.as_json())
     client.inputs_of(store, chosen, chosen.check(values), where)

@@ -77,7 +77,7 @@ def _polls(facts: Facts) -> str:
 
 
 def _waiting(facts: Facts) -> str:
-    """What the MPI says on ranks that wait; "" where a run names no known MPI."""
+    """The behaviour of ranks that wait, see `Implementation.waiting`; "" where a run names no known MPI."""
     mpi = IMPLEMENTATIONS.get(facts.run.placement.get("mpi", ""))
     return mpi.waiting if mpi is not None else ""
 

@@ -35,7 +35,7 @@ COUNTED = {MONITORING: "1", "OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
 
 class AllReduceParams(Params):
-    """What to measure, and on what.
+    """The operation to measure, and its messages.
 
     A size is the bytes of one message between two ranks, the whole array for bcast, reduce and allreduce, the bytes
     that each rank contributes to allgather, each rank's whole array before reduce_scatter, and the bytes that each rank

@@ -86,7 +86,8 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
 
 @contextmanager
 def _timer(ctx: RankContext, params: AllReduceParams, name: str) -> Iterator[Callable[[int], Timing]]:
-    """What times a message of so many bytes, by a method or in an operation. Collective, as all its calls."""
+    """A function that times a message of so many bytes, by a method or in an operation. It and its calls are
+    collective."""
     if params.operation != "allreduce":
         yield lambda size: operations.measure(ctx.comm, name, size, params.repeats, BUDGET)
         return
@@ -101,7 +102,7 @@ def _timer(ctx: RankContext, params: AllReduceParams, name: str) -> Iterator[Cal
 
 
 def _bandwidths(ctx: RankContext, hosts: int) -> dict[str, float]:
-    """What all-reduces stand beside."""
+    """The bandwidths of memory and link, with which all-reduces are compared."""
     links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
     ctx.activity("measuring the memory bandwidth")
     return {**links, "memory_bandwidth": memory_bandwidth(ctx.comm)}

@@ -45,7 +45,7 @@ class Diagnosis:
 
     @property
     def key(self) -> tuple[str, tuple[int, ...]]:
-        """What two diagnoses of the same hang have in common."""
+        """The part that two diagnoses of the same hang have in common."""
         return self.kind, self.ranks
 
     def __str__(self) -> str:

@@ -330,8 +330,8 @@ class _Recording:
         return classmethod(make)
 
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
-        """A method of a communicator, a window or a file. Of one that makes a request to be started later, only the
-        waits for the request are recorded."""
+        """A method of a communicator, a window or a file. A method that makes a request to be started later leaves
+        only the waits for the request in the record."""
         record, probes, prepares = self.record, name.lower() in ("iprobe", "improbe"), name.endswith("_init")
         receives, status_at = "source" in arguments, arguments.index("status") if "status" in arguments else None
 
@@ -361,7 +361,7 @@ class _Recording:
         return finalize
 
     def _wait(self, name: str, method: Any) -> Any:
-        """A method that waits for a request or tests it; of the class, where it takes several requests."""
+        """A method that waits for a request or tests it. A method that takes several requests belongs to the class."""
         polls, many = name.lower().startswith("test"), name.lower().endswith(("any", "all", "some"))
 
         @functools.wraps(method)

@@ -51,7 +51,7 @@ PRIOR: Mapping[str, float] = {
     "hosts": 0.066,
 }
 MOST = 10.0  # standard deviations of the prior: a fit can't go beyond
-HOST_SIZES = (1, 2, 4, 8, 16)  # workers of a host that are tried; the one that fits best is taken
+HOST_SIZES = (1, 2, 4, 8, 16)  # numbers of workers on a host; the fit uses the best one
 
 DRAWS = 500
 SEED = 20171
