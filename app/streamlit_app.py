@@ -3,4 +3,4 @@
 from workshop.pages import frame, navigation
 
 frame.set_up()
-navigation.navigate(root="welcome")
+navigation.navigate(root="home")

@@ -45,6 +45,7 @@ OUTPUT = "output.txt"  # the artifact whose text the command line prints: lines 
 MESSAGES = "messages.json"  # the artifact with the messages between ranks, where they were counted
 Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 Side = Literal["broken", "fixed"]  # the two runs of a guided failure
+Group = Literal["home", "labs", "run", "explore", "quiz", "class"]  # the dashboard's places, in their order
 SIDES: tuple[Side, ...] = get_args(Side)
 
 
@@ -382,7 +383,7 @@ class Study:
     `kind` is a reference to a `workshop.study.kinds.Kind`, which says all of it. `plan` is a reference to a function
     `(store, session, workload, settings)`, which plans it from a notebook; empty: notebooks can't ask for it.
     `workload` is the one that it is about unless somebody names another one. `form` is a reference to a
-    `workshop.study.kinds.StudyForm`, by which the page Studies plans it; empty: that page can't.
+    `workshop.study.kinds.StudyForm`, by which the page Scaling and studies plans it; empty: that page can't.
     """
 
     name: str
@@ -397,8 +398,9 @@ class Page:
     """A page of the dashboard.
 
     `function` is a reference to one without parameters that draws it with Streamlit and with the blocks of
-    `workshop.pages`. Pages stand in the order of their `order`, lowest first: the workshop's own have 100 to 470 and
-    600 to 800. `roles` are those who see it. Raises ValueError where the name can't be an address.
+    `workshop.pages`. `group` is the place of the navigation in which the page stands, in the order of `order`, lowest
+    first. A page of the place Explore has a card there, with its `summary`, one sentence, and its `picture`, an SVG
+    file. `roles` are those who see the page. Raises ValueError where the name can't be an address.
     """
 
     name: str  # in its address: small letters, digits, _ and -
@@ -407,6 +409,9 @@ class Page:
     function: str
     order: int = 500
     roles: Collection[Literal["learner", "instructor"]] = ("learner", "instructor")
+    group: Group = "explore"
+    summary: str = ""
+    picture: Path | None = None
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9_-]*", self.name) or not self.title.strip():

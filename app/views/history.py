@@ -44,7 +44,7 @@ ABREAST = 3  # runs in a row, at most
 
 
 def page() -> None:
-    frame.heading("History")
+    frame.heading("All runs")
     linked, runs = _linked(), _filtered()
     if not runs and not linked:
         st.info("No run fits. Start one on the *Run* page, or widen the filters.", icon=":material/info:")

@@ -9,13 +9,10 @@ from pathlib import Path
 
 import streamlit as st
 
-from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement
 from workshop.course import catalogue, glossary, learner, paths, reading
 from workshop.course import links as lab_links
 from workshop.course.description import LabDescription
-from workshop.course.progress import LabStanding
 from workshop.course.reading import LabCell, LabRun, LabSection
 from workshop.pages import blocks, frame, learner_home, links
 from workshop.quiz import pictures
@@ -30,8 +27,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards
 WORDS = (
-    "Each lab is a notebook in JupyterLab. You can also read it here, note your predictions, start its runs and answer "
-    "its quiz. The exercises in which you write code are checked in the notebook."
+    "Read a lab here, note your predictions, start its runs and answer its quiz; or open its notebook in JupyterLab."
 )
 EXERCISE = "You write this code in the notebook of the lab. The notebook checks it."
 EVERY = 1.0  # seconds between looks at a run that hasn't ended
@@ -55,25 +51,27 @@ def page() -> None:
         st.warning(f"There is no lab {frame.plain(name[:40])}; here are the labs of the course.")
     if not labs:
         st.info("No lab is installed.", icon=":material/info:")
-    links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
     _paths({name: lab for name, (_, lab) in labs.items()}, identity)
-    progress_by_lab = {lab_progress.lab.name: lab_progress for lab_progress in learner_home.labs_of(identity)}
-    for column, (folder, lab) in blocks.abreast(list(labs.values()), ABREAST):
-        with column, st.container(border=True, key=f"lab-{folder.name}"):
-            _card(folder, lab, progress_by_lab.get(folder.name))
+    teaches = identity.role == "instructor" and not frame.recorded()
+    if teaches:
+        progress_by_lab = learner_home.class_words()
+    else:
+        begun = [progress for progress in learner_home.labs_of(identity) if progress.begun]
+        progress_by_lab = {progress.lab.name: learner_home.lab_words(progress) for progress in begun}
+    with st.container(border=True, key="labs"):
+        for folder, lab in labs.values():
+            _row(folder, lab, progress_by_lab.get(folder.name, ""), begun=not teaches)
 
 
-def _card(folder: Path, lab: LabDescription, lab_progress: LabStanding | None) -> None:
-    st.markdown(f"#### {lab.number}. {frame.plain(lab.title)}")
-    st.caption(f"{lab.duration} · {words.count(len(lab.exercises), 'exercise')}")
-    st.markdown("\n".join(f"- {frame.plain(goal)}" for goal in lab.goals))
-    here = any(session.up for session in frame.store().sessions() if not session.private)
-    if needs := [need for need in lab.needs if not (here and need.startswith("A session that is up"))]:
-        st.caption(f"You need: {'; '.join(needs)}")
-    if lab_progress is not None and lab_progress.begun:
-        st.markdown(f":green[:material/check:] {frame.plain(learner_home.lab_words(lab_progress))}")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        label = "Go on" if lab_progress is not None and lab_progress.begun else "Read and do it here"
+def _row(folder: Path, lab: LabDescription, progress: str, begun: bool) -> None:
+    """A lab on one line; its goals are shown when one points at its title."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"lab-{folder.name}"):
+        with st.container(width="stretch"):
+            label = f"**{lab.number}** {frame.plain(lab.title)}"
+            links.link("labs", label, None, {"lab": folder.name}, about="\n".join(f"- {goal}" for goal in lab.goals))
+        st.markdown(frame.plain(progress), width=230)
+        st.markdown(f"{lab.minutes} min", width=70)
+        label = "Go on" if begun and progress else "Open"
         links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
         st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
 
@@ -136,7 +134,6 @@ def _dictionary() -> None:
 
 def _lab(folder: Path, lab: LabDescription) -> None:
     identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
-    links.link("labs", "All labs", ":material/arrow_back:")
     if identity.role == "learner" and not frame.recorded():
         frame.store().keep_opened(learner.browser_name(frame.store(), identity), folder.name)
     _show_lab(folder, lab, identity)
@@ -152,27 +149,47 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
     with blocks.errors():
         sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
         place = _place([section.title for section in sections])
-        title = st.selectbox(
-            "Section", [section.title for section in sections], place, key=f"section-{lab.number}-{place}"
-        )
-        section = next(section for section in sections if section.title == title)
-        if section is not sections[place]:
-            _turn(sections.index(section))
+        section = sections[place]
         presence.shared().turn(identity, section.title)
-        st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
-        # The script scrolling.js goes to the top when data-place changes.
-        st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')
-        session = frame.choose_session()
-        for number, cell in enumerate(section.cells):
-            _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
-        if "Predict" in section.title and not any(cell.predictions for cell in section.cells):
-            st.caption("The fields for your guesses are in the next section.")
-        _files(section)
-        with st.container(horizontal=True):
-            if place > 0 and st.button("Back", icon=":material/arrow_back:"):
-                _turn(place - 1)
-            if place + 1 < len(sections) and st.button("Next section", type="primary", icon=":material/arrow_forward:"):
-                _turn(place + 1)
+        beside, text = st.columns([1, 3], gap="large")
+        with beside, st.container(key="lab-contents"):
+            links.link("labs", "All labs", ":material/arrow_back:")
+            for number, other in enumerate(sections):
+                label = frame.plain(other.title.partition(". ")[2])
+                query = {"lab": folder.name, "part": str(number + 1)}
+                links.link("labs", f"**{label}**" if number == place else label, None, query)
+        with text, st.container(key="lab-text"):
+            _section(folder, lab, sections, place, identity)
+
+
+def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], place: int, identity: Identity) -> None:
+    section = sections[place]
+    st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
+    # The script scrolling.js goes to the top when data-place changes.
+    st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')
+    session = frame.choose_session()
+    for number, cell in enumerate(section.cells):
+        _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
+    if "Predict" in section.title and not any(cell.predictions for cell in section.cells):
+        st.caption("The fields for your guesses are in the next section.")
+    _files(section)
+    with st.container(horizontal=True):
+        if place > 0 and st.button("Back", icon=":material/arrow_back:"):
+            _turn(place - 1)
+        if place + 1 < len(sections) and st.button("Next section", type="primary", icon=":material/arrow_forward:"):
+            _turn(place + 1)
+        if place + 1 == len(sections):
+            _after(lab)
+
+
+def _after(lab: LabDescription) -> None:
+    """The ways on from the end of a lab."""
+    later = next(((folder, other) for folder, other in catalogue.readable() if other.number == lab.number + 1), None)
+    if later is not None:
+        folder, other = later
+        label = f"Lab {other.number}: {frame.plain(other.title)}"
+        links.link("labs", label, ":material/arrow_forward:", {"lab": folder.name})
+    links.link("labs", "All labs", ":material/menu_book:")
 
 
 def _place(titles: Sequence[str]) -> int:
@@ -260,9 +277,7 @@ def _run(run: LabRun, key: str, session: SessionRecord | None, identity: Identit
         st.caption(refusal)
     if session is None:
         return []
-    params = {name: value for name, value in run.settings.items() if name in chosen.params.model_fields}
-    fields = {name: value for name, value in run.settings.items() if name in Placement.model_fields}
-    placement = {**session.placement, **fields}
+    params, placement = actions.lab_run(run, session)
     if pressed:
         actions.submit(frame.store(), identity, session, run.workload, params, placement)
     own_runs = frame.store().runs(workload=run.workload, submitted_by=identity.nickname, limit=RECENT)

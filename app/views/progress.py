@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
 from workshop.course import progress_reset
 from workshop.course.class_progress import SAME, outlines
-from workshop.course.progress import Outline, time_ago
+from workshop.course.progress import Outline
 from workshop.pages import blocks, classroom_bar, frame
 from workshop.pages.live import class_view, learner_view
 from workshop.quiz.results import gradebook
@@ -17,7 +15,6 @@ from workshop.store.records import Identity
 
 ALL = "All labs"
 DONE = "begun-anew"  # where the sentence about a reset waits for the page to be drawn again
-EVERY = 5.0  # seconds between looks at who asks for help
 REMOVAL = (
     "This deletes all learners and what is known of them in the labs, and logs them out. Runs and answers of quizzes "
     "stay, without names. It can't be undone: download the roster and the progress first."
@@ -30,7 +27,7 @@ def page() -> None:
     if not learner:
         if frame.recorded() is None:
             _pacing(identity)
-            st.fragment(run_every=EVERY)(_help_requests)(identity)
+            classroom_bar.help_requests(identity)
         class_view()
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
@@ -100,26 +97,6 @@ def _pacing(identity: Identity) -> None:
 @st.cache_data(ttl=SAME, show_spinner=False)
 def _labs() -> list[Outline]:
     return outlines()[0]
-
-
-def _help_requests(identity: Identity) -> None:
-    """Draw the learners who ask for help, since when, with a button to mark it as answered."""
-    now = time.time()
-    waiting = [attendance for attendance in frame.store().attendances() if attendance.help_asked_at is not None]
-    for attendance in sorted(waiting, key=lambda attendance: attendance.help_asked_at or now):
-        with st.container(horizontal=True, vertical_alignment="center", key=f"help-{attendance.id}"):
-            st.markdown(
-                f":material/back_hand: **{frame.plain(attendance.nickname)}** asked for help "
-                f"{time_ago(attendance.help_asked_at, now)}. Last action: {frame.plain(attendance.action or 'none')}.",
-                width="content",
-            )
-            st.button("Answered", key=f"answered-{attendance.id}", on_click=_answer, args=(identity, attendance.id))
-
-
-def _answer(identity: Identity, learner_id: int) -> None:
-    with blocks.errors():
-        classroom.answer_help(frame.store(), identity, learner_id)
-    classroom_bar.refresh()
 
 
 def _removal(identity: Identity) -> None:

@@ -35,7 +35,7 @@ PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "
 
 
 def page() -> None:
-    identity = frame.heading("Quizzes", WORDS)
+    identity = frame.heading("Quiz", WORDS)
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
         with live:

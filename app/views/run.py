@@ -36,13 +36,13 @@ FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what th
 
 def page() -> None:
     if projector.requested():
-        run = blocks.linked("run", frame.store().run, "*History* shows those there are")
+        run = blocks.linked("run", frame.store().run, "*All runs* shows those there are")
         if run is not None:
             projector.run_screen(run)
         return
-    identity = frame.heading("Run")
+    identity = frame.heading("New run" if "run" not in st.query_params else "Run")
     session = frame.choose_session()
-    run = blocks.linked("run", frame.store().run, "*History* shows those there are")
+    run = blocks.linked("run", frame.store().run, "*All runs* shows those there are")
     main, form = st.columns([13, 5], gap="medium")
     with main:
         if run is not None:

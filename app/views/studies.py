@@ -29,7 +29,7 @@ CACHE_SECONDS = 300.0  # seconds for which a plan is kept: making one may ask an
 
 
 def page() -> None:
-    identity = frame.heading("Studies", WORDS)
+    identity = frame.heading("Scaling and studies", WORDS)
     studies = frame.store().studies(limit=MOST)
     linked = blocks.linked("study", frame.store().study, "here are those there are")
     session = frame.choose_session() if identity.role == "instructor" else None

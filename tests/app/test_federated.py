@@ -82,7 +82,7 @@ def test_guesses_are_kept_and_told_how_near_they_came(open_page: Open, store: St
 
 def test_the_page_of_studies_gives_nothing_away_either(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
-    assert "The page Federated asks what you expect" in plain(open_page("studies"))
+    assert "The page Three ways to learn asks what you expect" in plain(open_page("studies"))
     assert not figures(open_page("studies"))
     assert len(figures(open_page("studies", "instructor"))) == 2
     click(open_page("federated"), "Show me without guessing")

@@ -23,24 +23,21 @@ from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
 BROKEN = navigation.broken  # as it is; `open_page` has it raise
-OURS = [
-    "welcome",
-    "labs",
-    "session",
-    "placement",
-    "run",
-    "studies",
-    "tuning",
-    "nodes",
-    "processor",
-    "federated",
-    "parallelism",
-    "hangs",
-    "scale",
-    "quizzes",
-    "history",
-]
-INSTRUCTORS = [*OURS[:-1], "progress", "history"]
+LEARNERS = {
+    "Home": ["home"],
+    "Labs": ["labs"],
+    "Run": ["run", "history", "session"],
+    "Explore": [
+        *("explore", "placement", "studies", "tuning", "nodes", "processor", "federated", "parallelism", "hangs"),
+        "scale",
+    ],
+    "Quiz": ["quizzes"],
+}
+INSTRUCTORS = {**LEARNERS, "Run": ["run", "history"], "Class": ["progress", "session"]}
+
+
+def pages_of(places: dict[str, list[str]]) -> list[str]:
+    return [name for names_of_place in places.values() for name in names_of_place]
 
 
 @pytest.fixture
@@ -86,37 +83,35 @@ def names(page: AppTest) -> list[str]:
     return list(page.session_state[links.DECLARED])
 
 
-def test_our_pages_stand_in_their_order(open_page: Open) -> None:
-    page = open_page("welcome")
-    assert names(page) == OURS
+def places(page: AppTest) -> list[str]:
+    """The first links of a page are the places in the bar."""
+    return [link.proto.label for link in page.get("page_link")[: len(navigation.PLACES)]]
+
+
+@pytest.mark.parametrize(("role", "wanted"), [("learner", LEARNERS), ("instructor", INSTRUCTORS)])
+def test_six_places_hold_all_pages(open_page: Open, role: str, wanted: dict[str, list[str]]) -> None:
+    page = open_page("home", role)
+    assert names(page) == pages_of(wanted)
+    assert places(page)[: len(wanted)] == list(wanted)
     declared = page.session_state[links.DECLARED]
-    assert [one.url_path for one in declared.values()] == ["", *OURS[1:]], "the first page is at the root"
-    assert [one.title for one in declared.values()] == [
-        *(
-            "Welcome",
-            "Labs",
-            "Session",
-            "Placement",
-            "Run",
-            "Studies",
-            "Tuning",
-            "Nodes",
-            "Processor",
-            "Federated",
-            "Parallelism",
-            "Hangs",
-            "Scale",
-            "Quizzes",
-            "History",
-        )
+    assert declared["home"].url_path == "" and declared["placement"].url_path == "placement"
+    page = open_page("history", role)
+    assert [beside.title for beside in page.session_state[frame.BESIDE]] == [
+        declared[name].title for name in wanted["Run"]
     ]
-    assert declared["placement"].icon == ":material/grid_view:"
-    assert names(open_page("welcome", "instructor")) == INSTRUCTORS
+    assert [beside.title for beside in open_page("hangs", role).session_state[frame.BESIDE]] == ["Explore"]
+
+
+def test_each_tool_has_a_card_with_a_picture(open_page: Open) -> None:
+    page = open_page("explore")
+    tools = [page for page in registry.pages() if page.group == "explore" and page.name != "explore"]
+    assert len(tools) == 9 and all(tool.summary and tool.picture and tool.picture.is_file() for tool in tools)
+    assert all(frame.plain(tool.summary) in [part.value for part in page.markdown] for tool in tools)
 
 
 def test_our_own_pages_come_through_the_contract() -> None:
     own = {page.name: page.function for page in pages.EXTENSION.pages}
-    assert own.keys() < set(INSTRUCTORS)
+    assert own.keys() < set(pages_of(INSTRUCTORS))
     assert {page.name: page.function for page in registry.pages() if page.name in own} == own
     views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}
     assert set(own.values()) == {f"views.{view}:page" for view in views}, "each view is a page"
@@ -126,8 +121,8 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
     bring(hello())
     page = open_page("hello")
     assert "Hello, Learner." in plain(page) and "Nowhere" in plain(page)
-    assert names(page) == [*OURS[:13], "hello", *OURS[13:]]
-    (link,) = page.get("page_link")
+    assert names(page)[-2:] == ["hello", "quizzes"], "it stands in Explore, after ours"
+    link = next(link for link in page.get("page_link") if link.proto.label == "The third run")
     assert (link.proto.page, link.proto.query_string, link.proto.label) == ("run", "run=3", "The third run")
 
 
@@ -159,15 +154,15 @@ def test_a_broken_page_says_so_in_a_sentence(
 def test_who_sees_a_page(open_page: Open, bring: Bring) -> None:
     bring(hello(roles=("instructor",)))
     assert "hello" in names(open_page("hello", "instructor"))
-    assert "hello" not in names(open_page("welcome"))
+    assert "hello" not in names(open_page("home"))
     assert "Hello, Learner." not in plain(open_page("hello")), "not by its address either"
 
 
 def test_a_page_can_t_take_our_name_nor_the_root(open_page: Open, bring: Bring, store: Store) -> None:
     bring(Page("run", "Mine", "school", "stranger:hello"), hello(order=1))
-    assert names(open_page("run")) == ["hello", *OURS]
+    assert names(open_page("run")).index("hello") == names(open_page("run")).index("explore") + 1
     assert "Set up a run" in "".join(one.value for one in open_page("run").subheader)
-    assert "Predict, run, see, explain" in "".join(one.value for one in open_page("welcome").subheader)
+    assert "Your next step" in "".join(one.value for one in open_page("home").markdown)
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "A", "1st", "a b", "../x", "é"])

@@ -40,13 +40,13 @@ def labels(page: AppTest) -> list[str]:
     return [button.label for button in page.button]
 
 
-@pytest.mark.parametrize("name", ["welcome", "session", "run", "history"])
+@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
 @pytest.mark.parametrize("role", ["learner", "instructor"])
 def test_every_page_stands_on_an_empty_store(open_page: Open, name: str, role: str) -> None:
     assert role.capitalize() in words(open_page(name, role))
 
 
-@pytest.mark.parametrize("name", ["welcome", "session", "run", "history"])
+@pytest.mark.parametrize("name", ["home", "session", "run", "history"])
 def test_every_page_stands_on_a_full_one(open_page: Open, store: Store, session: SessionRecord, name: str) -> None:
     seed.completed(store, session)
     seed.failed(store, session, "no <b>luck</b>")
@@ -99,13 +99,13 @@ def test_once_the_session_is_stopped_every_page_says_what_one_can_do(
     store.update_session(session.id, state="stopped")
     page.run()
     assert start(page).disabled
-    for name in ("run", "welcome", "placement"):
+    for name in ("run", "home", "placement"):
         page = open_page(name)
         said = words(page).replace("\\", "")
-        assert "Session class is stopped, so nothing can run now" in said and "page Quizzes" in said, name
+        assert "Session class is stopped, so nothing can run now" in said and "page Quiz" in said, name
         assert "workshop session" not in said, name
     queue = json.loads(SessionLook(store, "class")()["queue"])["empty"]
-    assert "so nothing can run now" in queue and "Quizzes" in queue
+    assert "so nothing can run now" in queue and "page Quiz" in queue
     with pytest.raises(BadInput, match="so nothing can run now") as refused:
         actions.submit(store, auth.let_in(store, "learner", "Ada")[0], store.session("class"), "kmeans", {}, {})
     assert "workshop session" not in str(refused.value), "learners have no command line"

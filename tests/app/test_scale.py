@@ -1,4 +1,4 @@
-"""The page Scale: a guess comes first, a calibrated step is predicted, published machines are compared."""
+"""Scale to 2,048 nodes: a guess comes first, a calibrated step is predicted, published machines are compared."""
 
 from __future__ import annotations
 

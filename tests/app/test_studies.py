@@ -29,7 +29,7 @@ def tables(page: AppTest) -> str:
 def test_without_a_study_learners_read_who_prepares_it_and_go_on(open_page: Open, store: Store) -> None:
     page = open_page("studies", new="1")
     assert "The instructor prepares it" in plain(page) and not page.code and "Prepare it" not in labels(page)
-    assert [link.proto.label for link in page.get("page_link")] == ["Meanwhile, run a workload once"]
+    assert page.get("page_link")[-1].proto.label == "Meanwhile, run a workload once"
 
 
 @pytest.mark.parametrize("role", ["learner", "instructor"])

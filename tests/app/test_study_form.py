@@ -1,4 +1,4 @@
-"""The form of a new study on the page Studies: every kind says what it needs, and the page shows the price first."""
+"""The form of a new study: every kind says what it needs, and the page shows the price first."""
 
 from __future__ import annotations
 

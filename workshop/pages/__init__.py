@@ -17,7 +17,8 @@ A page is a function that draws with Streamlit; an extension names it in a `work
 `frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
 from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
 `fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
-goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows all pages. Words that
+goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows the bar with the six
+places. Words that
 somebody else wrote go through `frame.plain`.
 
 The workshop's own pages are the modules of `app/views`.
@@ -25,20 +26,28 @@ The workshop's own pages are the modules of `app/views`.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from workshop.extension import Extension, Page
 
-_BUILT_IN = (
-    ("welcome", "Welcome", "home", 100),
-    ("labs", "Labs", "menu_book", 120),
-    ("session", "Session", "memory", 150),
-    ("run", "Run", "play_circle", 250),
-    ("studies", "Studies", "ssid_chart", 300),
-    ("quizzes", "Quizzes", "quiz", 600),
-    ("history", "History", "history", 800),
-)
 EXTENSION = Extension(
     pages=[
-        *(Page(name, title, icon, f"views.{name}:page", order=order) for name, title, icon, order in _BUILT_IN),
-        Page("progress", "Class", "groups", "views.progress:page", order=700, roles=("instructor",)),
+        Page("home", "Home", "home", "views.home:page", group="home", order=0),
+        Page("labs", "Labs", "menu_book", "views.labs:page", group="labs", order=0),
+        Page("run", "New run", "play_circle", "views.run:page", group="run", order=0),
+        Page("history", "All runs", "history", "views.history:page", group="run", order=10),
+        Page("explore", "Explore", "explore", "views.explore:page", order=0),
+        Page("quizzes", "Quiz", "quiz", "views.quizzes:page", group="quiz", order=0),
+        Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=("instructor",)),
+        Page("session", "Session", "memory", "views.session:page", group="class", order=10),
+        Page(
+            "studies",
+            "Scaling and studies",
+            "ssid_chart",
+            "views.studies:page",
+            order=200,
+            summary="How much faster does a run become with more ranks, another batch or other settings?",
+            picture=Path(__file__).parent / "studies.svg",
+        ),
     ]
 )

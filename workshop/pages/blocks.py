@@ -3,6 +3,7 @@ done, errors as sentences, downloads."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -109,6 +110,11 @@ def confirmed(label: str, icon: str, words: str, yes: str, key: str | None = Non
         said_yes = st.button(yes, type="primary", key=key)
     st.session_state[count] += said_yes
     return said_yes
+
+
+def leave(address: str) -> None:
+    """Have the browser go to an address outside Streamlit, such as a quiz."""
+    st.html(f"<script>location.assign({json.dumps(address)})</script>", unsafe_allow_javascript=True)
 
 
 def download(label: str, data: str | Callable[[], bytes], name: str, media_type: str) -> None:

@@ -1,4 +1,5 @@
-"""The bar on every page: for the instructor how learners come in and what goes on, for learners the pace and help."""
+"""What the bar says of the class: for the instructor how learners come in and what goes on, for learners the pace and
+help. Beside it stands the visitor's menu."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ import streamlit as st
 
 from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
-from workshop.registry import workload_title
-from workshop.server import address, classroom, presence
+from workshop.course.progress import time_ago
+from workshop.pages import frame, links
+from workshop.server import address, classroom, logout
 from workshop.server.classroom import ClassState, Pace
 from workshop.store.records import Identity
 from workshop.store.store import Store
@@ -27,15 +29,24 @@ UNREACHABLE = (
 )
 
 
-def bar(store: Store, identity: Identity, title: str) -> None:
-    """Draw the bar of a page with this title."""
-    presence.shared().visit(identity, title)
-    instructor = identity.role == "instructor"
+def bar(identity: Identity) -> None:
+    """Draw the class's part of the bar, and the menu."""
+    store, instructor = frame.store(), identity.role == "instructor"
     draw = _instructor_line if instructor else _learner_line
-    with st.container(horizontal=True, vertical_alignment="center", key="classroom"):
+    if frame.recorded() is None:
         if instructor:
             _invitation(store)
         st.fragment(run_every=EVERY[identity.role])(draw)(store, identity)
+    _menu(identity)
+
+
+def _menu(identity: Identity) -> None:
+    icon = "school" if identity.role == "instructor" else "person"
+    with st.container(key="menu", width="content"), st.popover("Menu", icon=":material/menu:"):
+        st.markdown(f":material/{icon}: {frame.plain(identity.nickname)}")
+        links.link("labs", "Glossary", ":material/book_2:", {"show": "glossary"})
+        links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
+        st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>')
 
 
 def refresh() -> None:
@@ -60,30 +71,29 @@ def invitation(store: Store) -> tuple[str, str, bool, str]:
 
 
 def _invitation(store: Store) -> None:
-    """The class code with the address, and the QR code in a popover; where phones can't reach it, a sentence."""
+    """The class code, and in a pop-over the address with its QR code, or why phones can't reach it."""
     code, base, reachable, image = invitation(store)
     short = escape(base.partition("://")[2])
-    with st.popover(f"Class code {code}", icon=":material/qr_code_2:"):
+    with (
+        st.container(key="code", width="content"),
+        st.popover(code, icon=":material/qr_code_2:", help="The class code"),
+    ):
         words = f"<p>Learners open <b>{short}/join</b> and type the code <b>{escape(code)}</b>.</p>"
         words += image if reachable else f"<p>{UNREACHABLE}</p>"
         st.html(words)
-    note = "" if reachable else " <b>Phones can't reach it: use <code>workshop up --host 0.0.0.0</code>.</b>"
-    st.html(f'<span class="ws-bar-words">{short}/join{note}</span>', width="content")
 
 
 def _instructor_line(store: Store, identity: Identity) -> None:
     room = _look(store)
-    facts = [f'<a href="/progress" target="_self">{room.present} of {room.learners} here</a>']
-    if waiting := len(room.waiting):
-        facts.append(
-            f'<a class="ws-help" href="/progress" target="_self">{waiting} {verb(waiting, "asks", "ask")} for help</a>'
-        )
-    if room.run_id is not None:
-        title = escape(workload_title(room.workload))
-        facts.append(f'<a href="/run?run={room.run_id}" target="_self">Run {room.run_id} ({title})</a>')
-    screen = "/session?projector=1" if room.round_id is None else f"/quiz/{room.round_id}/projector"
-    facts.append(f'<a href="{screen}" target="_blank" rel="noopener">Show on the projector</a>')
-    _show([*facts, *_pace(room.pace)])
+    with st.container(horizontal=True, vertical_alignment="center", key="facts"):
+        _pace(room.pace)
+        links.link("progress", f"{room.present} of {room.learners} here", ":material/group:")
+        if waiting := len(room.waiting):
+            with st.container(key="help", width="content"):
+                links.link("progress", f"{waiting} {verb(waiting, 'asks', 'ask')} for help", ":material/back_hand:")
+        if room.run_id is not None:
+            links.run_link(room.run_id, f"Run {room.run_id}", ":material/play_arrow:")
+        st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
 
 
 def _learner_line(store: Store, identity: Identity) -> None:
@@ -91,13 +101,13 @@ def _learner_line(store: Store, identity: Identity) -> None:
     asks = identity.id in room.waiting
     label = "I no longer need help" if asks else "Ask for help"
     change = (store, identity, not asks)
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(label, icon=":material/back_hand:", key="need-help", on_click=_need_help, args=change)
-        facts = ["The instructor sees that you ask for help."] if asks else []
+    with st.container(horizontal=True, vertical_alignment="center", key="facts"):
+        _pace(room.pace)
         if room.round_code:
             address = escape(f"/quiz?{urlencode({'code': room.round_code})}")
-            facts.append(f'<a class="ws-help" href="{address}" target="_self">A quiz goes on: come in</a>')
-        _show([*facts, *_pace(room.pace)])
+            st.html(f'<a class="ws-help" href="{address}" target="_self">Quiz: come in</a>', width="content")
+        about = "The instructor sees that you ask for help." if asks else "The instructor sees it on every page."
+        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_need_help, args=change)
 
 
 def _need_help(store: Store, identity: Identity, needed: bool) -> None:
@@ -108,15 +118,40 @@ def _need_help(store: Store, identity: Identity, needed: bool) -> None:
     refresh()
 
 
-def _pace(pace: Pace) -> list[str]:
-    """The pace and the timer as HTML. The script timer.js counts down."""
-    facts = [escape(pace.words)] if pace.words else []
+def _pace(pace: Pace) -> None:
+    """Draw the pace and the timer. The script timer.js counts down."""
+    facts = (
+        [f'<span title="{escape(pace.words)}">Lab {escape(pace.title.partition(" ")[0])}</span>'] if pace.lab else []
+    )
     if pace.until is not None and time.time() < pace.until + OVER:
         seconds = max(math.ceil(pace.until - time.time()), 0)
         words = f"{seconds // 60}:{seconds % 60:02d} left" if seconds else "Time is up"
         facts.append(f'<b class="ws-timer" data-seconds="{seconds}">{words}</b>')
-    return facts
+    if facts:
+        st.html(f'<span class="ws-pace">{" · ".join(facts)}</span>', width="content")
 
 
-def _show(facts: list[str]) -> None:
-    st.html(f'<span class="ws-bar-words">{" · ".join(facts)}</span>', width="content")
+def help_requests(identity: Identity) -> None:
+    """Draw the learners who ask for help, since when, with a button to mark it as answered; again every few seconds."""
+    st.fragment(run_every=EVERY[identity.role])(_help_requests)(identity)
+
+
+def _help_requests(identity: Identity) -> None:
+    store, now = frame.store(), time.time()
+    waiting = [attendance for attendance in store.attendances() if attendance.help_asked_at is not None]
+    for attendance in sorted(waiting, key=lambda attendance: attendance.help_asked_at or now):
+        with st.container(horizontal=True, vertical_alignment="center", key=f"help-{attendance.id}"):
+            st.markdown(
+                f":material/back_hand: **{frame.plain(attendance.nickname)}** asked for help "
+                f"{time_ago(attendance.help_asked_at, now)}. Last action: {frame.plain(attendance.action or 'none')}.",
+                width="content",
+            )
+            st.button("Answered", key=f"answered-{attendance.id}", on_click=_answer, args=(identity, attendance.id))
+
+
+def _answer(identity: Identity, learner_id: int) -> None:
+    try:
+        classroom.answer_help(frame.store(), identity, learner_id)
+    except WorkshopError as error:
+        st.toast(escape(str(error)))
+    refresh()

@@ -7,10 +7,9 @@ from pathlib import Path
 import streamlit as st
 
 from workshop import server
-from workshop.pages import classroom_bar
 from workshop.report.html import STYLE as CARDS
 from workshop.report.sentences import rest_words
-from workshop.server import logout
+from workshop.server import presence
 from workshop.server.auth_middleware import IDENTITY_HEADER
 from workshop.server.page_rewriter import with_notice as mark
 from workshop.store.read_only import RecordingOrigin
@@ -18,17 +17,17 @@ from workshop.store.read_only import recorded as recorded_in
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 
+BESIDE = "pages-beside"  # where a visitor's session keeps the pages of the place that is shown
 MARK = Path(server.__file__).parent / "static" / "mark.svg"
 STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-SCRIPTS = [Path(__file__).with_name(name) for name in ("menu.js", "out.js", "timer.js", "scrolling.js")]
+SCRIPTS = [Path(__file__).with_name(name) for name in ("out.js", "timer.js", "scrolling.js")]
 
 
 def set_up() -> None:
-    """Title, icon, style, menu and the way out; the first thing on every page."""
+    """Title, icon, style and scripts; the first thing on every page."""
     st.set_page_config(page_title="Distributed Training Workshop", page_icon=str(MARK), layout="wide")
-    st.logo(str(MARK), size="large")
     st.html(f"<style>{STYLE}</style>")
-    with st.container(key="menu"):
+    with st.container(key="scripts"):
         script = "\n".join(path.read_text() for path in SCRIPTS)
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
     if (origin := recorded()) is not None:
@@ -70,16 +69,14 @@ def visitor() -> Identity:
 
 
 def heading(title: str, words: str = "") -> Identity:
-    """The page's title, who one is, and the classroom bar."""
+    """The page's title, with links to the other pages of its place."""
     identity = visitor()
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.header(title, anchor=False, width="stretch")
-        icon = ":material/school:" if identity.role == "instructor" else ":material/person:"
-        st.markdown(f"{icon} {plain(identity.nickname)}", width="content")
-        st.html('<a href="/labs?show=glossary" target="_self">Glossary</a>', width="content")
-        st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>', width="content")
+        for page in st.session_state.get(BESIDE, []):
+            st.page_link(page)
     if recorded() is None:
-        classroom_bar.bar(store(), identity, title)
+        presence.shared().visit(identity, title)
     if words:
         st.markdown(words)
     return identity

@@ -37,6 +37,18 @@ def labs_of(identity: Identity) -> Sequence[LabStanding]:
     return class_.learners[0].labs if class_.learners else tuple(LabStanding(lab) for lab in class_.labs)
 
 
+def class_words() -> dict[str, str]:
+    """Return how far the class is in each lab that somebody has begun, by the lab's name."""
+    class_ = _classroom(frame.store().database.where, frame.store()).look()
+    words_by_lab = {}
+    for place, lab in enumerate(class_.labs):
+        at_it = [learner.labs[place] for learner in class_.learners if learner.labs[place].at_it]
+        if at_it:
+            done = sum(progress.finished for progress in at_it)
+            words_by_lab[lab.name] = f"{done} done, {len(at_it) - done} at it"
+    return words_by_lab
+
+
 def lab_words(lab_progress: LabStanding) -> str:
     """Return how far somebody is in a lab, on one line."""
     exercises = words.count(len(lab_progress.exercises), "exercise")
@@ -53,7 +65,7 @@ def show(identity: Identity) -> None:
     with st.container(border=True, key="next-step"):
         st.markdown("#### :material/directions_walk: Your next step")
         if step is None:
-            st.markdown("You have done every lab. Compare your runs in *History*, or set up a run of your own.")
+            st.markdown("You have done every lab. Compare your runs in *All runs*, or set up a run of your own.")
             if st.button("Set up a run of your own", type="primary", icon=":material/play_circle:"):
                 links.go("run")
         else:

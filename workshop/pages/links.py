@@ -15,10 +15,12 @@ from workshop.store.records import RunRecord
 DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name
 
 
-def link(page: str, label: str, icon: str | None = None, query: Mapping[str, str] | None = None) -> None:
-    """A link to a page; a page that the visitor doesn't have is named without a link."""
+def link(
+    page: str, label: str, icon: str | None = None, query: Mapping[str, str] | None = None, about: str | None = None
+) -> None:
+    """A link to a page, with Markdown `about` it; a page that the visitor doesn't have is named without a link."""
     if (declared := _declared().get(page)) is not None:
-        st.page_link(declared, label=label, icon=icon, query_params=query)
+        st.page_link(declared, label=label, icon=icon, query_params=query, help=about)
     else:
         st.markdown(label)
 

@@ -1,8 +1,9 @@
-"""The dashboard's navigation: the pages of all extensions, in their order."""
+"""The dashboard's navigation: a bar with six places, and the pages of all extensions in them."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,24 +11,65 @@ import streamlit as st
 from streamlit.errors import FragmentHandledException, StreamlitAPIException
 
 from workshop import registry
-from workshop.extension import Page, load
-from workshop.pages import frame, links
+from workshop.extension import Group, Page, load
+from workshop.pages import classroom_bar, frame, links, projector
+from workshop.store.records import Identity
 
 LOG = logging.getLogger(__name__)
+PLACES: Mapping[Group, tuple[str, str]] = {
+    "home": ("Home", "home"),
+    "labs": ("Labs", "menu_book"),
+    "run": ("Run", "play_circle"),
+    "explore": ("Explore", "explore"),
+    "quiz": ("Quiz", "quiz"),
+    "class": ("Class", "groups"),
+}  # each place's title and icon
 
 
 def navigate(root: str) -> None:
-    """Show the navigation, and draw the page that the visitor has chosen. The page named `root` stands at the root
-    address, wherever it is in the order."""
-    declared = {page.name: _declared(page, page.name == root) for page in registry.pages() if _sees(page)}
+    """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
+    wherever it is in the order."""
+    identity = frame.visitor()
+    visible = visible_pages(identity)
+    declared = {page.name: _declared(page, page.name == root) for page in visible}
     st.session_state[links.DECLARED] = declared
-    st.navigation(list(declared.values()), position="top").run()
+    chosen = st.navigation(list(declared.values()), position="hidden")
+    name = next((name for name, page in declared.items() if page.url_path == chosen.url_path), root)
+    here = next(group_of(page, identity) for page in visible if page.name == name)
+    beside = [page for page in visible if group_of(page, identity) == here]
+    if here == "explore":  # its pages have cards, since they are too many for a row
+        beside = [page for page in beside[:1] if page.name != name]
+    elif len(beside) == 1:
+        beside = []
+    st.session_state[frame.BESIDE] = [declared[page.name] for page in beside]
+    if not projector.requested():
+        _bar(identity, here, visible)
+    chosen.run()
 
 
-def _sees(page: Page) -> bool:
-    """Whether the visitor sees the page. Finding the visitor's role needs the store, but most pages are for
-    everybody."""
-    return set(page.roles) == {"learner", "instructor"} or frame.visitor().role in page.roles
+def visible_pages(identity: Identity) -> Sequence[Page]:
+    """The pages that a visitor sees, place by place."""
+    order = list(PLACES)
+    visible = [page for page in registry.pages() if identity.role in page.roles]
+    return sorted(visible, key=lambda page: (order.index(group_of(page, identity)), page.order))
+
+
+def group_of(page: Page, identity: Identity) -> Group:
+    """The place of a page. Learners have no place Class: they find its pages in Run."""
+    return "run" if page.group == "class" and identity.role == "learner" else page.group
+
+
+def _bar(identity: Identity, here: Group, visible: Sequence[Page]) -> None:
+    """One line: the six places, what goes on in the class, and the visitor's menu."""
+    first = {group_of(page, identity): page for page in reversed(visible)}
+    with st.container(horizontal=True, vertical_alignment="center", key="bar"):
+        with st.container(horizontal=True, key="places"):
+            for group in PLACES:
+                if group in first:
+                    title, icon = PLACES[group]
+                    with st.container(key=f"place-{group}{'-here' if group == here else ''}", width="content"):
+                        links.link(first[group].name, title, f":material/{icon}:")
+        classroom_bar.bar(identity)
 
 
 def _declared(page: Page, default: bool) -> Any:

@@ -1,7 +1,8 @@
 """What everybody looks at in the room, with large type and nothing to press: a run, or who is here and how to come in.
 
 `?projector=1` shows it in place of the page Run, for one run, and in place of the page Session, where it follows the
-class: the run that is pinned, else the run that goes on or has just ended, else the class with its code.
+class: the live round that goes on, else the run that is pinned, else the run that goes on or has just ended, else the
+class with its code.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from html import escape
 import streamlit as st
 
 from workshop.core import words
-from workshop.pages import classroom_bar, frame
+from workshop.pages import blocks, classroom_bar, frame
 from workshop.pages.live import run_view
 from workshop.report.sentences import rest_words, state_words
 from workshop.server import classroom, presence
@@ -48,6 +49,10 @@ def class_screen(session: SessionRecord | None) -> None:
 
 
 def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> None:
+    rounds = store.rounds("live", going_on=True)
+    if rounds and frame.recorded() is None:
+        blocks.leave(f"/quiz/{rounds[0].id}/projector?follow=class")
+        return
     run = current_run(store)
     if run is not None:
         run_view(run.id, identity, projector=True)

@@ -48,7 +48,7 @@ def chosen(studies: Sequence[StudyRecord], kind: str, other: str, newest: str) -
     if study is not None and study.kind == kind:
         return study
     if study is not None:
-        st.warning(f"Study {study.id} is none of {other}; the page Studies shows it.")
+        st.warning(f"Study {study.id} is none of {other}; the page Scaling and studies shows it.")
     return studies[0] if studies else None
 
 

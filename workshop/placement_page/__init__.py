@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from workshop.extension import Extension, Page
 
 EXTENSION = Extension(
-    pages=(Page("placement", "Placement", "grid_view", "workshop.placement_page.page:page", order=200),)
+    pages=(
+        Page(
+            "placement",
+            "Placement",
+            "grid_view",
+            "workshop.placement_page.page:page",
+            order=100,
+            summary="Where does an MPI put the ranks and threads of a command, and why?",
+            picture=Path(__file__).parent / "placement.svg",
+        ),
+    )
 )

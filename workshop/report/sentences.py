@@ -48,8 +48,8 @@ SESSION = {
     "lost": "Lost: its conductor has fallen silent. The instructor stops it, then launches it again.",
 }
 MEANWHILE = (
-    "The instructor launches a session on the page Session. Until then, History shows what has run, and the page "
-    "Quizzes has questions to learn from."
+    "The instructor launches a session on the page Session. Until then, All runs shows what has run, and the page "
+    "Quiz has questions to learn from."
 )
 
 

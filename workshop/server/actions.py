@@ -17,6 +17,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import EARLIER, file_params, is_run_number, param_of_runs
 from workshop.core.placement import Placement
 from workshop.course import progress_reset
+from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
 from workshop.runtime import client, lifecycle
 from workshop.server import limits as bounds
@@ -123,6 +124,14 @@ def submit(
             for param, name in names.items():
                 words = words.replace(values[param], name)
             raise BadInput(words) from error
+
+
+def lab_run(run: LabRun, session: SessionRecord) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The params of a lab's run, and its placement in a session."""
+    fields = workload_of(run.workload).params.model_fields
+    params = {name: value for name, value in run.settings.items() if name in fields}
+    placement = {name: value for name, value in run.settings.items() if name in Placement.model_fields}
+    return params, {**session.placement, **placement}
 
 
 def note_author(identity: Identity, run: RunRecord) -> Author | None:

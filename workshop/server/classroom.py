@@ -50,8 +50,7 @@ class ClassState:
     waiting: frozenset[int]  # learners who ask for help
     run_id: int | None  # of the run that goes on in a session of the class
     workload: str  # of that run
-    round_id: int | None  # of the newest live quiz that goes on
-    round_code: str  # with which learners join it
+    round_code: str  # with which learners join the newest live quiz that goes on; "" without one
     pace: Pace
 
 
@@ -69,7 +68,6 @@ def look(store: Store) -> ClassState:
         frozenset(attendance.id for attendance in attendances if attendance.help_asked_at is not None),
         run.id if run is not None else None,
         run.workload if run is not None else "",
-        rounds[0].id if rounds else None,
         (rounds[0].code or "") if rounds else "",
         pace(store),
     )

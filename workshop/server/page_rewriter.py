@@ -59,7 +59,7 @@ def _is_html(message: Message) -> bool:
 
 
 # On every page of ours, see workshop/pages/frame.py: what has it has begun to show itself, and keeps it.
-READY = ".st-key-menu"
+READY = ".st-key-scripts"
 LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
 _PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other
 _HEAD = b"</head>"

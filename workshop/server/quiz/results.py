@@ -79,7 +79,7 @@ async def _answer(request: Request, make: Callable[[Store, Request], Response], 
 
 
 def _message(words: str, status: int) -> Response:
-    body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quizzes</a></p>'
+    body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quiz</a></p>'
     return plain_pages.page("Results", body, status=status)
 
 

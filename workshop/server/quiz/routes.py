@@ -50,7 +50,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
             logged_in = request.state.identity.role != "player"
             return RedirectResponse(f"/quiz?code={record.code or ''}" if logged_in else "/quiz", 303)
-        data = {"round": record.id, "title": record.title, "nickname": players[0].nickname}
+        member = "" if request.state.identity.role == "player" else "yes"
+        data = {"round": record.id, "title": record.title, "nickname": players[0].nickname, "member": member}
         return HTMLResponse(pages.page("player", record.title, **data), headers=HEADERS)
 
     def staff(view: str) -> Respond:

@@ -4,6 +4,7 @@ This file only describes the workload."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -109,7 +110,17 @@ EXTENSION = Extension(
             form="workshop.workloads.federated.study.plan:FORM",
         ),
     ),
-    pages=(Page("federated", "Federated", "diversity_3", "workshop.workloads.federated.page:page", order=450),),
+    pages=(
+        Page(
+            "federated",
+            "Three ways to learn",
+            "diversity_3",
+            "workshop.workloads.federated.page:page",
+            order=450,
+            summary="Institutions learn alone, together in one place, or together while their data stays at home.",
+            picture=Path(__file__).parent / "federated.svg",
+        ),
+    ),
     commands=(
         Command(
             "study run",

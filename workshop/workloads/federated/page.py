@@ -1,4 +1,4 @@
-"""The page Federated: three ways to learn side by side, then attacks, leaks and protection. `?study=3` links to a
+"""The page Three ways to learn, then attacks, leaks and protection. `?study=3` links to a
 study."""
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ OPENFL = (
 
 
 def page() -> None:
-    """Draw the page Federated."""
-    identity = frame.heading("Federated", WORDS)
+    """Draw the page Three ways to learn."""
+    identity = frame.heading("Three ways to learn", WORDS)
     session = frame.choose_session()
     study = chosen(frame.store().studies(kind=KIND, limit=RECENT), KIND, "three ways", "one of three ways")
     if study is None or st.query_params.get("new"):

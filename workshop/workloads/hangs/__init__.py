@@ -8,6 +8,8 @@ describes the capability.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pydantic import Field, field_validator
 
 from workshop.extension import Command, Extension, Page, Params, Preset, Workload
@@ -70,7 +72,17 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    pages=(Page("hangs", "Hangs", "hourglass_disabled", "workshop.workloads.hangs.page:page", order=465),),
+    pages=(
+        Page(
+            "hangs",
+            "Hangs",
+            "hourglass_disabled",
+            "workshop.workloads.hangs.page:page",
+            order=465,
+            summary="Thirty programs that never end: which rank waits in which call, and for whom?",
+            picture=Path(__file__).parent / "hangs.svg",
+        ),
+    ),
     commands=(
         Command(
             "", "watch", "workshop.workloads.hangs.command:watch", order=620,

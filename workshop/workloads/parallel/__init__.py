@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -184,5 +185,15 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    pages=(Page("parallelism", "Parallelism", "view_timeline", "workshop.workloads.parallel.page:page", order=460),),
+    pages=(
+        Page(
+            "parallelism",
+            "Parallelism",
+            "view_timeline",
+            "workshop.workloads.parallel.page:page",
+            order=460,
+            summary="Divide a network by data, tensors, stages or experts, and see its bytes, memory and idle time.",
+            picture=Path(__file__).parent / "parallelism.svg",
+        ),
+    ),
 )

@@ -8,6 +8,7 @@ sets. `study` is the guided study.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -90,6 +91,16 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     studies=(Study("processor", "workshop.workloads.processor.study.guide:KIND"),),
-    pages=(Page("processor", "Processor", "memory", "workshop.workloads.processor.study.page:page", order=410),),
+    pages=(
+        Page(
+            "processor",
+            "Processor",
+            "developer_board",
+            "workshop.workloads.processor.study.page:page",
+            order=410,
+            summary="One processor in seven steps: threads, vector instructions and number formats.",
+            picture=Path(__file__).parent / "study/processor.svg",
+        ),
+    ),
     commands=(Command("study run", "processor", "workshop.workloads.processor.study.command:processor", order=310),),
 )

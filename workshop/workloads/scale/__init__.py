@@ -8,6 +8,7 @@ curves from files, and fits a model of the step time on n workers to them. This 
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -126,6 +127,16 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    pages=(Page("scale", "Scale", "stacked_line_chart", "workshop.workloads.scale.page:page", order=470),),
+    pages=(
+        Page(
+            "scale",
+            "Scale to 2,048 nodes",
+            "stacked_line_chart",
+            "workshop.workloads.scale.page:page",
+            order=470,
+            summary="Predict from a run on this machine how fast a cluster of up to 2,048 nodes trains.",
+            picture=Path(__file__).parent / "scale.svg",
+        ),
+    ),
     commands=(Command("", "scale", "workshop.workloads.scale.command:app", order=600),),
 )

@@ -1,4 +1,4 @@
-"""The page Scale: a calibrated step, predicted for more ranks and with changes, checked where it can be run."""
+"""The page Scale to 2,048 nodes: a calibrated step, predicted for more ranks and changes, checked where it can run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ FACTORS = (0.1, 0.5, 1, 2, 10, 100)
 
 def page() -> None:
     """Draw the page."""
-    identity = frame.heading("Scale", WORDS)
+    identity = frame.heading("Scale to 2,048 nodes", WORDS)
     session = frame.choose_session()
     here, literature = st.tabs([":material/straighten: This machine", ":material/public: Published machines"])
     with here:

@@ -33,7 +33,7 @@ def outcome(facts: Facts) -> Finding | None:
     return Finding(
         f"{words.rate(facts.metrics['examples_per_second'])} examples/s; {most} takes most of a step.",
         why,
-        f"{NEXT[most]} The page Scale predicts what that does, also on more ranks.",
+        f"{NEXT[most]} The page Scale to 2,048 nodes predicts what that does, also on more ranks.",
         of_times=True,
     )
 

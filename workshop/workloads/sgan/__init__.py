@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -136,8 +137,24 @@ EXTENSION = Extension(
         Study("nodes", "workshop.workloads.sgan.nodes.guide:KIND"),
     ),
     pages=(
-        Page("tuning", "Tuning", "tune", "workshop.workloads.sgan.study.page:page", order=400),
-        Page("nodes", "Nodes", "lan", "workshop.workloads.sgan.nodes.page:page", order=405),
+        Page(
+            "tuning",
+            "Tuning",
+            "tune",
+            "workshop.workloads.sgan.study.page:page",
+            order=400,
+            summary="The path of the S-GAN study: from the first run to a tuned one, in nine steps.",
+            picture=Path(__file__).parent / "study/tuning.svg",
+        ),
+        Page(
+            "nodes",
+            "Nodes",
+            "lan",
+            "workshop.workloads.sgan.nodes.page:page",
+            order=405,
+            summary="The same path over four hosts, which this machine emulates.",
+            picture=Path(__file__).parent / "nodes/nodes.svg",
+        ),
     ),
     commands=(
         Command("study run", "path", "workshop.workloads.sgan.study.command:path", order=300),

@@ -77,7 +77,7 @@ def test_what_comes_close_is_to_be_attacked(store: Store, session: SessionRecord
     close = came(*((0.93 + 0.001 * one, 0.94 + 0.002 * one, 0.5) for one in range(5)))
     said = found(store, seed.study(store, session, came=close).id).verdict
     assert said["verdict"].startswith("Federated learning is 1.2 points behind pooled images and 43.2")
-    assert "page Federated" in said["next"]
+    assert "page Three ways to learn" in said["next"]
 
 
 def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) -> None:

@@ -170,6 +170,7 @@ const VIEWS = {
         if (result.dataset.key === key || (answer !== null && mark === null)) return; // the mark comes in a moment
         result.dataset.key = key;
         result.replaceChildren(judged(shown, mark));
+        if (solution?.address && mark?.right === false) again.set(solution.address, solution.section);
         tell(result.textContent);
       },
     });
@@ -187,9 +188,20 @@ const VIEWS = {
 
   ended: (named) => {
     place(named, [heading("The round has ended"), element("p", "lead", "Thank you for taking part."), standing(),
-      state.ranking ? podium(state.ranking, you.nickname) : null]);
+      document.body.dataset.member ? ways() : null, state.ranking ? podium(state.ranking, you.nickname) : null]);
   },
 };
+
+// For members of the class: the sections of the lab that teach what they had wrong, and their home.
+const again = new Map(); // address -> section
+function ways() {
+  const links = [...again, ["/", "Home"]].map(([address, words]) => {
+    const made = element("a", "", address === "/" ? words : `Go over: ${words}`);
+    made.href = address;
+    return element("li", "", made);
+  });
+  return element("ul", "ways", links);
+}
 
 // A question that can't be answered any more, with the answer that one gave and how many chose what.
 function locked(answer) {

@@ -13,9 +13,18 @@ offline.setAttribute("role", "status");
 offline.hidden = true;
 document.body.append(view.root, offline);
 
+// A projector that follows the class goes back to it when the round has ended.
+const AFTER = 20_000; // milliseconds
+let ended = false;
+function follow() {
+  if (ended || !location.search.includes("follow") || view.state()?.phase !== "ended") return;
+  ended = true;
+  setTimeout(() => location.replace("/session?projector=1"), AFTER);
+}
+
 let problem = ""; // why nothing is shown
 connect(`/quiz/${round}/socket?view=projector`, {
-  hear: (message) => { if (message.kind === "problem") problem = message.why; else view.hear(message); },
+  hear: (message) => { if (message.kind === "problem") problem = message.why; else view.hear(message); follow(); },
   line: (up) => {
     offline.hidden = up;
     say(offline, up ? "" : "Connection lost, coming back…");

@@ -35,7 +35,7 @@ def ways(
     """The same model trained centrally, alone, and federated. Means and their spread over several seeds are shown.
 
     Takes the workload's own options, too (--partition label). Unless you say otherwise, digits are dealt very unevenly,
-    since that is where being alone shows. The dashboard's page Federated shows the same, live by round.
+    since that is where being alone shows. The dashboard's page Three ways to learn shows the same, live by round.
     """
     from workshop.registry import workload as workload_of
     from workshop.study.settings import read_options, read_settings

@@ -149,7 +149,7 @@ def _next(seeds: Seeds, params: Mapping[str, Any], workload: str, pooled: Paired
     if not alone.sure or alone.mean <= CLOSE:
         unlike = "label" if workload == "federated" else "shift"
         return f"Make institutions less alike (--partition {unlike}): when does it pay to learn together?"
-    return "Attack it, protect it, or run the same with OpenFL: see the page Federated."
+    return "Attack it, protect it, or run the same with OpenFL: see the page Three ways to learn."
 
 
 # The ways that are compared, first the one that is expected to be better.
@@ -249,7 +249,7 @@ KIND = Kind(
     columns=columns,
     cards="workshop.workloads.federated.study.cards:cards",
     visible="workshop.workloads.federated.study.kind:visible",
-    hidden="The page Federated asks what you expect; what came out is shown to those who have guessed.",
+    hidden="The page Three ways to learn asks what you expect; what came out is shown to those who have guessed.",
 )
 
 

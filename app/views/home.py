@@ -1,0 +1,182 @@
+"""Home: for the instructor the class and the run sheet of the lab of the day, for learners their next step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from workshop.course import catalogue, reading, run_sheet
+from workshop.course.class_progress import outlines
+from workshop.course.description import LabDescription
+from workshop.course.run_sheet import RunSheetStep
+from workshop.pages import blocks, classroom_bar, frame, learner_home, links
+from workshop.quiz import catalogue as decks
+from workshop.registry import first_workload, workloads
+from workshop.report.sentences import state_words
+from workshop.server import actions, classroom
+from workshop.server.quiz import round_start
+from workshop.store.records import Identity, SessionRecord
+
+RECENT = 4  # runs that are listed
+MOST_RUNS = 3  # of a step that have a button
+
+
+def page() -> None:
+    identity = frame.heading("Distributed training workshop")
+    session = frame.choose_session()
+    main, side = st.columns([3, 2], gap="large")
+    with main:
+        if frame.recorded():
+            _alone(identity, session)
+        elif identity.role == "instructor":
+            if not frame.store().attendances():
+                _alone(identity, session)
+            _today(identity, session)
+        else:
+            learner_home.show(identity)
+    with side:
+        if identity.role == "instructor" and not frame.recorded():
+            _way_in()
+            classroom_bar.help_requests(identity)
+        with st.container(border=True):
+            _now(session)
+
+
+def _alone(identity: Identity, session: SessionRecord | None) -> None:
+    """A first run with one press."""
+    with st.container(border=True, key="alone"):
+        workload = first_workload()
+        st.markdown(f"#### Try it alone\n{frame.plain(workload.summary)}")
+        with st.container(horizontal=True):
+            refusal = frame.not_up(session)
+            if session is not None and not refusal and workload.presets:
+                preset = workload.presets[0]
+                if st.button(f"Run {workload.title}: {preset.title}", type="primary", icon=":material/play_arrow:"):
+                    with blocks.errors():
+                        placement = {**session.placement, **preset.placement}
+                        store = frame.store()
+                        run = actions.submit(store, identity, session, workload.name, preset.params, placement)
+                        links.go("run", {"run": str(run.id)})
+            links.link("run", "See what else can be run", ":material/play_circle:")
+        if refusal:
+            st.caption(refusal)
+
+
+def _way_in() -> None:
+    """The class code with its address as a QR code, or why other computers can't reach it."""
+    code, base, reachable, image = classroom_bar.invitation(frame.store())
+    picture = image if reachable else f"<p>{classroom_bar.UNREACHABLE}</p>"
+    with st.container(border=True, key="way-in"):
+        st.html(
+            f'<div class="ws-way-in"><div><p>Learners open</p><p><b>{escape(base.partition("://")[2])}/join</b></p>'
+            f"<p>and type</p><p class=ws-code-large>{escape(code)}</p></div>{picture}</div>"
+        )
+        with st.container(horizontal=True):
+            links.link("run", "Start a run", ":material/play_circle:")
+            links.link("quizzes", "Host a quiz", ":material/quiz:")
+            st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
+
+
+def _now(session: SessionRecord | None) -> None:
+    """The session's state and the latest runs."""
+    st.markdown("#### Right now")
+    if session is not None:
+        st.markdown(f"Session **{frame.plain(session.name)}**: {frame.plain(state_words(session))}")
+    if refusal := frame.not_up(session):
+        st.markdown(refusal)
+    latest = frame.store().runs(session_id=session.id if session else None, limit=RECENT)
+    links.run_links(latest)
+    if not latest:
+        st.markdown("Nobody has run anything yet.")
+
+
+# The run sheet.
+
+
+def _today(identity: Identity, session: SessionRecord | None) -> None:
+    """The run sheet of the lab of the day: a line for each step, the current one with its buttons."""
+    labs = {folder.name: (folder, lab) for folder, lab in catalogue.readable()}
+    if not labs:
+        return
+    pace = classroom.pace(frame.store())
+    chosen = st.query_params.get("lab", pace.lab)
+    names = list(labs)
+    with st.container(border=True, key="today"):
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            name = st.selectbox(
+                "Lab of the day",
+                names,
+                names.index(chosen) if chosen in labs else 0,
+                format_func=lambda name: f"{labs[name][1].number} {labs[name][1].title}",
+                width=400,
+            )
+            links.link("labs", "Open the lab", ":material/menu_book:", {"lab": name})
+        folder, lab = labs[name]
+        with blocks.errors():
+            steps = run_sheet.read(folder)
+            text = st.query_params.get("step", "0") if chosen == name else "0"
+            place = min(int(text), len(steps) - 1) if text.isascii() and text.isdecimal() else 0
+            for number, step in enumerate(steps):
+                if number == place:
+                    _step(step, folder, lab, identity)
+                    if session is not None and not frame.not_up(session):
+                        parts = [later.part for later in steps[number : number + 2] if later.part is not None]
+                        _runs(parts, folder, identity, session)
+                elif st.button(_line(step), key=f"step-{name}-{number}", type="tertiary"):
+                    st.query_params.update({"lab": name, "step": str(number)})
+                    st.rerun()
+        with st.expander("The whole run sheet, with answers", icon=":material/list_alt:"):
+            st.markdown((folder / run_sheet.FILE).read_text(encoding="utf-8").partition("\n")[2])
+
+
+def _line(step: RunSheetStep) -> str:
+    return f"{step.start}′ · {frame.plain(step.title.replace('`', ''))} · {step.minutes} min"
+
+
+def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Identity) -> None:
+    """The current step: what to show, what to say, and its buttons."""
+    store = frame.store()
+    with st.container(border=True, key="current-step"):
+        st.markdown(f"**{step.start}′ · {step.title} · {step.minutes} min**")
+        if step.show:
+            st.markdown(f":material/cast: {step.show}")
+        if step.say:
+            st.markdown(f":material/record_voice_over: {step.say}")
+        number = step.exercise
+        exercise = lab.exercises[number - 1] if number and number <= len(lab.exercises) else ""
+        with st.container(horizontal=True), blocks.errors():
+            if st.button("Send the class here", icon=":material/groups:"):
+                classroom.set_pace(store, identity, outlines()[0], folder.name, exercise)
+                _changed()
+            if st.button(f"Timer {step.minutes} min", icon=":material/timer:"):
+                classroom.set_timer(store, identity, step.minutes)
+                _changed()
+            if step.deck and st.button("Host the quiz", type="primary", icon=":material/quiz:"):
+                deck, pictures = decks.deck(step.deck)
+                quiz_round = round_start.host(store, deck.brief(), pictures)
+                blocks.leave(f"/quiz/{quiz_round.id}/host")
+            if step.part is not None:
+                links.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
+
+
+def _runs(parts: Sequence[int], folder: Path, identity: Identity, session: SessionRecord) -> None:
+    """A button for each of the first runs of the sections from the first of these parts to the next one."""
+    sections = reading.read(folder)[slice(*(part - 1 for part in parts))] if len(parts) == 2 else ()
+    runs = [run for section in sections for cell in section.cells for run in cell.runs if run.workload in workloads()]
+    with st.container(horizontal=True), blocks.errors():
+        for number, run in enumerate(runs[:MOST_RUNS]):
+            label = f"Run {workloads()[run.workload].title}: {run.words}"
+            if st.button(
+                frame.plain(label), icon=":material/play_arrow:", key=f"sheet-run-{folder.name}-{parts[0]}-{number}"
+            ):
+                params, placement = actions.lab_run(run, session)
+                started = actions.submit(frame.store(), identity, session, run.workload, params, placement)
+                links.go("run", {"run": str(started.id)})
+
+
+def _changed() -> None:
+    classroom_bar.refresh()
+    st.rerun()
