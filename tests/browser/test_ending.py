@@ -49,7 +49,7 @@ def test_the_end_of_a_run_moves_nothing(workshop_home: Path, new_page: NewPage, 
         expect(page.locator("[data-card=files], [data-card=metrics]")).to_have_count(2)
         expect(page.get_by_alt_text("After")).to_have_count(1)
         page.get_by_text("Kill a rank").wait_for(state="detached")  # the page is drawn again, without what a run needs
-        page.locator(".ws-bar-words", has_text="Run ").wait_for(state="detached")
+        page.locator(".st-key-facts", has_text="Run ").wait_for(state="detached")
         assert place(page, CURVE) == pytest.approx(before, abs=2)
         assert page.evaluate("window.shift") < STILL
         page.get_by_role("button", name="Go to the verdict and the results").click()

@@ -51,7 +51,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
     assert "token" not in page.url
-    page.get_by_role("button", name="Set up a run").click()
+    page.get_by_role("link", name="Start a run").click()
     start = page.get_by_role("button", name="Start the run")
     start.wait_for()
     number(page, "Clusters", "8")

@@ -192,14 +192,18 @@ def test_quizzes_have_their_results(shown: Shown, new_page: NewPage) -> None:
     expect(page.get_by_text("learner-1", exact=True).first).to_be_visible()
 
 
-def test_the_menu_on_a_phone_closes_when_a_page_was_chosen(shown: Shown, new_page: NewPage) -> None:
-    page = new_page(width=390, height=844)
+@pytest.mark.parametrize("width", [390, 1280])
+def test_each_place_takes_one_press(shown: Shown, new_page: NewPage, width: int) -> None:
+    page = new_page(width, 844)
     enter(page, shown)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    page.get_by_test_id("stSidebarNavLink").filter(has_text="Studies").click()
-    expect(page.get_by_role("heading", name="Studies", exact=True)).to_be_visible(timeout=PATIENCE)
-    expect(page.get_by_test_id("stExpandSidebarButton")).to_be_visible()
-    expect(page.get_by_test_id("stSidebarNavLink").first).not_to_be_in_viewport()
+    for place in ("Labs", "Run", "Quiz", "Class", "Explore", "Home"):
+        link = page.locator(".st-key-places").get_by_role("link", name=place, exact=False)
+        expect(link).to_be_in_viewport(ratio=1)
+        link.click()
+        expect(page.locator("[class*=-here]")).to_contain_text(place, timeout=PATIENCE)
+    boxes = [link.bounding_box() for link in page.locator(".st-key-places a").all()]
+    assert all(box and 0 <= box["x"] <= box["x"] + box["width"] <= width for box in boxes)
+    assert width > 390 or all(box and box["height"] >= 44 and box["width"] >= 44 for box in boxes)
 
 
 @pytest.mark.exhaustive

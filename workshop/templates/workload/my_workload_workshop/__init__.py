@@ -34,7 +34,15 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    pages=(Page("my-workload", "My workload", "target", "my_workload_workshop.page:main"),),
+    pages=(
+        Page(
+            "my-workload",
+            "My workload",
+            "target",
+            "my_workload_workshop.page:main",
+            summary="Random darts estimate pi: how many are needed?",
+        ),
+    ),
     labs=(Lab(LABS / "my-workload"),),
     decks=(Decks(LABS),),
 )
