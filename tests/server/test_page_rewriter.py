@@ -79,10 +79,10 @@ def test_the_words_go_when_the_page_is_there_and_stay_away(dashboard: Dashboard)
         page.wait_for_function("document.getElementById('root')?.childElementCount === 0")
         assert shown(page) == [f'"{WORDS}"', "rgb(255, 255, 255)"]
         page.unroute(SCRIPTS)
-        expect(page.get_by_role("link", name="Session").first).to_be_visible(timeout=limit(30) * 1000)
+        expect(page.get_by_role("link", name="Explore").first).to_be_visible(timeout=limit(30) * 1000)
         assert shown(page)[0] == "none"
-        page.get_by_role("link", name="Session").first.click()
-        expect(page.get_by_text("Ranks on the machine")).to_be_visible(timeout=limit(30) * 1000)
+        page.get_by_role("link", name="Explore").first.click()
+        expect(page.get_by_text("Where does an MPI put")).to_be_visible(timeout=limit(30) * 1000)
         assert shown(page)[0] == "none"
 
 
