@@ -28,11 +28,6 @@ def told(ranks: int) -> dict:
     return answer(run("--way", "all", *SHORT, ranks=ranks, OMP_NUM_THREADS="1"))
 
 
-def test_it_imports_nothing_of_ours():
-    imported = script.imports(SCRIPT)
-    assert "mpi4py" in imported and "workshop" not in imported
-
-
 @pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])

@@ -23,11 +23,6 @@ SCRIPT = config.labs_folder() / "sgan" / "train.py"
 run = partial(script.run, SCRIPT)
 
 
-def test_it_imports_nothing_of_ours():
-    imported = script.imports(SCRIPT)
-    assert "horovod" in imported and "workshop" not in imported
-
-
 @pytest.mark.exhaustive
 @pytest.mark.real
 def test_two_ranks_train_both_networks_alike(tmp_path: Path):
