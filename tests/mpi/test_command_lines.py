@@ -119,13 +119,6 @@ def test_commands_are_good_shell_at_every_width(placement: Placement) -> None:
 
 
 @pytest.mark.real
-def test_a_script_is_good_bash() -> None:
-    text = command_lines.commands(EXAMPLE.model_copy(update={"environment": NASTY}), MACHINE)["sbatch"]
-    checked = subprocess.run(["bash", "-n"], input=command_lines.folded(text), capture_output=True, text=True)
-    assert (checked.returncode, checked.stderr) == (0, "")
-
-
-@pytest.mark.real
 @pytest.mark.parametrize("tool", ["openmpi", "sbatch"])
 def test_open_mpi_takes_what_is_written(tmp_path: Path, tool: str) -> None:
     placement = Placement(ranks=2, environment=NASTY, threads=3)
@@ -152,7 +145,7 @@ def test_horovodrun_takes_what_is_written(tmp_path: Path) -> None:
 @pytest.mark.real
 @pytest.mark.parametrize(
     "values",
-    [{}, {"bind_to": "none"}, {"map_by": "core", "bind_to": "core"}, {"bind_to": "package"}, {"map_by": "node"}],
+    [{}, {"bind_to": "none"}, {"map_by": "core", "bind_to": "core"}],
     ids=str,
 )
 @pytest.mark.parametrize(("name", "says"), [("mpich", "MPICH"), ("intelmpi", "Intel")])

@@ -58,18 +58,12 @@ def test_a_grid_and_its_sessions_placement(class_session: SessionRecord, class_s
 @pytest.mark.parametrize(
     ("kind", "names", "said"),
     [
-        ("scale", {}, "There is no kind of study 'scale'; there are grid, scaling, ways."),
         ("path", {}, "Path isn't run in a notebook; it is `workshop study run path`"),
         ("scaling", {}, "Of which workload?"),
-        ("scaling", {"workload": "kmean"}, "There is no workload 'kmean'"),
-        ("scaling", {"workload": "kmeans", "rank": [1, 2]}, "did you mean ranks?"),
         ("scaling", {"workload": "kmeans", "repeat": 2}, "repeat is not a setting of the study; did you mean repeats?"),
-        ("scaling", {"workload": "kmeans", "ranks": [1, "two"]}, "ranks is 'two': it should be a whole number."),
-        ("scaling", {"workload": "kmeans", "ranks": [1]}, "ranks names 1 number"),
         ("scaling", {"workload": "kmeans", "minutes": 0}, "minutes is 0: it should be a number from 0.01 to 1440."),
         ("grid", {"workload": "kmeans"}, "A grid needs vary"),
         ("grid", {"workload": "kmeans", "vary": {"cluster": [1, 2]}}, "cluster"),
-        ("ways", {"workload": "kmeans"}, "kmeans"),
     ],
 )
 def test_what_can_t_be_is_one_sentence(

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -94,12 +93,6 @@ def test_clocks_are_left_alone_where_nothing_tells_them() -> None:
     assert "clocks" not in one_host["otherData"]
 
 
-def test_one_rank_waits_for_nobody() -> None:
-    built = trace(MARKS[:1], 0, ["laptop"])
-    assert set(of(built, 1)) == {"input", "compute", "exchange", "update"}
-    assert not any(e.get("args", {}).get("last") for e in built["traceEvents"])
-
-
 def test_horovods_events_are_on_the_same_axis() -> None:
     built = trace(MARKS, 0, ["laptop", "laptop"], read_horovod(FILE))
     theirs = [e for e in built["traceEvents"] if e["pid"] == 3 and e["ph"] == "X"]
@@ -115,37 +108,6 @@ def test_horovods_events_are_on_the_same_axis() -> None:
     assert named == {"process_name": "Horovod, seen by rank 0", "thread_name": "tensor 1 float32 [3, 3]"}
     ready = {e["name"]: e["ts"] for e in built["traceEvents"] if e["ph"] == "i"}
     assert ready == {"rank 0 is ready": 30_010, "rank 1 is ready": 60_000}
-
-
-def test_the_axis_begins_with_whatever_is_first() -> None:
-    earlier = FILE.replace(str(BEGAN), str(BEGAN - 40_000))
-    built = trace(MARKS, 0, ["laptop", "laptop"], read_horovod(earlier))
-    assert of(built, 1)["input"][0] == 10_000
-    assert min(e["ts"] for e in built["traceEvents"] if "ts" in e) == 0
-
-
-def test_a_timeline_without_its_beginning_is_left_out_and_that_is_said() -> None:
-    built = trace(MARKS, 0, ["laptop", "laptop"], read_horovod("[" + ",".join(FIRST) + "]"))
-    assert not of(built, 3)
-    assert "left out" in built["otherData"]["horovod"]
-
-
-def test_a_step_that_was_not_finished_is_left_out() -> None:
-    marks = np.repeat(MARKS, 3, axis=1)
-    marks[1, 1, 3:] = np.nan
-    built = trace(marks, 10, ["laptop", "laptop"])
-    assert {e["args"]["step"] for e in built["traceEvents"] if e["ph"] == "X"} == {10, 12}
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 3, 5), (2, 5), (0,)])
-def test_marks_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="instead of"):
-        trace(np.zeros(shape), 0, ["laptop", "laptop"])
-
-
-def test_no_step_is_no_span() -> None:
-    built = trace(np.zeros((2, 0, 5)), 0, ["laptop", "laptop"])
-    assert {e["ph"] for e in built["traceEvents"]} == {"M"}
 
 
 @given(st.integers(1, 4), st.integers(1, 5), st.randoms(use_true_random=False))
@@ -178,12 +140,6 @@ def test_wherever_the_file_is_cut_off_what_came_before_is_read() -> None:
         ended = sum(FILE[:length].count(event) > 0 for event in FIRST)
         assert len(found) >= ended
     assert len(read_horovod(FILE[:-1])) == len(read_horovod(FILE[:-1] + ",\n")) == len(whole)
-
-
-def test_an_operation_that_was_cut_off_does_not_count() -> None:
-    cut = FILE[: FILE.index(SECOND[-1])]
-    assert allreduces(read_horovod(cut)) == 1
-    assert len(negotiations(read_horovod(cut))) == 2
 
 
 numbers = st.integers() | st.floats() | st.sampled_from([0, 1, 5, 30_000])
