@@ -19,10 +19,12 @@ from workshop.store.store import Store
 
 @pytest.fixture(scope="module")
 @starts_processes
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def home(tmp_path_factory: pytest.TempPathFactory, kernels: Path) -> Iterator[Path]:
     """A state folder for all tests of a file that share a session."""
     folder = tmp_path_factory.mktemp("sessions")
     with state(folder) as made, probes(folder):
+        (made / "cache").mkdir(parents=True)
+        (made / "cache" / "numba").symlink_to(kernels)
         yield made
         with Store.open() as store:
             if any(known.up for known in store.sessions()):
