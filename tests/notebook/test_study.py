@@ -15,7 +15,7 @@ from workshop.notebook.studies import StudyShown
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-WORK = "data='blobs', points=2000, clusters=3, iterations=3, threads=1, repeats=1"
+WORK = "data='blobs', points=2000, clusters=3, iterations=3, threads=1, repeats=1, backend='numpy'"
 
 
 def test_a_study_that_was_stopped_goes_on_and_shows_itself(class_notebook: Kernel, class_store: Store) -> None:
@@ -78,4 +78,4 @@ def test_what_can_t_be_is_one_sentence(
 
 
 def _work() -> dict[str, object]:
-    return {"data": "blobs", "points": 2000, "iterations": 3, "threads": 1}
+    return {"data": "blobs", "points": 2000, "iterations": 3, "threads": 1, "backend": "numpy"}
