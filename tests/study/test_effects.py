@@ -30,10 +30,6 @@ def test_the_largest_comes_first() -> None:
     assert [one.axis for one in effects(points, [1.0, 4.0, 2.0, 8.0])] == ["b", "a"]
 
 
-def test_nothing_was_measured() -> None:
-    assert effects([], []) == []
-
-
 def test_a_value_does_not_pay_for_its_company() -> None:
     """Two ranks, far faster than one, were only tried with one thread; on one rank, two threads are twice as fast."""
     points = [{"ranks": 1, "threads": 1}, {"ranks": 1, "threads": 2}, {"ranks": 2, "threads": 1}]

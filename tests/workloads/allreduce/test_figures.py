@@ -25,12 +25,6 @@ def test_a_colour_for_each_method_and_a_dash_for_each_mpi():
     assert figure.data[0].hovertext[0] == "4 B: 10 µs"
 
 
-def test_a_method_keeps_its_colour_whichever_are_there():
-    (alone,) = latency([CURVES[1]]).data
-    assert alone.line.color == latency(CURVES).data[1].line.color
-    assert latency([AllReduceCurve("ring", SIZES, (1e-5, 2e-5, 1e-3), 2)]).data[0].name == "ring"
-
-
 def test_bandwidth_stands_beside_what_was_measured_by_itself():
     *measured, line = bandwidth(CURVES, 8e9).data
     assert list(measured[0].y) == list(CURVES[0].bus)
@@ -38,17 +32,3 @@ def test_bandwidth_stands_beside_what_was_measured_by_itself():
     assert line.name == "copied in memory", "an all-reduce within caches is faster: the line is no limit"
     assert bandwidth(CURVES, 8e9, 5e9).data[-1].name == "sent to another host"
     assert len(bandwidth(CURVES).data) == len(CURVES)
-
-
-def test_nothing_measured_says_so():
-    assert latency([]).layout.annotations[0].text == "Nothing has been measured yet"
-    alone = AllReduceCurve("own", SIZES, (1e-5, 2e-5, 1e-3), 1)
-    assert bandwidth([alone]).layout.annotations[0].text == "One rank has nothing to exchange"
-
-
-def test_bandwidth_is_drawn_of_many_messages_where_there_are_any():
-    ping, stream = (AllReduceCurve(name, SIZES, (1e-6, 2e-6, 1e-4), 4) for name in ("latency", "bandwidth"))
-    assert [trace.name for trace in latency([ping, stream]).data] == ["latency"]
-    (drawn,) = bandwidth([ping, stream]).data
-    assert drawn.name == "bandwidth" and list(drawn.y) == list(stream.algorithm)
-    assert [trace.name for trace in bandwidth([ping]).data] == ["latency"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from mpi4py import MPI
 
-from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
@@ -54,30 +53,3 @@ def test_the_last_round_told_is_what_metrics_say(finished):
     assert sink.done == (12, 12)
     assert metrics["images_read"] == 3 * 12 * 2 * metrics["train_images"]
     assert metrics["drift"] > 0
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"alpha": 0}, "alpha is 0: it should be greater than 0"),
-        ({"alpha": -1}, "alpha is -1"),
-        ({"alpha": "nan"}, "alpha is"),
-        ({"participation": 0}, "participation is 0"),
-        ({"participation": 1.5}, "participation is 1.5"),
-        ({"institutions": 0}, "institutions is 0"),
-        ({"rate": "inf"}, "rate is"),
-        ({"way": "together"}, "way is 'together'"),
-        ({"validation": 1}, "validation is 1"),
-    ],
-)
-def test_params_out_of_range_are_refused_in_one_sentence(values, words):
-    with pytest.raises(BadInput) as refused:
-        WORKLOAD.check(values)
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_what_can_not_be_dealt_is_refused_where_it_is_submitted():
-    params = WORKLOAD.check({"data": "digits", "images": 9, "institutions": 5})
-    with pytest.raises(BadInput, match="5 institutions can't share 9 images"):
-        WORKLOAD.fits(params, WORKLOAD.inputs(params, no_artifacts), 2)

@@ -57,7 +57,7 @@ def check(kernel, points, centre, centroids):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("features", [1, 3, 10, 12, 13, 16])
+@pytest.mark.parametrize("features", [3, 13])
 def test_a_shard_is_what_it_is_defined_to_be(kernel, dtype, features):
     for size, clusters in [(1, 1), (255, 2), (256, 3), (257, 4), (3000, 17)]:
         points = blobs(size, features, clusters, dtype)
@@ -165,12 +165,11 @@ def test_bounds_change_no_label_on_the_way_to_convergence(size, features, cluste
             centroids[0] = points[seed % size]
 
 
-@pytest.mark.parametrize("features", [3, 10, 20])
-def test_bounds_leave_out_most_distances_and_threads_change_nothing(features):
-    points = blobs(40_000, features, 120, "float32")
+def test_bounds_leave_out_most_distances_and_threads_change_nothing():
+    points = blobs(40_000, 10, 120, "float32")
     results = []
     for kernel, threads in ((LloydShard, 1), (NumbaShard, 1), (NumbaShard, 2), (NumbaShard, 5)):
-        shard, centroids, visited = kernel(points, np.full(features, 50), threads), points[:120] - 50.0, []
+        shard, centroids, visited = kernel(points, np.full(10, 50), threads), points[:120] - 50.0, []
         for _ in range(25):
             shard.update(centroids)
             visited.append(shard.visited / shard.size)

@@ -35,17 +35,6 @@ def test_its_size_is_that_of_its_layers():
     assert len(net.weights) == len(net.trainable_weights), "nothing is kept of the images beside the weights"
 
 
-def test_every_output_depends_on_what_is_around_it():
-    tf = tensorflow()
-    tf.keras.utils.set_random_seed(1)
-    net = unet(32, 1)
-    given = np.random.RandomState(1).uniform(size=(1, 32, 32, 1)).astype(np.float32)
-    changed = given.copy()
-    changed[0, 2:6, 2:6] += 1
-    apart = np.abs(net(given).numpy() - net(changed).numpy())[0, ..., 0]
-    assert apart[2:6, 2:6].max() > 1e-3 and apart[12:, 12:].max() > 1e-6
-
-
 def test_it_learns_a_few_images_by_heart():
     tf = tensorflow()
     tf.keras.utils.set_random_seed(0)

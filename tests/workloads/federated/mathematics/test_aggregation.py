@@ -17,7 +17,6 @@ from workshop.workloads.federated.mathematics.aggregation import (
     combined,
     mean,
     relative_spread,
-    server,
     usable,
 )
 
@@ -77,12 +76,6 @@ def test_adam_on_the_aggregator_is_that_of_the_paper(updates, rate):
         model = adam.step(model, update)
     assert model.dtype == np.float32
     np.testing.assert_allclose(model, reference(begin, updates, rate), rtol=1e-4, atol=1e-5)
-
-
-def test_algorithms_by_name():
-    assert isinstance(server("fedavg", 1.0), FedAvg)
-    assert isinstance(server("fedprox", 1.0), FedAvg)
-    assert server("fedadam", 0.5).rate == 0.5
 
 
 @settings(deadline=None)

@@ -36,8 +36,6 @@ def test_what_is_given_goes_before_what_it_would_set() -> None:
         ("mnist", {}, 5, "mnist doesn't learn in three ways; federated and segmentation do"),
         ("federated", {"way": "alone"}, 5, "way is 'alone', but this study sets all three side by side"),
         ("federated", {}, 0, "seeds is 0: it should be 1 to 100"),
-        ("federated", {}, 101, "seeds is 101"),
-        ("federated", {"alpha": 0}, 5, "alpha is 0"),
         ("federated", {"nonsense": 1}, 5, "nonsense is not one of its settings"),
         ("federated", {"seed": 2**31 - 2}, 5, "seed is 2147483648"),
     ],

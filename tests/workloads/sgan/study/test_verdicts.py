@@ -97,14 +97,6 @@ def test_the_profile_counts_threads_against_cores() -> None:
     assert answered(found, "a").value == 6
 
 
-def test_ranks_and_threads() -> None:
-    found = measured(steps="d")
-    told = said(found, "d")
-    assert told["verdict"] == "2 ranks x 1 thread wins."
-    assert "1.58x one rank with all 2 cores" in told["why"]
-    assert answered(found, "d").value == "2 x 1"
-
-
 def test_memory_that_leaks_and_memory_that_does_not() -> None:
     def grown(slope: float) -> dict[str, Growth]:
         series = {"predict": [6e8 + slope * n + 1e4 * (n % 3) for n in range(30)], "compiled": [6e8] * 30}
@@ -186,11 +178,8 @@ def noisy(added: float, uncertainty: float) -> Growth:
 @pytest.mark.parametrize(
     ("predict", "on_batch", "verdict", "following"),
     [
-        ((1, 2), (0, 1), "Nothing like the article's leak", "the fastest"),
         ((41, 126), (0, 1), "Can't tell whether predict keeps memory", "--thorough"),
-        ((41, 126), (3, 40), "Can't tell whether predict and predict_on_batch keep memory", "--thorough"),
         ((41, 126), (7, 4), "predict_on_batch keeps memory", "No way here is shown to keep it constant"),
-        ((200, 5), (0, 1), "predict keeps memory", "Use predict_on_batch instead"),
         ((200, 5), (0, 20), "predict keeps memory", "for predict_on_batch, so few evaluations can't tell"),
     ],
 )
@@ -217,26 +206,6 @@ def test_the_waterfall_and_the_command_of_its_end() -> None:
     assert told["next"].endswith("--batch 32 --inference predict_on_batch --ranks 2 --threads 1")
     told = said(measured(mpis=("openmpi", "intelmpi")), "i")
     assert "--exchange mpi" in told["next"] and "--mpi intelmpi" in told["next"], "what was measured, not half of it"
-
-
-def test_without_the_naive_start_there_is_no_gain_to_tell() -> None:
-    quick = World(world.setting(), failing=lambda trial: trial.point["step"] == "i" and not trial.point["gave"])
-    quick.complete()
-    found = step_results(GUIDE, quick.sofar)
-    assert found.done("i") and judge(found, "i", NOTHING) is None and answer(found, "i", NOTHING) is None
-
-
-def test_one_core_has_nothing_to_free() -> None:
-    found = measured(cores=1)
-    assert len(found.results("a")) == 1 and "core" not in said(found, "a")["next"]
-    assert "a" not in {one.point["gave"] for one in found.results("i")}
-    assert "1 cores" not in str([said(found, key) for key in "abcdfghi"])
-
-
-def test_ranks_that_gain_no_more_than_chance_are_no_stage() -> None:
-    found = measured(lambda params, where: 550.0 if where.bind_to == "core" else 600.0)
-    assert [one.point["gave"] for one in found.results("i")] == ["", "a", "e", "h"]
-    assert said(found, "d")["verdict"].endswith("came out first, but others may be as fast.")
 
 
 @pytest.fixture
