@@ -18,7 +18,7 @@ from workshop.workloads.regression.fit import fit
 from workshop.workloads.regression.moments import Moments, centred
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     cuts=st.lists(st.integers(0, 300), max_size=6),
     features=st.sampled_from([1, 3, 35]),
@@ -34,7 +34,7 @@ def test_any_blocks_give_the_same_coefficients(cuts, features, penalty):
     assert result.rows == 300
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(cuts=st.lists(st.integers(0, 300), max_size=4), features=st.sampled_from([2, 35]), dtype=st.sampled_from("fd"))
 def test_any_split_among_ranks_gives_the_same_moments(cuts, features, dtype):
     made, targets = (array[:300].astype(dtype) for array in rows_of(features))
