@@ -1,18 +1,31 @@
-"""Words and numbers as pages show them."""
+"""Words and numbers as pages show them, and tracebacks without the server's folders."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workshop
 from tests.report.analysis.cases import run
-from workshop.report.sentences import SESSION, changed, dumps, metrics, metrics_in_two, metrics_of, public_view, waiting
+from workshop.report.sentences import (
+    SESSION,
+    changed,
+    dumps,
+    metrics,
+    metrics_in_two,
+    metrics_of,
+    public_view,
+    short_traceback,
+    waiting,
+)
 from workshop.store.records import SessionState
 
+ROOT = Path(workshop.__file__).parent.parent
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
     lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
@@ -90,3 +103,25 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
 
 def test_every_state_of_a_session_has_its_words() -> None:
     assert set(SESSION) == set(get_args(SessionState))
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"{ROOT}/workshop/engine/host.py", "workshop/engine/host.py"),
+        ("/srv/x/.venv/lib/python3.11/site-packages/keras/src/trainer.py", "keras/src/trainer.py"),
+        ("/usr/lib/python3.12/json/decoder.py", "json/decoder.py"),
+        ("/home/some one/notes/my lab.py", "my lab.py"),
+        ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"),
+    ],
+)
+def test_files_are_named_from_their_package_on(path: str, shown: str) -> None:
+    trace = (
+        f'Traceback (most recent call last):\n  File "{path}", line 12, in work\n    x = 1 / 0\nZeroDivisionError: no'
+    )
+    assert short_traceback(trace) == trace.replace(path, shown)
+
+
+def test_groups_of_errors_too() -> None:
+    trace = '  | Traceback (most recent call last):\n  |   File "/a/b/c.py", line 1, in d\n'
+    assert '  |   File "c.py", line 1' in short_traceback(trace)

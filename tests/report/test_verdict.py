@@ -78,13 +78,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["Rank 0 runs 2 threads on hardware thread 0"],
         "Try 2 cores for each rank (--cores-per-rank 2)",
     ),
-    "a kernel that uses both": (
-        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numpy"}),
-        EVEN,
-        "Oversubscribed: each rank has more threads than cores.",
-        ["Rank 0 runs 2 threads on hardware thread 0"],
-        "",
-    ),
     "three ranks on two cores with hardware threads": (
         run(
             placement={"ranks": 3},
@@ -116,13 +109,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "Rank 1 holds up the others.",
         ["hardware thread 1 of laptop", "computed for 3.1 s, the other for 2.0 s: 55 % more", "Waiting is 17 %"],
         "save 17 % of the time",
-    ),
-    "a straggler that shares its unit": (
-        run(placement={"ranks": 3}, machine=machine(2), rank_map=rank_map([0], [1], [0])),
-        times([3.0, 1.5, 3.0]),
-        "Oversubscribed: 3 ranks on 2 cores.",
-        ["Hardware thread 0 is shared by ranks 0 and 2", "Also: rank 0"],
-        "Try 2 ranks (--ranks 2)",
     ),
     "ranks that are late in turn": (
         run(),

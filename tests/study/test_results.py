@@ -1,9 +1,10 @@
-"""What cells have reached, and which differences between them are sure."""
+"""What cells have reached, which differences between them are sure, and which settings mattered."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.results import CellResult, best, noise, ratio
+from workshop.study.results import CellResult, best, effects, ratio
 
 
 def cell(label: str, *rates: float) -> CellResult:
@@ -102,14 +103,6 @@ def test_ratios_and_what_is_sure_of_them() -> None:
     assert ratio(fast, cell("none")) is None and ratio(cell("none"), fast) is None
 
 
-def test_a_single_run_is_lent_the_usual_noise() -> None:
-    once, other = cell("once", 100.0), cell("other", 103.0)
-    assert not ratio(other, once).sure
-    assert ratio(other, once, usual=0.01).sure
-    assert noise([once, other]) == results.NOISE
-    assert noise([once, cell("a", 95.0, 105.0), cell("b", 98.0, 100.0, 102.0)]) == pytest.approx(0.07)
-
-
 rates = st.lists(st.floats(0.1, 1e9), min_size=1, max_size=5).map(tuple)
 
 
@@ -120,3 +113,26 @@ def test_a_ratio_and_its_inverse_say_the_same(one: tuple[float, ...], other: tup
     assert there.low <= there.value * (1 + 1e-9) and there.value <= there.high * (1 + 1e-9)
     assert there.value * back.value == pytest.approx(1.0)
     assert there.sure is back.sure or there.low == pytest.approx(1.0) or there.high == pytest.approx(1.0)
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 10))
+def test_factors_that_multiply_are_found_again(ranks: float, threads: float) -> None:
+    points = [{"ranks": a, "threads": b, "same": 0} for a, b in product((1, 2), (1, 2))]
+    rates = [
+        100 * (ranks if point["ranks"] == 2 else 1) * (threads if point["threads"] == 2 else 1) for point in points
+    ]
+    found = {effect.axis: effect for effect in effects(points, rates)}
+    assert set(found) == {"ranks", "threads"}, "what has one value has no effect"
+    assert found["ranks"].factor == pytest.approx(max(ranks, 1 / ranks))
+    assert found["threads"].factor == pytest.approx(max(threads, 1 / threads))
+    if ranks > 1.001:
+        assert (found["ranks"].best, found["ranks"].worst) == (2, 1)
+
+
+def test_a_value_does_not_pay_for_its_company() -> None:
+    """Two ranks, far faster than one, were only tried with one thread; on one rank, two threads are twice as fast."""
+    points = [{"ranks": 1, "threads": 1}, {"ranks": 1, "threads": 2}, {"ranks": 2, "threads": 1}]
+    found = {one.axis: one for one in effects(points, [10.0, 20.0, 100.0])}
+    assert (found["threads"].best, found["threads"].factor) == (2, pytest.approx(2.0))
+    assert (found["ranks"].best, found["ranks"].factor) == (2, pytest.approx(10.0))
+    assert effects([{"a": 1, "b": 1}, {"a": 2, "b": 2}], [1.0, 2.0]) == [], "both have changed"

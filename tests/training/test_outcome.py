@@ -39,11 +39,7 @@ def test_a_target_that_was_not_reached_asks_for_more() -> None:
 
 @pytest.mark.parametrize(
     ("updates", "resumed", "advice"),
-    [
-        (20, None, "Train for longer (--steps 40)"),
-        (56, {"epoch": 3, "update": 36}, "Train for longer (--steps 40)"),
-        (26, {"epoch": 1, "update": 13}, "Train for longer (--epochs 16)"),  # something else ended it
-    ],
+    [(20, None, "Train for longer (--steps 40)"), (56, {"epoch": 3, "update": 36}, "Train for longer (--steps 40)")],
 )
 def test_a_run_that_was_ended_by_steps_asks_for_more_of_them(updates: int, resumed: Any, advice: str) -> None:
     told = {"time_to_target": None, "epochs": 4, "updates": updates, "resumed": resumed}
@@ -138,20 +134,6 @@ def test_communication_of_gradients_has_its_own_advice(exchange: str, advice: st
     said = verdict(trained(2, {"exchange": exchange, "phases": phases, "messages_per_step": 8, **HEAVY}), {})
     assert said["verdict"] == "Communication dominates."
     assert "60 % of the ranks' time" in said["why"] and "9 MB in 8 messages" in said["why"]
-    assert advice in said["next"]
-
-
-@pytest.mark.parametrize(
-    ("told", "params", "advice"),
-    [
-        ({"shards": [719, 718]}, {"batch": 400}, "--batch 718)"),
-        ({"shards": [719, 718]}, {"batch": 718}, "a batch is all that a rank holds"),
-    ],
-)
-def test_no_larger_batch_is_asked_for_than_a_rank_has(told: Any, params: dict[str, Any], advice: str) -> None:
-    phases = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
-    said = verdict(trained(2, told | HEAVY | {"exchange": "mpi", "phases": phases}, **params), {})
-    assert said["verdict"] == "Communication dominates."
     assert advice in said["next"]
 
 

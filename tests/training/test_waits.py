@@ -107,20 +107,3 @@ def test_whoever_is_named_has_most_of_the_lateness_and_waits_less(told: list[tup
         costs = [count * by for count, by in zip(last, late_by, strict=True)]
         assert sum(costs[rank] for rank in found.late) >= 0.69 * sum(costs) > 0
         assert found.others
-
-
-@pytest.mark.parametrize(
-    ("params", "seconds", "cause"),
-    [
-        ({"checkpoint_every": 5}, 0.6, "writes the checkpoints, which takes up to 6.0 ms a step."),
-        ({"checkpoint_every": 5}, 0.2, "nothing in where the ranks run explains it"),
-        ({}, 0.6, "nothing in where the ranks run explains it"),
-    ],
-)
-def test_a_rank_that_writes_checkpoints_within_epochs(params: dict[str, Any], seconds: float, cause: str) -> None:
-    figures = {"seconds_blocked": seconds / 2, "seconds_processor": seconds / 2}
-    run = waited([0.0, 0.8], [98, 2], [0.0081, 0.0001], checkpoints=figures)
-    sentence = waiting_sentence(replace(run, params=run.params | params))
-    assert (
-        sentence is not None and sentence.startswith("Rank 1 waited 8.0 ms a step for rank 0, ") and cause in sentence
-    )

@@ -38,11 +38,6 @@ def test_all_ranks_on_one_of_several_hosts(names: list[str], there: str, said: s
     assert "--map-by node" in told["next"]
 
 
-def test_ranks_on_all_hosts_are_fine() -> None:
-    told = verdict(run(placement=placed("node1", "node2"), rank_map=on_hosts("node1", "node2")), {})
-    assert "All ranks are on" not in told["verdict"]
-
-
 @pytest.mark.parametrize(
     ("more", "why", "following"),
     [

@@ -77,16 +77,6 @@ def test_more_workers_than_cores_are_too_many():
     ]
 
 
-def test_hosts_are_told_apart():
-    reports = [*rank_map([0])["ranks"], {**rank_map([0])["ranks"][0], "rank": 1, "host": "tower"}]
-    placed = with_threads(RANK, RANK, rank_map={"ranks": reports}, machine=None)
-    said = sentences(placed)
-    assert [text.split(".")[0] for text in said] == [
-        "Rank 0 on laptop has 15 threads for 1 core",
-        "Rank 1 on tower has 15 threads for 1 core",
-    ]
-
-
 def test_why_openmp_has_no_effect():
     assert is_openmp("OMP_NUM_THREADS") and is_openmp("KMP_BLOCKTIME")
     assert not is_openmp("TF_NUM_INTRAOP_THREADS") and not is_openmp("I_MPI_PIN")

@@ -79,11 +79,6 @@ def test_what_is_refused_in_one_sentence(axes: dict[str, Any], more: dict[str, A
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
 
 
-def test_a_workload_that_tells_no_rate() -> None:
-    with pytest.raises(BadInput, match="allreduce doesn't tell how fast it is"):
-        plan(workload("allreduce"), {"ranks": [1, 2]}, {}, Placement())
-
-
 def test_a_million_cells() -> None:
     axes = {"clusters": list(range(1, 1001)), "features": list(range(1, 1001))}
     with pytest.raises(BadInput) as refused:

@@ -1,4 +1,4 @@
-"""Optuna's choices: new cells only, the same ones again after a crash, and better ones than chance finds."""
+"""Optuna's choices: new cells only, and the same ones again after a crash."""
 
 from __future__ import annotations
 

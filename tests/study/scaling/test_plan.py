@@ -69,14 +69,6 @@ def test_k_means_divides_its_points_by_itself() -> None:
         plan(KMEANS, {}, [1, 2], Placement(), weak=True)
 
 
-def test_placements_differ_in_their_ranks_only() -> None:
-    study = plan(MNIST, {}, [1, 2, 4], Placement(ranks=3, threads=2, bind_to="none", environment={"A": "1"}))
-    for number, cell in zip((1, 2, 4), study.cells, strict=True):
-        assert cell.placement == Placement(ranks=number, threads=2, bind_to="none", environment={"A": "1"}).as_json()
-        assert cell.label.startswith(f"{number} rank")
-    assert "ranks" not in study.placement
-
-
 @pytest.mark.parametrize(
     ("given_", "ranks", "more", "says"),
     [

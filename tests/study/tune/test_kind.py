@@ -32,14 +32,6 @@ def watched(rate: float | None, seconds: float) -> Watched:
     return Watched(run, seconds, rate)
 
 
-def test_a_hopeless_trial_is_ended_and_told_why() -> None:
-    sofar, _, trial = begun()
-    said = kind.hopeless(sofar, trial, watched(5000.0, 1.2))
-    assert said == (
-        "After 1.2 s it did 5,000 images/s, 50 % of the best so far (2 ranks x 1 thread, bound to core, horovod)."
-    )
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.floats(0, 30_000), st.floats(0, 10))
 def test_only_what_is_far_below_the_best_for_a_second_is_hopeless(rate: float, seconds: float) -> None:

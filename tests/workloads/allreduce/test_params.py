@@ -1,4 +1,4 @@
-"""Which sizes and methods there are, what is refused, and that describing the workload costs nothing."""
+"""Sizes, methods and operations of a run, and the tables of their times."""
 
 from __future__ import annotations
 

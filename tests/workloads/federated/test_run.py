@@ -1,4 +1,4 @@
-"""The workload in a world of one, and what may be asked of it."""
+"""The workload in a world of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run may be asked for, and what is said of what can't be used; all before any rank is started."""
+"""Models and checkpoints of one's own: what is taken, and what is refused before any rank is started."""
 
 from __future__ import annotations
 

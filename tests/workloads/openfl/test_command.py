@@ -1,4 +1,4 @@
-"""`workshop federation` as a user meets it: what is refused, what is shown, and a real one on our own ranks."""
+"""`workshop federation` as a user meets it: what is refused, and what is shown."""
 
 from __future__ import annotations
 

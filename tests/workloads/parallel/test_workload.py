@@ -1,4 +1,4 @@
-"""The workload: its params, plans, verdicts, panels, and a run on real ranks."""
+"""The workload: cuts that are refused, plans, timelines, and a run on real ranks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regression in one process: any blocks give the same coefficients; params that can't be used are refused."""
+"""Regression in one process: any blocks give the same coefficients, and a stop ends it."""
 
 from __future__ import annotations
 

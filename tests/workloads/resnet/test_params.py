@@ -1,4 +1,4 @@
-"""Params of the benchmark, and what is refused in a sentence."""
+"""Images that are too small for a network, and the batches that are made up."""
 
 from __future__ import annotations
 

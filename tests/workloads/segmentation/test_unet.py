@@ -1,4 +1,4 @@
-"""The network: what goes in, what comes out, and that it learns."""
+"""The network: what goes in, what comes out, and how many weights it has."""
 
 from __future__ import annotations
 

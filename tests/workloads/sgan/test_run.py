@@ -102,11 +102,3 @@ def test_larger_images_take_larger_nets(finished):
     assert metrics["parameters"] > finished[0]["parameters"]
     picture = Image.open(io.BytesIO(base64.b64decode(json.loads(sink.artifacts["generated.json"][1])[0]["png"])))
     assert picture.size == (56, 56)
-
-
-def test_time_to_target_is_when_an_evaluation_reached_it(finished):
-    metrics, sink = run({"target": 0.05})
-    first = next(step for step, value in told(sink, "held-out accuracy") if value >= 0.05)
-    assert metrics["iterations_to_target"] == first
-    assert 0 < metrics["time_to_target"] <= metrics["seconds"]["train"]
-    assert finished[0]["time_to_target"] is None

@@ -7,7 +7,7 @@ import pytest
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.workloads.federated.study.plan import SETTINGS, plan
+from workshop.workloads.federated.study.plan import plan
 
 
 def test_every_seed_is_a_run_of_all_three_ways() -> None:
@@ -21,13 +21,6 @@ def test_every_seed_is_a_run_of_all_three_ways() -> None:
     assert others[0]["way"] == "all"
     assert {trial.placement["ranks"] for trial in trials} == {2}
     assert wanted.description() == plan(workload("federated"), wanted.params, Placement(ranks=2), 3).description()
-
-
-def test_what_is_given_goes_before_what_it_would_set() -> None:
-    preset = SETTINGS["federated"]
-    assert preset.items() <= dict(plan(workload("federated"), {}, Placement()).params).items()
-    given = plan(workload("federated"), {"alpha": 3.0, "partition": "iid"}, Placement()).params
-    assert (given["alpha"], given["partition"]) == (3.0, "iid")
 
 
 @pytest.mark.parametrize(

@@ -44,12 +44,6 @@ def test_a_file_comes_as_it_is(server):
     assert fetch(remote(server)) == DATA
 
 
-def test_a_redirection_is_followed(server):
-    server.status = 302
-    assert fetch(remote(server)) == DATA
-    assert server.asked == ["/mnist.npz", "/elsewhere.npz"]
-
-
 def test_a_proxy_of_the_environment_is_used(server, monkeypatch):
     monkeypatch.setenv("http_proxy", server.address.removesuffix("/mnist.npz"))
     monkeypatch.delenv("no_proxy", raising=False)

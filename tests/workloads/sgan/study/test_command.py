@@ -1,4 +1,4 @@
-"""`workshop study run path`: two cheap steps for real, and what can't be asked for."""
+"""`workshop study run path`: two cheap steps for real."""
 
 from __future__ import annotations
 
