@@ -28,12 +28,6 @@ def test_nothing_in_a_table_is_markup() -> None:
     assert [column.justify for column in made.columns] == ["left", "right"]
 
 
-def test_a_verdict_is_a_paragraph_for_each_of_its_parts() -> None:
-    text = io.StringIO()
-    terminal.show_verdict(Console(file=text, width=60, highlight=False), {"verdict": "[Good]", "why": "Because."})
-    assert text.getvalue() == "Verdict: [Good]\nWhy: Because.\n"
-
-
 def test_cards_as_plain_text() -> None:
     rows = [["a", {"text": "rank 0", "colour": "#000000"}], ["long", {"links": [cards.link("/run", "1")]}]]
     card = Card("x", "X", (cards.words(cards.line("text", "Label")), cards.table(["h", "i"], rows)))

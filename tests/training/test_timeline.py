@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -71,23 +69,10 @@ def test_whoever_came_last_is_marked_in_every_step() -> None:
     assert "others waited up to 5.0 ms" in figure.data[-1].hovertext[0]
 
 
-def test_where_nobody_waits_nobody_came_last() -> None:
-    assert came_last(timeline(trace(marks(late=None), 0, ["laptop"] * 2))) == []
-
-
 def test_the_first_steps_that_fit_are_drawn_and_numbered() -> None:
     figure = timeline(trace(marks(), 30, ["laptop"] * 2))
     assert len(drawn(figure)["compute"]) == 2 * 8
     assert [note.text for note in figure.layout.annotations] == ["step 30", *map(str, range(32, 38))]
-
-
-def test_numbers_do_not_run_into_each_other() -> None:
-    told = marks(steps=8, late=None)
-    told[:, 2:] += 1.0
-    figure = timeline(trace(told, 0, ["laptop"] * 2))
-    places = [note.x / figure.layout.xaxis.range[1] for note in figure.layout.annotations]
-    assert len(places) < 8
-    assert all(later - one >= 0.07 for one, later in pairwise(places))
 
 
 def test_a_pause_and_a_step_that_takes_long_are_passed_over() -> None:
@@ -100,13 +85,6 @@ def test_a_pause_and_a_step_that_takes_long_are_passed_over() -> None:
     short = timeline(trace(slow[:, :7], 0, ["laptop"] * 2))
     assert short.layout.annotations[0].text == "step 1"
     assert len(drawn(short)["compute"]) == 2 * 5
-
-
-def test_where_every_step_differs_the_shortest_window_is_drawn() -> None:
-    wild = marks(steps=3)
-    wild[:, 1:] += 1.0
-    wild[:, 2:] += 3.0
-    assert len(drawn(timeline(trace(wild, 0, ["laptop"] * 2)))["input"]) == 2 * 3
 
 
 def test_buckets_have_a_row_for_each_rank() -> None:
@@ -135,34 +113,6 @@ def test_horovod_has_a_row_of_its_own_with_all_tensors_together() -> None:
     assert [bar for bar in bars["communicate"] if bar[0] == 2] == [(2, 16.5, 2.0), (2, 36.0, 2.0)]
     said = [text for bar in figure.data for text in bar.hovertext if text.startswith("Horovod")]
     assert said == ["Horovod negotiates 5.5 ms", "Horovod reduces 2.0 ms", "Horovod reduces 2.0 ms"]
-
-
-def test_one_rank_alone_is_drawn() -> None:
-    figure = timeline(trace(marks(ranks=1), 0, ["laptop"]))
-    assert set(drawn(figure)) == {"input", "compute", "communicate", "update"}
-    assert came_last(figure) == []
-
-
-@pytest.mark.parametrize("document", [{}, {"traceEvents": []}, trace(np.zeros((2, 0, 5)), 0, ["laptop"] * 2)])
-def test_no_step_says_so(document: dict[str, Any]) -> None:
-    assert timeline(document).layout.annotations[0].text == "No step was kept in the timeline"
-
-
-def test_it_is_quick_and_small() -> None:
-    spans = [
-        (name, 20 * step + begin, 20 * step + end, tensor)
-        for step in range(30)
-        for tensor in range(8)
-        for name, begin, end in (("NEGOTIATE_ALLREDUCE", 11, 16), ("ALLREDUCE", 16, 18))
-    ]
-    document = trace(marks(ranks=4, steps=30), 2, ["laptop"] * 4, horovod(*spans))
-    took = []
-    for _ in range(10):
-        began = time.process_time()
-        figure = timeline(document)
-        took.append(time.process_time() - began)
-    assert min(took) < 0.05
-    assert len(figure.to_json()) < 30_000
 
 
 def test_many_ranks_are_few_bars() -> None:

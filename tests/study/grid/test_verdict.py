@@ -48,15 +48,6 @@ def test_overlapping_repeats_have_no_sure_winner() -> None:
     assert "Each was measured once, so chance isn't known; differences below 5 % are taken for it." in same["why"]
 
 
-def test_what_is_no_speed_is_not_called_fast() -> None:
-    told = verdict([cell(1, 1, 0.95, 0.94), cell(1, 2, 0.9, 0.91)], "held out accuracy", True)
-    assert (
-        told["verdict"]
-        == "1 ranks, 1 threads is the best: 0.945 held out accuracy, 1.04x the next, 1 ranks, 2 threads."
-    )
-    assert "The worst, 1 ranks, 2 threads, reached 0.905 held out accuracy (0.9 to 0.91 in 2 runs)" in told["why"]
-
-
 def test_cells_without_a_rate_are_told() -> None:
     told = said(
         cell(1, 1, 100.0, 100.0),
@@ -72,8 +63,3 @@ def test_cells_without_a_rate_are_told() -> None:
     assert said()["verdict"] == "Nothing was measured yet."
     one = said(cell(1, 1, 1234567.0), cell(1, 2), finished=False)
     assert one["verdict"] == "Only one cell was measured: 1 ranks, 1 threads, 1.235 million images/s."
-
-
-def test_no_advice_that_would_be_refused() -> None:
-    often = said(cell(1, 1, *[100.0, 120.0] * 30), cell(1, 2, *[101.0, 119.0] * 30))
-    assert "--best 2 --best-repeats 100," in often["next"]
