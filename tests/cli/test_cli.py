@@ -69,7 +69,6 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
         (["run", "nothing"], "No such command 'nothing'"),
         (["runs", "show", "7"], "no run 7"),
         (["runs", "show", "99999999999999999999"], "no run 99999999999999999999"),
-        (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["session", "start", "--ranks", "0"], "ranks is 0"),
