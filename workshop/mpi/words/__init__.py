@@ -16,6 +16,7 @@ from workshop.mpi.words.parsed_options import RESOURCES
 
 __all__ = ["ParsedCommand", "parse", "suggestion"]
 
+
 @dataclass(frozen=True)
 class ParsedCommand:
     """A placement, and the words of the command line that say nothing that a placement can keep."""

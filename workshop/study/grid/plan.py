@@ -1,8 +1,8 @@
 """Plan grid studies: all combinations of some values, each run at least once. Pure except for `plan_here`.
 
-A grid that is too large is sampled, at random or by Optuna (`sampler`, in a study's file). All cells are run equally often in interleaved
-rounds. Then the best cells are repeated, because the best of many cells that were measured once is partly lucky (the
-optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
+A grid that is too large is sampled, at random or by Optuna (`sampler`, in a study's file). All cells are run equally
+often in interleaved rounds. Then the best cells are repeated, because the best of many cells that were measured once is
+partly lucky (the optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
 """
 
 from __future__ import annotations
