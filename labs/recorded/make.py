@@ -194,7 +194,7 @@ def live_round(room: Classroom) -> None:
     measured = [question.id for question in deck.questions if isinstance(question, Predict)][:1]
     others = [question.id for question in deck.questions if not isinstance(question, (Predict, Place))][:QUESTIONS]
     kept = [question for question in deck.questions if question.id in (*others, *measured)]
-    short = deck.model_copy(update={"questions": tuple(kept)})
+    short = deck.selection([question.id for question in kept])
     with served() as (_, port):
         token, _ = new_secrets(room.store)
         record = round_start.host(room.store, short, path.parent, session=NAME)
