@@ -155,7 +155,7 @@ def scaling(room: Classroom) -> None:
 
 def grid(room: Classroom) -> None:
     room.study("grid", "--workload", "mnist", "--vary", "ranks=1,2", "--vary", "threads=1,2", "--set", "data=digits",
-               "--set", "steps=30", "--best", "2", "--best-repeats", "2", "--oversubscribe")  # fmt: skip
+               "--set", "steps=30", "--oversubscribe")  # fmt: skip
 
 
 def ways(room: Classroom) -> None:

@@ -55,7 +55,6 @@ def test_commands_stand_in_their_order() -> None:
         (["run", "kmeans", "--session", "nobody"], "no session 'nobody'"),
         (["run", "nothing"], "No such command 'nothing'"),
         (["runs", "show", "99999999999999999999"], "no run 99999999999999999999"),
-        (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
         (["up", "--port", "70000"], "70000"),

@@ -33,15 +33,27 @@ def test_cells_of_a_lab() -> None:
     assert labs.NOTEBOOK.split("\n")[exercise.line - 1] == "def total(one, other):"
 
 
-def test_region_is_one_cell() -> None:
-    text = '<!-- #region tags=["a"] -->\none\n\n\ntwo\n```python\nshown\n```\n<!-- #endregion -->\nthree\n'
-    first, second = parse(text)
-    assert first == SourceCell("markdown", "one\n\n\ntwo\n```python\nshown\n```", {"tags": ["a"]})
-    assert second == SourceCell("markdown", "three")
+def test_two_blank_lines_part_cells() -> None:
+    assert [cell.text for cell in parse("one\n\nstill one\n\n\ntwo\n")] == ["one\n\nstill one", "two"]
+
+
+def test_blank_lines_within_and_below_indented_code_part_nothing() -> None:
+    assert len(parse("one\n\n    x = 1\n\n\n    y = 2\n\n\ntwo\n")) == 1
+    assert len(parse("one\n    more\n\n\ntwo\n")) == 2
 
 
 def test_header_of_jupytext_is_passed_over() -> None:
     assert parse("---\njupyter:\n  a: 1\n---\n\ntext\n") == (SourceCell("markdown", "text"),)
+
+
+def test_text_blocks_stay_in_their_cell() -> None:
+    (cell,) = parse("Look:\n\n```text\none\n\n\ntwo\n```\n\nEnd.\n")
+    assert cell.text.endswith("```\n\nEnd.")
+
+
+def test_longer_fences_hold_shorter_ones() -> None:
+    (cell,) = parse('````python\ntext = """\n```\n"""\n````\n')
+    assert cell.text == 'text = """\n```\n"""'
 
 
 EXERCISE = f"def f(x):\n    y = x\n    {BEGIN}\n    return y\n    {END}"
@@ -57,18 +69,23 @@ def test_solution_and_placeholder() -> None:
     [
         ("```python tags=[exercise]\nx\n```\n", 1, "a list of different words"),
         ('```python tags="exercise"\nx\n```\n', 1, "a list of different words"),
+        ('```python tags=["a", "a"]\nx\n```\n', 1, "a list of different words"),
         ("```python exercise\nx\n```\n", 1, "should be like"),
+        ("```python name=[x\nx\n```\n", 1, "should be like"),
         ('```python active="md"\nx\n```\n', 2, "neither text nor Python"),
-        ("```python\nx = 1\n%%ranks\n```\n", 2, "stands in its first line"),
+        ("---\njupyter: [\n---\n\ntext\n", 1, "jupytext can't read it"),
+        ("# Title\n\n```py\nx\n```\n", 3, "is shown and not run"),
+        ("# Title\n\n```text\nx\n", 3, "never closed"),
         ("text\n\n```bash\nls\n```\n", 3, "'bash' would be a cell of another language"),
         ("text\n\n```python\nx = 1\n", 3, "never closed"),
-        ("<!-- #region -->\n<!-- #region -->\n<!-- #endregion -->\n", 2, "another cell"),
         ("```python\nx = 1\ny = (\n```\n", 3, "no Python"),
+        ("```python\n\n```\n", 2, "empty"),
         ('```python tags=["exercise"]\nx = 1\n```\n', 2, "has its solution between"),
         (f"```python\n{EXERCISE}\n```\n", 2, "is an exercise"),
-        ('```python tags=["exercise"]\n# begin solution\nx = 1\n```\n', 2, "should be '# BEGIN SOLUTION'"),
-        (f'```python tags=["exercise"]\nx = 1  {BEGIN}\n```\n', 2, "on lines of their own"),
-        (f'```python tags=["exercise"]\n{BEGIN}\nx = 1\n  {END}\n```\n', 4, "indented"),
+        ('```python tags=["exercise"]\n# begin solution\nx = 1\n```\n', 2, "has its solution between"),
+        (f'```python tags=["exercise"]\n{BEGIN}\nx = 1\n```\n', 2, "never ends"),
+        (f'```python tags=["exercise"]\n{END}\nx = 1\n```\n', 2, "has not begun"),
+        (f'```python tags=["exercise"]\n{BEGIN}\n{BEGIN}\nx = 1\n{END}\n```\n', 3, "within the one"),
         (f'```python tags=["exercise"]\nif True:\n{BEGIN}\n    x = 1\n{END}\n```\n', 2, "without its solution"),
     ],
 )
@@ -77,7 +94,13 @@ def test_problems_are_told_by_line(text: str, line: int, said: str) -> None:
 
 
 def test_every_problem_is_told_at_once() -> None:
-    assert [line for line, _ in told("```bash\nls\n```\n\n```python\n(\n```\n\n<!-- #endregion -->\n")] == [1, 6, 9]
+    assert [line for line, _ in told("```bash\nls\n```\n\n```python\n(\n```\n")] == [1, 6]
+
+
+def test_tags_and_magics_survive() -> None:
+    (cell,) = parse('```python tags=["raises-exception", "slow"] name="x"\n%%ranks --seconds 3\n1 / 0\n```\n')
+    assert cell.tags == ["raises-exception", "slow"] and cell.metadata["name"] == "x"
+    assert cell.text == "%%ranks --seconds 3\n1 / 0"
 
 
 @pytest.mark.parametrize(

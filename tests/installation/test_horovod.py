@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -190,20 +189,6 @@ def test_it_stands_still_while_a_run_is_measured(tmp_path: Path, monkeypatch: py
     step.join(PATIENCE)
     assert not step.is_alive() and _ended(str(pid))
     assert not horovod.waits(tmp_path)
-
-
-def test_nothing_changes_during_a_study(folder: Path) -> None:
-    """Its runs are compared, so all of them should exchange gradients in the same way."""
-    file, now = folder / horovod.IN_USE, time.monotonic()
-    with (
-        horovod.unchanged(),  # two studies
-        horovod.unchanged(),
-        pytest.raises(WorkshopError, match=r"a study holds .* for too long"),
-        building._alone(file, now, "a study"),
-    ):
-        pass
-    with building._alone(file, now, "a study"), horovod.unchanged():  # which waits for nobody
-        pass
 
 
 @pytest.fixture

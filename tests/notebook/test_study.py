@@ -46,13 +46,13 @@ def test_a_study_that_was_stopped_goes_on_and_shows_itself(class_notebook: Kerne
 
 def test_a_grid_and_its_sessions_placement(class_session: SessionRecord, class_store: Store) -> None:
     held = Session(class_store, class_session)
-    study = held.study("grid", "kmeans", vary={"clusters": [2, 3]}, best=0, **_work())
+    study = held.study("grid", "kmeans", vary={"clusters": [2, 3]}, repeats=3, **_work())
     assert isinstance(study, StudyShown)
-    assert (study.status, study.record.done) == ("completed", 2)
-    assert sorted(run.params["clusters"] for run in class_store.runs(study_id=study.id)) == [2, 3]
+    assert (study.status, study.record.done) == ("completed", 6)
+    assert {run.params["clusters"] for run in class_store.runs(study_id=study.id)} == {2, 3}
     assert {run.placement["ranks"] for run in class_store.runs(study_id=study.id)} == {2}
     assert study.verdict["verdict"]
-    assert "completed, 2 of 2 runs" in repr(study)
+    assert "completed, 6 of 6 runs" in repr(study)
 
 
 @pytest.mark.parametrize(

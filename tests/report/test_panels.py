@@ -63,9 +63,6 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     assert rows[1][1:] == ["673", "97.1 %", "76 times", "11 ms", "615 MB", "the same"]
     assert "Rank 0 waited" in text(there["timeline"])
     assert len(part(there["timeline"], "figure")["figure"].data) > 1
-    (link,) = part(there["timeline"], "links")["links"]
-    assert "timeline.json" in link["url"]
-    assert "ui.perfetto.dev" in link["note"]
     assert "The commonest mistake is 4 read as 9: 7 times." in text(there["confusion"])
     (matrix,) = part(there["confusion"], "figure")["figure"].data
     assert (matrix.z[4][9], matrix.z[4][4], matrix.text[4][4]) == (7, 0, "38")

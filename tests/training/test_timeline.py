@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import time
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from workshop.engine.training.trace import read_horovod, trace
+from workshop.engine.training.trace import trace
 from workshop.report.figures import theme
 from workshop.training.timeline import timeline
 
@@ -37,16 +38,6 @@ def came_last(figure: go.Figure) -> list[tuple[float, float]]:
     return list(zip(marked.x, marked.y, strict=True))
 
 
-def horovod(*spans: tuple[str, float, float, int]) -> list[dict[str, Any]]:
-    """Events as Horovod writes them: name, begin and end in milliseconds, tensor."""
-    head = {"ph": "M", "pid": 0, "args": {"start_time_since_epoch_in_micros": EPOCH * 1e6}}
-    events: list[dict[str, Any]] = [head]
-    for name, begin, end, tensor in spans:
-        events.append({"ph": "B", "name": name, "ts": begin * 1e3, "pid": tensor})
-        events.append({"ph": "E", "ts": end * 1e3, "pid": tensor})
-    return read_horovod(json.dumps(events))
-
-
 def test_spans_are_where_and_as_long_as_they_were() -> None:
     figure = timeline(trace(marks(steps=2), 5, ["laptop", "laptop"]))
     assert drawn(figure) == {
@@ -69,10 +60,23 @@ def test_whoever_came_last_is_marked_in_every_step() -> None:
     assert "others waited up to 5.0 ms" in figure.data[-1].hovertext[0]
 
 
+def test_where_nobody_waits_nobody_came_last() -> None:
+    assert came_last(timeline(trace(marks(late=None), 0, ["laptop"] * 2))) == []
+
+
 def test_the_first_steps_that_fit_are_drawn_and_numbered() -> None:
     figure = timeline(trace(marks(), 30, ["laptop"] * 2))
     assert len(drawn(figure)["compute"]) == 2 * 8
     assert [note.text for note in figure.layout.annotations] == ["step 30", *map(str, range(32, 38))]
+
+
+def test_numbers_do_not_run_into_each_other() -> None:
+    told = marks(steps=8, late=None)
+    told[:, 2:] += 1.0
+    figure = timeline(trace(told, 0, ["laptop"] * 2))
+    places = [note.x / figure.layout.xaxis.range[1] for note in figure.layout.annotations]
+    assert len(places) < 8
+    assert all(later - one >= 0.07 for one, later in pairwise(places))
 
 
 def test_a_pause_and_a_step_that_takes_long_are_passed_over() -> None:
@@ -87,6 +91,13 @@ def test_a_pause_and_a_step_that_takes_long_are_passed_over() -> None:
     assert len(drawn(short)["compute"]) == 2 * 5
 
 
+def test_where_every_step_differs_the_shortest_window_is_drawn() -> None:
+    wild = marks(steps=3)
+    wild[:, 1:] += 1.0
+    wild[:, 2:] += 3.0
+    assert len(drawn(timeline(trace(wild, 0, ["laptop"] * 2)))["input"]) == 2 * 3
+
+
 def test_buckets_have_a_row_for_each_rank() -> None:
     moved = [[(EPOCH + 0.006, EPOCH + 0.009), (EPOCH + 0.010, EPOCH + 0.017)], [(EPOCH + 0.007, EPOCH + 0.017)]]
     figure = timeline(trace(marks(steps=1), 0, ["laptop"] * 2, transfers=moved))
@@ -97,22 +108,26 @@ def test_buckets_have_a_row_for_each_rank() -> None:
     assert "gradients on their way 3.0 ms" in bars.hovertext
 
 
-def test_horovod_has_a_row_of_its_own_with_all_tensors_together() -> None:
-    events = horovod(
-        ("NEGOTIATE_ALLREDUCE", 11, 16, 1),
-        ("NEGOTIATE_ALLREDUCE", 12, 16.5, 2),
-        ("ALLREDUCE", 16.5, 18, 1),
-        ("ALLREDUCE", 16.5, 18.5, 2),
-        ("ALLREDUCE", 36, 38, 1),
-        ("ALLREDUCE", 999, 1000, 1),
-    )
-    figure = timeline(trace(marks(steps=2), 0, ["laptop"] * 2, events))
-    assert list(figure.layout.yaxis.ticktext) == ["rank 0", "rank 1", "Horovod"]
-    bars = drawn(figure)
-    assert [bar for bar in bars["wait"] if bar[0] == 2] == [(2, 11.0, 5.5)]
-    assert [bar for bar in bars["communicate"] if bar[0] == 2] == [(2, 16.5, 2.0), (2, 36.0, 2.0)]
-    said = [text for bar in figure.data for text in bar.hovertext if text.startswith("Horovod")]
-    assert said == ["Horovod negotiates 5.5 ms", "Horovod reduces 2.0 ms", "Horovod reduces 2.0 ms"]
+def test_one_rank_alone_is_drawn() -> None:
+    figure = timeline(trace(marks(ranks=1), 0, ["laptop"]))
+    assert set(drawn(figure)) == {"input", "compute", "communicate", "update"}
+    assert came_last(figure) == []
+
+
+@pytest.mark.parametrize("document", [{}, {"traceEvents": []}, trace(np.zeros((2, 0, 5)), 0, ["laptop"] * 2)])
+def test_no_step_says_so(document: dict[str, Any]) -> None:
+    assert timeline(document).layout.annotations[0].text == "No step was kept in the timeline"
+
+
+def test_it_is_quick_and_small() -> None:
+    document = trace(marks(ranks=4, steps=30), 2, ["laptop"] * 4)
+    took = []
+    for _ in range(10):
+        began = time.process_time()
+        figure = timeline(document)
+        took.append(time.process_time() - began)
+    assert min(took) < 0.05
+    assert len(figure.to_json()) < 30_000
 
 
 def test_many_ranks_are_few_bars() -> None:

@@ -30,13 +30,13 @@ vary:
 sampler: {name: tpe, trials: 4, seed: 1}
 repeats: 2
 best: {cells: 1, repeats: 5}
-shared: false
+seeds: false
 """
 
 
 def test_a_file_that_says_everything() -> None:
     found = read(WHOLE)
-    assert (found.workload, *(found.options[name] for name in ("title", "repeats", "shared"))) == (
+    assert (found.workload, *(found.options[name] for name in ("title", "repeats", "seeds"))) == (
         "kmeans",
         "which kernel?",
         2,
@@ -49,11 +49,10 @@ def test_a_file_that_says_everything() -> None:
         {"name": "tpe", "trials": 4, "seed": 1},
         {"cells": 1, "repeats": 5},
     )
-    assert "limit" not in found.options
 
 
 def test_what_a_file_leaves_open() -> None:
-    found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\nlimit: ~\n")
+    found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\n")
     assert found.vary == {"checkpoint": ["off", "rank0", "no"]}, "they are words, not truth values"
     assert (found.params, found.placement, found.options.keys()) == ({}, {}, {"best", "sampler"})
     assert found.options == {"best": {}, "sampler": {"name": "random"}}, "the best are repeated by default"
@@ -66,6 +65,8 @@ def test_what_a_file_leaves_open() -> None:
     ("text", "sentence"),
     [
         ("", "s.yaml holds no study"),
+        ("just words", "s.yaml holds no study"),
+        ("[1, 2]", "s.yaml holds no study"),
         ("workload: a\nvry: {ranks: [1]}\n", "s.yaml, line 2: a study has no 'vry'; it has workload, title, params,"),
         ("workload: a\n\nworkload: b\n", "s.yaml, line 3: 'workload' is there twice, first in line 1."),
         ("vary:\n  a: [1]\n  a: [2]\n", "s.yaml, line 3: 'a' is there twice, first in line 2."),
@@ -75,14 +76,22 @@ def test_what_a_file_leaves_open() -> None:
             "workload: a\nvary: 5\n",
             "s.yaml, line 2: vary is '5'; it should be names with values, such as {ranks: [1, 2]}.",
         ),
+        ("workload: [a]\nvary: {}\n", "s.yaml, line 1: workload is \"['a']\"; it should be a word or a few."),
         ("workload: a\nvary: {}\nrepeats: many\n", "s.yaml, line 3: repeats is 'many'; it should be a whole number."),
-        ("workload: a\nvary: {}\nshared: off\n", "s.yaml, line 3: shared is 'off'; it should be true or false."),
+        ("workload: a\nvary: {}\nrepeats: true\n", "s.yaml, line 3: repeats is 'True'"),
+        ("workload: a\nvary: {}\nseeds: off\n", "s.yaml, line 3: seeds is 'off'; it should be true or false."),
+        ("workload: a\nvary: {}\nbest: 2\n", "s.yaml, line 3: best is '2'; it should be names with values"),
         ("workload: a\nvary: {a: [1\n", "is no YAML: expected ',' or ']'"),
+        ("workload: a\n\tvary: b\n", "s.yaml, line 2 is no YAML"),
         ("workload: &x a\nvary: {a: [*x]}\n", "s.yaml, line 2 is no YAML: an alias (*name)"),
         ("workload: !!python/object/apply:os.system [ls]\n", "is no YAML: could not determine a constructor"),
         ("workload: a\n---\nworkload: b\n", "is no YAML: but found another document"),
+        ("? [a]\n: 1\n", "s.yaml, line 1: a name should be a word."),
+        ("1: 2\n", "s.yaml, line 1: a name should be a word."),
         ("workload: a\0\n", "s.yaml has a character that text can't have"),
         ("[" * 5000, f"s.yaml is nested too deeply; a study's file has {DEEPEST} levels at most."),
+        ("a: " + "{b: " * 30 + "1" + "}" * 30, "s.yaml is nested too deeply"),
+        ("workload: !!float abc\n", "s.yaml is no YAML"),
     ],
 )
 def test_what_is_refused_in_one_sentence(text: str, sentence: str) -> None:
@@ -107,6 +116,14 @@ def test_files_that_can_not_be_read(tmp_path: Path) -> None:
         assert sentence in str(refused.value) and str(path) in str(refused.value)
     (tmp_path / "bom.yaml").write_bytes(b"\xef\xbb\xbfworkload: a\r\nvary: {a: [1]}\r\n")
     assert read_study(tmp_path / "bom.yaml").workload == "a"
+
+
+def test_what_is_both_set_and_varied(tmp_path: Path) -> None:
+    for line in ("params: {batch: 2}", "placement: {batch: 2}"):
+        file = tmp_path / "both.yaml"
+        file.write_text(f"workload: mnist\n{line}\nvary: {{batch: [1, 2]}}\n")
+        with pytest.raises(BadInput, match="batch is both set and varied"):
+            read_study(file)
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)

@@ -33,11 +33,22 @@ def test_a_description_says_all_that_was_asked_for() -> None:
         "which?",
     )
     assert told["best"] == {"cells": 1, "repeats": 3}
-    assert (told["sampler"], told["limit"], told["shared"]) == (None, None, False)
+    assert (told["sampler"], told["shared"]) == (None, False)
     assert told["params"]["points"] == 1000 and "clusters" not in told["params"]
     assert told["placement"]["map_by"] == "core" and "ranks" not in told["placement"]
     assert kmeans(repeats=2, best={"cells": 1}, title="which?").description() == told
     assert kmeans(best={"cells": 0}).description()["best"] is None
+
+
+def test_rounds_hold_every_cell_once_and_begin_with_another() -> None:
+    made = kmeans(repeats=3, best={"cells": 2, "repeats": 5})
+    trials = made.trials()
+    assert [trial.number for trial in trials] == list(range(1, 13))
+    rounds = [trials[begin : begin + 4] for begin in (0, 4, 8)]
+    assert [{trial.repeat for trial in one} for one in rounds] == [{1}, {2}, {3}]
+    assert all(len({trial.label for trial in one}) == 4 for one in rounds)
+    assert len({one[0].label for one in rounds}) == 3
+    assert cases.planned_runs(made) == 12 + 2 * 2
 
 
 def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
@@ -62,14 +73,21 @@ def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
 @pytest.mark.parametrize(
     ("axes", "more", "sentence"),
     [
+        ({}, {}, "The grid is empty"),
         ({"ranks": [3, 5]}, {}, "None of the 2 cells can be run: 3 ranks: batch is 64, which 3 ranks can't divide"),
         ({"ranks": [3]}, {}, "The only cell can't be run: 3 ranks: batch is 64"),
         ({"ranks": [1]}, {"params": {"nonsense": 1}}, "nonsense is not one of its settings"),
+        ({"ranks": [1]}, {"params": {"epochs": 0}}, "epochs is 0: it should be at least 1"),
         ({"ranks": [1]}, {"repeats": 0}, "repeats is 0: it should be a whole number from 1 to 100."),
+        ({"ranks": [1]}, {"repeats": True}, "repeats is True"),
+        ({"ranks": [1]}, {"title": "x" * 201}, "The title has 201 characters; it should have at most 200."),
         ({"ranks": [1]}, {"title": "a\x1b[2J"}, "The title has characters that can't be shown"),
-        ({"ranks": [1]}, {"limit": 5, "sampler": {}}, "either a limit or a sampler"),
         ({"ranks": [1]}, {"sampler": {"name": "magic"}}, "sampler is 'magic': it should be tpe or random."),
+        ({"ranks": [1]}, {"sampler": {"trials": 0}}, "trials of the sampler is 0"),
+        ({"ranks": [1]}, {"sampler": {"seed": "x"}}, "seed is x"),
         ({"ranks": [1]}, {"sampler": {"size": 3}}, "sampler has no setting 'size'; it has name, trials and seed."),
+        ({"ranks": [1]}, {"best": {"cells": 99}}, "cells of best is 99"),
+        ({"ranks": [1]}, {"best": {"of": 2}}, "best has no setting 'of'; it has cells and repeats."),
     ],
 )
 def test_what_is_refused_in_one_sentence(axes: dict[str, Any], more: dict[str, Any], sentence: str) -> None:
@@ -79,17 +97,18 @@ def test_what_is_refused_in_one_sentence(axes: dict[str, Any], more: dict[str, A
     assert sentence in str(refused.value) and "\n" not in str(refused.value)
 
 
+def test_a_workload_that_tells_no_rate() -> None:
+    with pytest.raises(BadInput, match="allreduce doesn't tell how fast it is"):
+        plan(workload("allreduce"), {"ranks": [1, 2]}, {}, Placement())
+
+
 def test_a_million_cells() -> None:
     axes = {"clusters": list(range(1, 1001)), "features": list(range(1, 1001))}
     with pytest.raises(BadInput) as refused:
         kmeans(axes, seconds=30.0)
     said = str(refused.value)
     assert said.startswith("The grid has 1,000,000 cells (1000 x 1000), which would take about 347 days at 30 s a run;")
-    assert "--limit 50" in said and "--sampler tpe --trials 50" in said
-    some = kmeans(axes, limit=50, seed=3)
-    assert len(some.cells) == 50 == len({cell.label for cell in some.cells})
-    assert some.description()["limit"] == {"cells": 50, "seed": 3}
-    assert [cell.label for cell in kmeans(axes, limit=50, seed=3).cells] == [cell.label for cell in some.cells]
+    assert "sampler: {name: tpe, trials: 50}" in said
     chosen = kmeans(axes, sampler={"name": "tpe", "trials": 12}, best={"cells": 2, "repeats": 3})
     assert chosen.trials() == [] and cases.planned_runs(chosen) == 12 + 4
     assert some_cell(chosen, KMEANS).label == "clusters 1, features 1"
@@ -123,3 +142,10 @@ def test_placements_are_asked_about_before_anything_starts() -> None:
     seen.clear()
     check_placements(kmeans({"ranks": list(range(1, 17))}), check, seconds=4.5, clock=lambda: float(next(now)))
     assert seen == [1, 2, 3, 4], "it takes no longer than it may"
+
+
+def test_params_that_fit_together_only_here_and_there() -> None:
+    made = plan(KMEANS, {"points": [10, 100], "clusters": [50, 5]}, {"data": "blobs"}, Placement())
+    assert [bool(cell.why) for cell in made.cells] == [True, False, False, False]
+    with pytest.raises(BadInput, match="50 clusters need as many points; there are 10"):
+        plan(KMEANS, {"points": [10]}, {"data": "blobs", "clusters": 50}, Placement())

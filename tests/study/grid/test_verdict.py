@@ -41,11 +41,20 @@ def test_overlapping_repeats_have_no_sure_winner() -> None:
     )
     assert "1 ranks, 2 threads reached 110 images/s (100 to 120 in 3 runs): the ranges overlap." in told["why"]
     assert told["next"].startswith("Use it: workshop run it - or, to tell them apart, run longer")
-    assert "--best 2 --best-repeats 9, in a study's file best: {cells: 2, repeats: 9}." in told["next"]
+    assert told["next"].endswith("in a study's file: best: {cells: 2, repeats: 9}.")
     same = said(cell(1, 1, 100.0), cell(1, 2, 101.0), cell(2, 1, 102.0))
     assert "workshop run it" not in same["next"]
     assert same["verdict"] == "No difference is sure: all 3 cells are within what repeats differ by."
     assert "Each was measured once, so chance isn't known; differences below 5 % are taken for it." in same["why"]
+
+
+def test_what_is_no_speed_is_not_called_fast() -> None:
+    told = verdict([cell(1, 1, 0.95, 0.94), cell(1, 2, 0.9, 0.91)], "held out accuracy", True)
+    assert (
+        told["verdict"]
+        == "1 ranks, 1 threads is the best: 0.945 held out accuracy, 1.04x the next, 1 ranks, 2 threads."
+    )
+    assert "The worst, 1 ranks, 2 threads, reached 0.905 held out accuracy (0.9 to 0.91 in 2 runs)" in told["why"]
 
 
 def test_cells_without_a_rate_are_told() -> None:
@@ -63,3 +72,8 @@ def test_cells_without_a_rate_are_told() -> None:
     assert said()["verdict"] == "Nothing was measured yet."
     one = said(cell(1, 1, 1234567.0), cell(1, 2), finished=False)
     assert one["verdict"] == "Only one cell was measured: 1 ranks, 1 threads, 1.235 million images/s."
+
+
+def test_no_advice_that_would_be_refused() -> None:
+    often = said(cell(1, 1, *[100.0, 120.0] * 30), cell(1, 2, *[101.0, 119.0] * 30))
+    assert "best: {cells: 2, repeats: 100}" in often["next"]

@@ -10,34 +10,47 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import WORKSHOP
+from tests.cli.test_cli import WORKSHOP, answer, workshop
 from tests.server import seed as class_seed
 from tests.sessions import Session
-from tests.study.conftest import Command, own_lock, session
+from tests.study.conftest import own_lock, session
 from tests.study.tune import cases, seed
 from tests.support import limit, until
+from workshop.cli.main import run
 from workshop.mpi import openmpi
 from workshop.store.store import Store
 
 __all__ = ["own_lock", "session"]
 
 
+@pytest.mark.real
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["nothing"], "There is no workload 'nothing'"),
+        (["allreduce"], "The tuner doesn't know what to try with allreduce; it knows"),
         (["kmeans", "--budget", "soon"], "--budget soon is no time; it should be like 5m, 90s or 1h."),
+        (["kmeans", "--budget", "1000h"], "--budget 1000h is too long; it should be at most 24h."),
+        (["kmeans", "--budget", "12s"], "A budget of 12 s is too small for 2 trials"),
+        (["kmeans", "--set", "clusters"], "--set clusters should be like --set name=value"),
+        (["kmeans", "--set", "nonsense=1"], "nonsense is not one of its settings"),
+        (["mnist", "--set", "data=/nowhere"], "/nowhere"),
         (["kmeans", "--session", "here", "--private"], "exclude each other"),
     ],
 )
-def test_bad_input_is_one_sentence(store: Store, command: Command, words: list[str], sentence: str) -> None:
-    ended = command("tune", *words)
-    assert (ended.code, ended.out) == (2, "")
-    assert sentence in ended.err and len(ended.err.strip().splitlines()) == 1, ended.err
+def test_bad_input_is_one_sentence(
+    store: Store, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    code = run(["tune", *words])
+    said = capsys.readouterr()
+    assert code == 2, said.err
+    assert sentence in said.err and said.out == ""
+    assert len(said.err.strip().splitlines()) == 1, said.err
     assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
-def test_a_study_on_a_terminal_and_as_json(store: Store, command: Command) -> None:
+@pytest.mark.real
+def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     here = class_seed.session(store)
     asked = cases.asked(budget=300.0)
 
@@ -47,22 +60,26 @@ def test_a_study_on_a_terminal_and_as_json(store: Store, command: Command) -> No
         return 5123.0 * min(point["ranks"], 2) * (0.8 if point["exchange"] == "horovod" else 1.0)
 
     made = seed.study(store, here, asked, speed)
-    shown = command("study", "show", str(made.id)).out
-    assert max(map(len, shown.splitlines())) <= 80, shown
+    shown = workshop("study", "show", str(made.id))
+    assert shown.returncode == 0, shown.stderr
+    assert all(len(line) <= 80 or line.startswith(("workshop", "mpirun")) for line in shown.stdout.splitlines())
     for words in ("tuning of mnist in 5.0 min - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
-        assert words in " ".join(shown.split()), words
-    copied = shown.partition("workshop run ")[2].partition("The same without")[0].replace("\\\n", "")
-    told = json.loads(command("study", "show", str(made.id), "--json").out)
-    assert ["workshop", "run", *copied.split()] == told["command"].split(), "it can be copied from the terminal"
+        assert words in " ".join(shown.stdout.split()), words
+    command = shown.stdout.partition("workshop run ")[2].partition("The same without")[0]
+    told = answer("study", "show", str(made.id))
+    assert isinstance(told, dict)
+    assert ["workshop", "run", *command.split()] == told["command"].split(), (
+        "a command that can be copied from the terminal"
+    )
     assert "--exchange mpi" in told["command"] and told["gain"]["ratio"] == pytest.approx(2.5)
     assert told["best"]["placement"]["ranks"] >= 2 and told["naive"]["placement"]["ranks"] == 1
     assert "failed" in {row["status"] for row in told["rows"]}
-    assert "tuning of mnist" in command("study", "list").out
+    assert "tuning of mnist" in workshop("study", "list").stdout
 
     seed.study(store, here, asked, speed, most=2)
-    shown = command("study", "show", "2").out
-    assert "interrupted" in shown and "workshop study resume 2" in shown
-    assert max(map(len, shown.splitlines())) <= 80, shown
+    shown = workshop("study", "show", "2")
+    assert "interrupted" in shown.stdout and "workshop study resume 2" in shown.stdout
+    assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
 
 
 @pytest.mark.exhaustive
@@ -94,6 +111,7 @@ def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
     told = json.loads(out)
     assert (told["study"], told["state"], told["kind"]) == (1, "completed", "tune")
     trials = told["trials"]
+    assert [trial["number"] for trial in trials] == list(range(1, len(trials) + 1)) and len(trials) >= 5
     assert trials[0]["run"] == kept.run_id, "what has completed is not run again"
     assert [trial["status"] for trial in trials[:2]] == ["completed", "completed"], "the naive start and the default"
     # Whether the third one is hopeless is the machine's to say: where NumPy is nearly as fast as Numba, it isn't.
@@ -103,6 +121,12 @@ def test_kill_9_of_the_command_loses_no_trial(session: Session) -> None:
         assert store.run(pruned["run"]).status == "cancelled"
     runs = store.runs(study_id=1, limit=None)
     assert len(runs) == len(trials), "nothing is run twice"
+    assert len({json.dumps(trial["point"], sort_keys=True) for trial in trials if trial["repeat"] == 1}) == sum(
+        trial["repeat"] == 1 for trial in trials
+    )
+    assert {run.measured for run in runs} == {True}
+    assert told["naive"]["placement"]["bind_to"] == "core" and told["naive"]["placement"]["ranks"] == 1
+    assert told["command"].startswith("workshop run kmeans ") and " --ranks " in told["command"]
     # The line without a session is one that runs.
     assert told["mpirun"].startswith("mpirun -n ") and "--points 200000" in told["mpirun"]
     path = os.pathsep.join([str(Path(WORKSHOP).parent), os.environ["PATH"]])

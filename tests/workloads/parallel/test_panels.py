@@ -55,15 +55,27 @@ def test_a_run_shows_its_pipeline_its_bytes_and_its_memory(store: Store, session
     assert len(part(cards["memory-ledger"], "table")["rows"]) == 2
 
 
+def test_a_run_without_stages_shows_no_pipeline(store: Store, session: SessionRecord) -> None:
+    cards = shown(store, ended(store, session, {}, pipeline=[0], idle=None, expected_idle=None, grid="data 2"))
+    assert "pipeline" not in cards and "traffic" in cards
+
+
 @pytest.mark.parametrize(
     ("params", "changes", "words"),
     [
         ({}, {}, ["exactly the bytes of the formula", "rounding in another order", "activations"]),
         ({}, {"weights_difference": 0.1}, ["which rounding doesn't explain"]),
         ({}, {"idle": 0.5}, ["idle for 50 % of the time: the pipeline fills and empties", "--micro-batches 8"]),
-        ({"layers": "1,7"}, {"idle": 0.5, "rank_seconds": [0.01, 0.03]}, ["rank 1 has the most work", "--layers ''"]),
+        (
+            {"layers": "1,7"},
+            {"idle": 0.5, "rank_seconds": [0.01, 0.03]},
+            ["rank 1 has the most work", "--layers ''"],
+        ),
+        ({}, {"idle": 0.5, "rank_seconds": [0.01, 0.03]}, ["rank 1 has the most work", "Give rank 1 fewer layers"]),
         ({"fault": "no-halo"}, {}, ["Stripes without their halo", "--fault none"]),
+        ({"fault": "no-gather", "zero": 1}, {}, ["collect the weights"]),
         ({}, {"dropped": 3, "paced": True}, ["3 characters", "paced"]),
+        ({}, {"traffic": [{}, {}]}, ["Nothing was exchanged"]),
     ],
 )
 def test_verdicts(

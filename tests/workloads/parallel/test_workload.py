@@ -1,4 +1,4 @@
-"""The workload: cuts that are refused, plans, timelines, and a run on real ranks."""
+"""The workload: its params, plans, verdicts, panels, and a run on real ranks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ import pytest
 
 from tests.support import limit
 from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.mpi import openmpi
+from workshop.study.grid import plan as grid
+from workshop.study.trials import impossible
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, plan, settings, timeline
 from workshop.workloads.parallel.schedules import SCHEDULES, fixed, idle_share, parse, simulate, written
 
@@ -29,14 +32,23 @@ def params(**values: object) -> ParallelParams:
     ("values", "ranks", "words"),
     [
         ({"cut": "pipeline:3"}, 2, "a grid of 3 places, and there are 2 ranks"),
+        ({"cut": "depth:2"}, 2, "'depth:2' is no part of a cut"),
         ({"cut": "tensor:2,spatial:2"}, 4, "divides layers in one way"),
         ({"cut": "tensor:4"}, 4, "2 heads can't be divided among 4 ranks"),
+        ({"cut": "pipeline:8"}, 8, "7 layers can't be divided into 8 parts"),
+        ({"cut": "spatial:2"}, 2, "can be cut by spatial"),
         ({"cut": "spatial:16", "network": "convolutional", "image": 8}, 16, "stripes of at least 1 row"),
+        ({"cut": "experts:2"}, 2, "the network has none"),
         ({"cut": "pipeline:2", "zero": 1}, 2, "no ranks do"),
         (
             {"cut": "pipeline:2", "schedule": "own", "instructions": "F0 B0 / F0 X0"},
             2,
             "Stage 1 has the instruction 'X0'",
+        ),
+        (
+            {"cut": "pipeline:2", "schedule": "own", "micro_batches": 2, "instructions": "F0 B0 F1 B1 / F0 F1 B0 B1"},
+            2,
+            "stage 0 waits at the receive .* and stage 1 waits at the receive",
         ),
         (
             {"cut": "pipeline:2", "schedule": "own", "micro_batches": 1, "instructions": "F0 W0 B0 / F0 B0 W0"},
@@ -53,10 +65,30 @@ def test_cuts_that_cannot_be_made_are_refused_before_anything_runs(values: dict,
         settings.check(params(**values), ranks)
 
 
+def test_params_that_do_not_fit_are_refused() -> None:
+    for values, words in (
+        ({"heads": 3}, "can't be divided into 3 heads"),
+        ({"schedule": "own"}, "needs instructions"),
+        ({"fault": "no-gather"}, "needs ZeRO 1 or 2"),
+        ({"layers": "a,b"}, "numbers with commas"),
+    ):
+        with pytest.raises(BadInput, match=words):
+            params(**values)
+
+
 @pytest.mark.parametrize("name", sorted(set(SCHEDULES) - {"interleaved"}))
 def test_a_schedule_that_is_written_down_is_the_same_schedule(name: str) -> None:
     streams = SCHEDULES[name](3, 4)
     assert [list(stream) for stream in parse(written(streams), 3)] == [list(stream) for stream in streams]
+
+
+def test_paced_schedules_take_the_same_time_if_they_put_gradients_of_weights_off() -> None:
+    shared = {"cut": "pipeline:2", "micro_batches": 1, "pace": 0.5}
+    by_name = settings.cut_of(params(schedule="zero-bubble", **shared), 2)
+    by_hand = settings.cut_of(params(schedule="own", instructions="F0 B0 W0 / F0 B0 W0", **shared), 2)
+    undivided = settings.cut_of(params(schedule="own", instructions="F0 B0 / F0 B0", **shared), 2)
+    assert by_hand.pace == by_name.pace == {"forward": 0.5, "backward": 0.5, "weights": 0.5}
+    assert undivided.pace["backward"] == 1
 
 
 def test_a_timeline_survives_its_file() -> None:
@@ -77,7 +109,10 @@ def test_examples_are_the_same_on_all_ranks_and_apart_from_those_of_the_evaluati
     assert images.shape == (8, 16, 16, 1) and labels.max() < 10
 
 
-@pytest.mark.parametrize(("values", "ranks"), [({}, 1), ({"cut": "pipeline:2"}, 2)])
+@pytest.mark.parametrize(
+    ("values", "ranks"),
+    [({}, 1), ({}, 2), ({"cut": "pipeline:2"}, 2), ({"cut": "tensor:2", "zero": 3}, 4), ({"zero": 2}, 2)],
+)
 def test_a_plan_has_cards_without_any_rank(values: dict, ranks: int) -> None:
     cards = {card.name: card for card in plan.cards(params(**values), ranks)}
     assert set(cards) - {"plan-pipeline"} == {"parts", "plan-traffic", "plan-memory"}
@@ -105,3 +140,10 @@ def test_a_run_on_ranks_tells_exact_bytes_and_the_weights_of_one_process(cut: li
         assert 0 < metrics["expected_idle"] < 1 and 0 < metrics["idle"] < 1
         assert min(metrics["rank_seconds"]) >= 0.06, "forward and backward"
     assert metrics["last_loss"] < metrics["first_loss"]
+
+
+def test_a_study_over_cuts_has_a_cell_for_each() -> None:
+    cuts = ["data:2", "tensor:2", "pipeline:2"]
+    study = grid.plan(WORKLOAD, {"cut": cuts}, {"steps": 2, "verify": False}, Placement(ranks=2))
+    assert [cell.params["cut"] for cell in study.cells] == cuts
+    assert not any(impossible(trial) for trial in study.trials())
