@@ -24,7 +24,6 @@ CUTS: Mapping[str, tuple[int, Mapping[str, Any]]] = {
     "channel": (2, {"cut": "channel:2", **IMAGES}),
     "experts": (2, {"cut": "experts:2", "experts": 4}),
     "recomputation": (2, {"recompute": True}),
-    "pipeline, tied": (2, {"cut": "pipeline:2", "tied": True}),
     "pipeline and tensor": (4, {"cut": "pipeline:2,tensor:2"}),
     "data and tensor, ZeRO 3": (4, {"cut": "tensor:2", "zero": 3}),
     "data and pipeline": (4, {"cut": "pipeline:2"}),

@@ -32,7 +32,7 @@ settings.register_profile("ci", settings.get_profile("default"), **slow, derando
 settings.load_profile("ci" if os.environ.get("CI") else "laptop")
 os.environ.setdefault("PYTEST_TIMEOUT", str(limit(300)))  # of one test
 
-pytest_plugins = ["tests.tiers", "tests.evidence", "tests.cost"]
+pytest_plugins = ["tests.tiers", "tests.evidence"]
 TESTS = Path(__file__).parent
 PROBES = TESTS / "probes"
 

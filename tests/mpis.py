@@ -32,7 +32,8 @@ def use(home: Path, *names: str) -> None:
 def share(home: Path, place: str) -> None:
     """Link a folder of that state into a test's own."""
     (home / place).parent.mkdir(parents=True, exist_ok=True)
-    (home / place).symlink_to(HOME / place)
+    if not (home / place).is_symlink():
+        (home / place).symlink_to(HOME / place)
 
 
 @cache

@@ -7,8 +7,6 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pytest
-
 from tests.affected import ROOT
 from workshop.core.placement import USUAL_MPI
 from workshop.mpi.implementations import IMPLEMENTATIONS
@@ -71,19 +69,3 @@ def test_the_core_names_no_mpi() -> None:
     others = [name for name in IMPLEMENTATIONS if name != USUAL_MPI]
     files = [file for file in core_files() if not file.startswith("workshop/mpi/")]
     assert {file for file in files if named(ROOT / file, others)} == set()
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ('FIRST = "kmeans"', {"kmeans"}),
-        ("from workshop.workloads.sgan import run", {"sgan"}),
-        ("from workshop.workloads import openfl", {"openfl"}),
-        ("import workshop.workloads.mnist.run", {"mnist"}),
-        ('f"workshop run federated --ranks {2}"', {"federated"}),
-        ('"""Like kmeans."""\ncomm.allreduce(1)  # as in mnist', set()),
-    ],
-)
-def test_what_counts_as_a_name(source: str, names: set[str], tmp_path: Path) -> None:
-    (tmp_path / "source.py").write_text(source)
-    assert named(tmp_path / "source.py") == names

@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import resource
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,19 +17,17 @@ from pathlib import Path
 import psutil
 import pytest
 from rich.console import Console
-from sqlalchemy import create_engine
 
 from benchmarks.dashboard import served
 from tests.control_groups import control_group, inside
 from tests.report.analysis.cases import machine
-from tests.support import limit, need, until
+from tests.support import limit, until
 from workshop import doctor
 from workshop.core import config, topology
 from workshop.core.memory import Gauge
 from workshop.core.ports import free_port
 from workshop.extension import Check
 from workshop.mpi import horovod, openmpi
-from workshop.store import tables
 from workshop.store.store import Store
 
 
@@ -96,13 +93,6 @@ def test_limits_and_allowed_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     assert check.detail.startswith("2 of 8") and "it may use 2 of 8" in check.fix
 
 
-@pytest.mark.real
-def test_horovod_is_built(workshop_home: Path) -> None:
-    need(horovod.library(), "Horovod, built by make test")
-    check = doctor._horovod()
-    assert check.ok, check
-
-
 def test_what_helps_where_horovod_is_not_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(horovod, "library", lambda: None)
     monkeypatch.setattr(horovod, "folder", lambda: tmp_path)
@@ -152,24 +142,6 @@ def test_a_state_folder_that_cannot_be_made(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.delenv("WORKSHOP_DATABASE_URL", raising=False)
     for check in (doctor._state_folder(), doctor._store()):
         assert not check.ok and str(tmp_path) in check.fix and "WORKSHOP_HOME" in check.fix
-
-
-def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
-    assert doctor._store().ok
-    engine = create_engine(f"sqlite:///{workshop_home / 'workshop.db'}")
-    with engine.begin() as connection:
-        connection.execute(tables.schema.update().values(version=tables.VERSION + 1))
-    engine.dispose()
-    check = doctor._store()
-    assert not check.ok and "newer version" in check.fix
-
-
-def test_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    check = doctor._compiler()
-    assert not check.ok and "apt-get install gcc" in check.fix
-    assert check.needed == (horovod.library() is None), "what is built needs no compiler any more"
-    assert shutil.which("gcc") is None
 
 
 def test_rendered_at_80_columns() -> None:

@@ -50,14 +50,6 @@ def test_of_two_with_one_name_our_own_counts(installed: dict[str, object], capsy
     )
 
 
-def test_of_two_other_packages_the_first_in_the_alphabet_counts(
-    installed: dict[str, object], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed |= {"other:b": brings("Second"), "another:a": brings("First"), "third:c": brings("Else", "two")}
-    assert [one.title for one in registry.workloads().values()] == ["First", "Else"]
-    assert "'one': that of another:a counts, that of other:b is left out." in capsys.readouterr().err
-
-
 def test_a_broken_extension_is_named_and_left_out(
     installed: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,14 +80,6 @@ def test_an_unknown_workload_is_told_with_the_known_ones(installed: dict[str, ob
         registry.workload("two")
 
 
-def test_what_was_installed_meanwhile_is_found(installed: dict[str, object]) -> None:
-    assert registry.workloads() == {}
-    installed["a:a"] = brings("One")
-    assert registry.workloads() == {}
-    registry.forget()
-    assert list(registry.workloads()) == ["one"]
-
-
 OTHERS = [Workload(name, name.capitalize(), "", Params, "x:y", order=order) for name, order in (("a", 300), ("b", 50))]
 
 
@@ -115,10 +99,6 @@ def test_forms_begin_with_the_lowest_order(alone: list[Extension]) -> None:
     assert registry.first_workload().name == "b"
     assert list(registry.workloads()) == ["b", "a"]
     assert (registry.workload_title("b"), registry.workload_title("gone")) == ("B", "gone")
-
-
-def test_forms_begin_with_k_means() -> None:
-    assert registry.first_workload().name == "kmeans"
 
 
 def test_without_a_workload_that_is_said(alone: list[Extension]) -> None:

@@ -59,9 +59,6 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
         ("workshop/quiz/deck.py", "tests/quiz/test_deck.py", True),  # imports it
         ("workshop/runtime/conductor.py", "tests/runtime/test_session.py", True),  # the folder that mirrors it
         ("workshop/quiz/deck.py", "tests/core/test_errors.py", False),
-        ("tests/notebook/kernel.py", "tests/notebook/test_px.py", True),
-        ("tests/study/conftest.py", "tests/study/test_runner.py", True),
-        ("labs/kmeans/notebook.md", "tests/labs/test_notebooks.py", True),
         ("workshop/pages/live/cards.js", "tests/app/test_pages.py", True),
         ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
         ("README.md", "tests/core/test_errors.py", False),

@@ -155,7 +155,7 @@ def scaling(room: Classroom) -> None:
 
 def grid(room: Classroom) -> None:
     room.study("grid", "--workload", "mnist", "--vary", "ranks=1,2", "--vary", "threads=1,2", "--set", "data=digits",
-               "--set", "steps=30", "--best", "2", "--best-repeats", "2", "--oversubscribe")  # fmt: skip
+               "--set", "steps=30", "--oversubscribe")  # fmt: skip
 
 
 def ways(room: Classroom) -> None:
@@ -194,7 +194,7 @@ def live_round(room: Classroom) -> None:
     measured = [question.id for question in deck.questions if isinstance(question, Predict)][:1]
     others = [question.id for question in deck.questions if not isinstance(question, (Predict, Place))][:QUESTIONS]
     kept = [question for question in deck.questions if question.id in (*others, *measured)]
-    short = deck.model_copy(update={"questions": tuple(kept)})
+    short = deck.selection([question.id for question in kept])
     with served() as (_, port):
         token, _ = new_secrets(room.store)
         record = round_start.host(room.store, short, path.parent, session=NAME)

@@ -47,7 +47,7 @@ def test_a_run_is_compared_with_its_plan(open_page: Open, store: Store, session:
 def test_guided_failures_are_run_from_the_page(open_page: Open, store: Store, session: SessionRecord) -> None:
     page = open_page("parallelism")
     failures = failures_of("parallel")
-    assert len(failures) == 6 and {frame.plain(failure.title) for failure in failures} <= {
+    assert len(failures) == 4 and {frame.plain(failure.title) for failure in failures} <= {
         each.label for each in page.expander
     }
     page.button(key="failure/missing-halo-look").click().run()

@@ -67,11 +67,9 @@ def test_a_grid_varies_settings_of_its_workload_too(open_page: Open, store: Stor
     page = put(open_page("studies", "instructor"), "study-kind", "grid")
     page = put(page, "study-grid-vary", "ranks=1,2\nbatch=32,64")
     assert "8 runs**" in plain(page), "four cells, and two of them twice more"
-    page = put(page, "study-grid-sampler", "random")
-    click(put(page, "study-grid-trials", 3), "Prepare it")
+    click(put(page, "study-grid-repeats", 3), "Prepare it")
     (study,) = store.studies()
-    assert study.description["axes"] == {"ranks": [1, 2], "batch": [32, 64]}
-    assert study.description["sampler"] == {"name": "random", "trials": 3, "seed": 0}
+    assert study.description["axes"] == {"ranks": [1, 2], "batch": [32, 64]} and study.description["repeats"] == 3
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -71,15 +70,11 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     until(lambda: digits_of(newest) == pytest.approx(percent, abs=0.06), 30, f"a curve that ends at {percent} %")
     expect(page.locator("[data-card=conditions]")).to_contain_text("scikit-learn's digits")
 
-    # Who waited for whom, on the page and for Perfetto.
+    # Who waited for whom.
     page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Time").click()
     timeline = page.locator("[data-card=timeline]")
     expect(timeline.locator(".ws-words")).to_contain_text(re.compile("rank", re.IGNORECASE))
     expect(timeline.locator(".bars .point").first).to_be_visible()
-    with page.expect_download() as started:
-        timeline.get_by_role("link", name="Download for Perfetto").click()
-    assert started.value.suggested_filename == "timeline.json"
-    assert len(json.loads(Path(started.value.path()).read_text())["traceEvents"]) > 100
 
     # Digits that were misread: sharp pictures with words.
     (run,) = workshop.store.runs(session_id=workshop.session.id)

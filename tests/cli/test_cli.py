@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from typer.main import get_command
 from typer.testing import CliRunner
 
 from tests.conftest import leftovers
 from tests.support import limit, until
-from workshop.cli.main import FIRST, app
+from workshop.cli.main import FIRST, app, run
 from workshop.registry import commands
 from workshop.store.store import Store
 
@@ -33,14 +35,9 @@ def answer(*words: str) -> object:
     return json.loads(ended.stdout)
 
 
-@pytest.mark.parametrize(
-    ("group", "order"),
-    [
-        ("study run", ["grid", "file", "path", "ways", "scaling"]),
-    ],
-)
-def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
-    assert [name for name in commands(group) if name in order] == order
+def test_commands_stand_in_their_order() -> None:
+    order = ["grid", "file", "path", "ways", "scaling"]
+    assert [name for name in commands("study run") if name in order] == order
 
 
 @pytest.mark.real
@@ -48,53 +45,35 @@ def test_commands_stand_in_their_order(group: str, order: list[str]) -> None:
     ("words", "sentence"),
     [
         (["run", "kmeans", "--ranks", "0"], "ranks is 0: it should be at least 1"),
-        (["run", "kmeans", "--ranks", "-1"], "ranks is -1: it should be at least 1"),
-        (["run", "kmeans", "--ranks", "10000"], "ranks is 10000: it should be at most 1024"),
-        (["run", "kmeans", "--ranks", "two"], "ranks is 'two': it should be a whole number"),
         (["run", "kmeans", "--ranks", "1000"], "ranks is 1000: with its"),
-        (["run", "kmeans", "--clusters", "many"], "clusters is 'many'"),
         (["run", "kmeans", "--matrix", "--measured"], "--matrix and --measured exclude each other"),
         (["run", "kmeans", "--image", "{text}"], "not an image"),
-        (["run", "kmeans", "--image", "{empty}"], "empty"),
         (["run", "kmeans", "--image", "{missing}"], "isn't there"),
         (["run", "kmeans", "--image", "{wide}"], "50000"),
-        (["run", "kmeans", "--image", "{alpha}"], "alpha"),
-        (["run", "kmeans", "--image", "{small}", "--clusters", "100"], "100"),
-        (["run", "kmeans", "--data", "blobs", "--points", "10", "--clusters", "11"], "11 clusters"),
         (["run", "kmeans", "--nonsense", "1"], "No such option: --nonsense"),
-        (["run", "kmeans", "--bind-to", "core", "--ranks", "16"], "Open MPI refuses this placement, in its own words"),
         (["run", "kmeans", "--cores-per-rank", "64"], "Open MPI refuses this placement, in its own words"),
         (["run", "kmeans", "--session", "nobody"], "no session 'nobody'"),
-        (["run", "kmeans", "--env", "NOVALUE"], "--env NOVALUE has no value"),
         (["run", "nothing"], "No such command 'nothing'"),
-        (["runs", "show", "7"], "no run 7"),
         (["runs", "show", "99999999999999999999"], "no run 99999999999999999999"),
-        (["runs", "list", "--status", "bogus"], "no status 'bogus'"),
         (["run", "kmeans", "--save", "{empty}/folder[/x]"], "can't be written"),
         (["session", "start", "Not A Name"], "can't be a session's name"),
-        (["session", "start", "--ranks", "0"], "ranks is 0"),
-        (["session", "stop", "nobody"], "no session 'nobody'"),
-        (["up", "--ranks", "0"], "ranks is 0"),
         (["up", "--port", "70000"], "70000"),
         (["mpi", "install", "lam"], "lam"),
     ],
 )
-def test_bad_input_is_one_sentence(workshop_home: Path, tmp_path: Path, words: list[str], sentence: str) -> None:
-    from PIL import Image
-
+def test_bad_input_is_one_sentence(
+    workshop_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
     files = {name: tmp_path / f"{name}.png" for name in ("text", "empty", "missing", "wide", "alpha", "small")}
     files["text"].write_text("not a photo")
     files["empty"].write_bytes(b"")
     Image.new("RGB", (50_000, 1)).save(files["wide"])
     Image.new("RGBA", (8, 8)).save(files["alpha"])
     Image.new("RGB", (3, 3)).save(files["small"])
-    ended = workshop(*(word.format(**files) for word in words))
-    assert ended.returncode == 2, ended.stderr
-    assert sentence in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
-    if "own words" not in sentence:
-        assert len(ended.stderr.strip().splitlines()) == 1, ended.stderr
+    assert run([word.format(**files) for word in words]) == 2
+    told = capsys.readouterr()
+    assert sentence in told.err and told.out == ""
+    assert len(told.err.strip().splitlines()) == 1 or "own words" in sentence, told.err
 
 
 @pytest.mark.real
@@ -109,8 +88,6 @@ def test_a_state_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, 
 
 @pytest.mark.real
 def test_a_store_of_a_newer_version(workshop_home: Path) -> None:
-    import sqlite3
-
     Store.open().close()
     with sqlite3.connect(workshop_home / "workshop.db") as connection:
         connection.execute("update workshop_schema set version = 999")
@@ -153,7 +130,8 @@ def test_help_is_there_for_everything_and_cheap() -> None:
     assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
     assert not any(word in told for word in ("True", "None", "default: )"))
     large = {"tensorflow", "streamlit", "sqlalchemy", "plotly", "ipyparallel", "mpi4py.MPI"}
-    assert not imported("import workshop.cli.main") & {"numpy", *large}
+    loaded = imported("import workshop.cli.main")
+    assert not loaded & {"numpy", *large, "workshop.mpi.mapper", "workshop.core.machines", "xml.etree.ElementTree"}
     assert not imported("from workshop.quiz import reader; reader.read(reader.find('kmeans'))") & large
 
 
@@ -171,16 +149,26 @@ def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: 
     assert answer("session", "show", "class")["queue"] == []
     assert "  rank 1  on " in workshop("session", "show", "class").stdout
 
-    run = answer("run", "kmeans", "--clusters", "8", "--save", str(tmp_path / "saved"))
-    assert (run["status"], run["session"], run["params"]["clusters"]) == ("completed", "class", 8)
-    assert set(run) >= {"id", "workload", "params", "placement", "rank_map", "metrics", "verdict", "error", "queued_at"}
+    finished = answer("run", "kmeans", "--clusters", "8", "--save", str(tmp_path / "saved"))
+    assert (finished["status"], finished["session"], finished["params"]["clusters"]) == ("completed", "class", 8)
+    assert set(finished) >= {
+        "id",
+        "workload",
+        "params",
+        "placement",
+        "rank_map",
+        "metrics",
+        "verdict",
+        "error",
+        "queued_at",
+    }
     assert (tmp_path / "saved/quantised.png").read_bytes().startswith(b"\x89PNG")
 
-    shown = workshop("runs", "show", str(run["id"]))
+    shown = workshop("runs", "show", str(finished["id"]))
     assert "Verdict:" in shown.stdout
     assert max(map(len, shown.stdout.splitlines())) <= 80
     assert workshop("runs", "list").returncode == 0
-    exported = answer("runs", "export", str(run["id"]), str(tmp_path / "out"))
+    exported = answer("runs", "export", str(finished["id"]), str(tmp_path / "out"))
     assert {Path(path).name for path in exported["files"]} >= {"run.json", "events.jsonl", "quantised.png"}
     names = {json.loads(line)["name"] for line in (tmp_path / "out/events.jsonl").read_text().splitlines()}
     assert {"inertia", "moved", "time.compute", "time.communicate"} <= names
@@ -193,9 +181,9 @@ def test_a_photo_in_a_session_from_start_to_stop(workshop_home: Path, tmp_path: 
 
 @pytest.mark.real
 def test_without_a_session_a_private_one_comes_and_goes(workshop_home: Path) -> None:
-    run = answer("run", "kmeans", "--data", "blobs", "--points", "10001", "--ranks", "3", "--clusters", "4")
-    assert run["status"] == "completed"
-    assert len(run["rank_map"]["ranks"]) == 3
+    finished = answer("run", "kmeans", "--data", "blobs", "--points", "10001", "--ranks", "3", "--clusters", "4")
+    assert finished["status"] == "completed"
+    assert len(finished["rank_map"]["ranks"]) == 3
     assert answer("session", "list") == []
     with Store.open() as store:
         assert [session.state for session in store.sessions()] == ["stopped"]

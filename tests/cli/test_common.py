@@ -5,17 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from workshop.cli import common
-from workshop.core import topology
-from workshop.core.placement import Placement, default_for
+from workshop.core.placement import Placement
 
 NOTHING: dict[str, Any] = dict.fromkeys(("ranks", "map_by", "per_resource", "cores_per_rank", "bind_to", "threads"))
-
-
-def test_nobody_asks_for_a_placement():
-    machine = default_for(topology.allowed_cores(topology.machine()))
-    assert common.placement_from({}, **NOTHING, env=None) == machine
-    described = machine.model_copy(update={"environment": {"A": "1"}})
-    assert common.placement_from({}, **NOTHING, env=["A=1"]) == described
 
 
 def test_what_is_asked_for_is_on_top_of_the_plain_defaults_or_the_session():

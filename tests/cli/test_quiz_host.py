@@ -35,10 +35,10 @@ def test_without_a_dashboard_nobody_could_join(store: Store, deck: str, capsys: 
 def test_a_round_that_the_dashboard_knows_at_once(store: Store, deck: str, capsys: Capture) -> None:
     with served() as (process, port):
         dashboard = Dashboard(store, process, port)
-        assert run(["quiz", "host", deck, "--speed-bonus", "--no-ranking", "--json"]) == 0
+        assert run(["quiz", "host", deck, "--speed-bonus", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
         record = store.round(told["round"])
-        assert record.settings == {"speed_bonus": True, "ranking": False, "vote_twice": False}
+        assert record.settings == {"speed_bonus": True, "ranking": True, "vote_twice": False}
         assert told["links"]["join"] == f"http://127.0.0.1:{port}/quiz?code={told['code']}"
         assert dashboard.instructor().get(f"/quiz/{record.id}/host").status == 200
         with line(join(dashboard, record), record) as ada:

@@ -35,13 +35,6 @@ def test_results_are_a_document(rounds: tuple[int, int], capsys: pytest.CaptureF
     assert told["files"] == []
 
 
-def test_results_are_told(rounds: tuple[int, int], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["quiz", "results", str(rounds[1])]) == 0
-    told = capsys.readouterr().out
-    for part in ("Verdict: ", "Why: ", "Next: ", "Zoë <b>bold</b>", "=HYPERLINK"):
-        assert part in told
-
-
 def test_files_are_written_and_not_written_over(
     rounds: tuple[int, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -77,11 +77,6 @@ def shown(recording: Path, place: Path) -> Iterator[Shown]:
     process.communicate(timeout=limit(20))
 
 
-def processes_of(folder: Path) -> list[object]:
-    """Those whose state is in a replay's folder."""
-    return [process for home in folder.glob("workshop-*") for process in leftovers(home)]
-
-
 def test_it_is_shown_marked_and_starts_nothing(shown: Shown, place: Path, workshop_home: Path) -> None:
     (home,) = place.glob("workshop-replay-*")
     assert home.stat().st_mode & 0o777 == 0o700
@@ -152,16 +147,6 @@ def test_what_can_not_be_shown_is_told_in_a_sentence(
         assert len(err.strip().splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     assert list(place.iterdir()) == []
-
-
-def test_it_says_what_it_left_out(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "again.db.gz"
-    assert run(["record", "class", "other", "-o", str(file), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["bytes"] == file.stat().st_size > 1000
-    assert "settings, ways in and codes of the class" in told["left_out"]
-    assert run(["record", "class", "-o", str(file), "--overwrite"]) == 0
-    assert "runs that had not ended" in capsys.readouterr().err
 
 
 def test_a_full_disk_is_told_in_a_sentence(

@@ -16,7 +16,7 @@ from tests.control_groups import control_group, inside
 from tests.support import limit
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.core.memory import Gauge, MemoryUsage, forget_peak, private_bytes, private_peak, size
+from workshop.core.memory import Gauge, MemoryUsage, forget_peak, private_bytes, private_peak
 
 MIB = 2**20
 MEMINFO = f"MemTotal: {16 << 20} kB\nMemFree: {1 << 20} kB\nMemAvailable: {8 << 20} kB\n"
@@ -80,12 +80,6 @@ def test_a_container_of_version_1_sees_its_own_group_where_the_hosts_path_is_tol
     assert len(tree(tmp_path, "4:memory:/other\n", V1_MOUNT.format(root="/"), unlimited).read()) == 1
 
 
-def test_what_is_mounted_without_a_name_hides_no_group(tmp_path: Path) -> None:
-    mounts = f"29 23 0:27 / /tmp rw,relatime - tmpfs  rw\nnonsense\n{V2_MOUNT}"
-    gauge = tree(tmp_path, "0::/\n", mounts, group("sys/fs/cgroup", 4 << 30, 0))
-    assert gauge.tightest() == MemoryUsage(4 << 30, 4 << 30, group=True)
-
-
 def test_files_that_vanish_limit_nothing(tmp_path: Path) -> None:
     gauge = tree(tmp_path, "0::/\n", V2_MOUNT, group("sys/fs/cgroup", 4 << 30, 1 << 30, kills=2))
     assert gauge.kills() == 2 and gauge.tightest().total == 4 << 30
@@ -128,12 +122,6 @@ def test_who_is_ended_by_the_kernel_in_a_real_group_is_counted() -> None:
     code, kills, total, available, limited = json.loads(told.stdout)
     assert (code, kills, total, limited) == (-9, 1, 100 * MIB, True)
     assert 50 * MIB < available < 100 * MIB
-
-
-def test_sizes_as_people_read_them() -> None:
-    assert [size(count) for count in (12, 5 << 10, 812 * MIB, 3.24 * 2**30, 14.94 * 2**30, 2**50)] == [
-        "12 bytes", "5.00 KiB", "812 MiB", "3.24 GiB", "14.9 GiB", "1024 TiB",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,13 @@ from workshop.core.placement import THREAD_VARIABLES, Host, Placement, default_f
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"ranks": 0}, "ranks is 0"),
         ({"ranks": -1}, "ranks is -1"),
-        ({"ranks": 10_000}, "ranks is 10000"),
-        ({"ranks": "two"}, "ranks is 'two'"),
         ({"map_by": "socket"}, "map_by is 'socket'"),
-        ({"rank": 2}, "rank is not one of its settings"),
         ({"per_resource": 2}, "of which resource"),
         ({"hosts": [{"name": "a", "slots": 1}], "ranks": 2}, "the hosts have 1 slots"),
         ({"hosts": [{"name": "a"}, {"name": "a"}], "ranks": 1}, "host a is named twice"),
         ({"hosts": [{"name": "-oProxyCommand=x", "slots": 2}]}, "is not a host name"),
         ({"environment": {"A B": "1"}}, "'A B' is not the name of a variable"),
-        ({"environment": {"A": "1\n2"}}, "more than one line"),
         ({"environment": {"A": "x" * 150_000}}, "its variables have 150,002 bytes together; at most 65,536"),
         ({"environment": {f"A{number}": "x" * 1000 for number in range(70)}}, "together; at most 65,536"),
     ],
@@ -83,23 +78,11 @@ def test_what_a_machine_gets_where_nobody_asks(cores: int, ranks: int, each: int
     assert placement.threads_per_rank == each
 
 
-def test_two_cores_get_the_plain_defaults() -> None:
-    assert default_for(2) == Placement()
-
-
-def test_ranks_may_share_slots_where_that_is_asked_for() -> None:
-    placement = Placement(ranks=3, hosts=hosts_from("a,b"), oversubscribe=True)
-    assert placement.describe() == "3 ranks x 1 thread, cores shared, on a, b"
-
-
 @pytest.mark.parametrize(
     ("text", "slots"),
     [
-        ("a", {"a": 1}),
         ("a:2,b:3", {"a": 2, "b": 3}),
-        (" a:2 , b ", {"a": 2, "b": 1}),
         ("a,b,a", {"a": 2, "b": 1}),
-        ("a slots=4", {"a": 4}),
         ("# all of them\na slots=2 max_slots=4  # the fast one\n\nb:3\nc\n", {"a": 2, "b": 3, "c": 1}),
         (f"{'a' * 63}.{'b' * 63}:2", {f"{'a' * 63}.{'b' * 63}": 2}),
         ("10.0.0.1:2\r\nnode-1.example.org slots=2\r\n", {"10.0.0.1": 2, "node-1.example.org": 2}),
@@ -115,18 +98,10 @@ def test_hosts_in_a_line_or_a_file(text: str, slots: dict[str, int]) -> None:
         ("", "no host"),
         ("\n# nobody\n", "no host"),
         ("a:", "host a has ''"),
-        ("a:0", "from 1 to 1024"),
         ("a:2048", "from 1 to 1024"),
-        ("a:two", "host a has 'two'"),
-        ("a:99999999999999999999", "from 1 to 1024"),
-        (f"a:{'9' * 5000}", "from 1 to 1024"),
         (f"a:000001{'9' * 5000}", "from 1 to 1024"),
         ("a slots=2 speed=3", "'speed=3' can't follow host a"),
-        ("a\nb slots=x", "line 2 of the hosts"),
         ("a..b:1", "'a..b' is not a host name"),
-        ("a.:1", "'a.' is not a host name"),
-        ("a-.b:1", "'a-.b' is not a host name"),
-        (f"{'a' * 64}:1", "is not a host name"),
         (".".join(["a" * 50] * 5), "is not a host name"),
         ("ok\n-oProxyCommand=x", "line 2 of the hosts: '-oProxyCommand=x' is not a host name"),
         ("a:1000\na:1000", "slots is 2000"),

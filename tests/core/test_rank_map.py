@@ -6,8 +6,6 @@ import os
 import threading
 import time
 
-import pytest
-
 from workshop.core import rank_map
 
 
@@ -46,12 +44,6 @@ def test_threads_are_seen_where_they_work() -> None:
     seen = {row["tid"]: row["units_seen"] for row in threads.as_json()}
     assert seen[found[0]]
     assert set(seen[found[0]]) <= os.sched_getaffinity(0)
-
-
-def test_two_worlds_of_one_are_not_a_world_of_two() -> None:
-    report = rank_map.measure(0, 0)
-    with pytest.raises(ValueError, match=r"ranks are \[0, 0\]"):
-        rank_map.rank_map([report, report])
 
 
 def test_ranks_are_in_order_and_threads_can_be_renewed() -> None:

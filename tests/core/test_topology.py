@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -133,8 +132,3 @@ def test_a_container_that_hides_sys(tmp_path: Path) -> None:
     assert [row["unit"] for row in rows] == sorted(os.sched_getaffinity(0))
     assert {row["package"] for row in rows} == {0}
     assert len({row["core"] for row in rows}) == len(rows)
-
-
-def test_nonsense_is_refused() -> None:
-    with pytest.raises(ValueError, match="invalid literal"):
-        topology.parse_cpu_list("0-x")

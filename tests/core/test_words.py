@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 
 from workshop.core import words
@@ -24,13 +22,3 @@ def test_a_long_time(seconds: float, said: str) -> None:
 )  # fmt: skip
 def test_a_rate(value: float, said: str) -> None:
     assert words.rate(value) == said
-
-
-def test_the_verb_behind_a_number() -> None:
-    assert [words.verb(number) for number in (0, 1, 2)] == ["are", "is", "are"]
-    assert words.verb(1, "was", "were") == "was"
-
-
-def test_a_moment_is_on_this_machine_s_clock() -> None:
-    at = datetime(2026, 3, 4, 15, 6, 30)
-    assert words.moment(at.timestamp()) == "04 Mar 15:06"

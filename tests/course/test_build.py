@@ -49,14 +49,6 @@ def test_solutions_are_in_the_solutions_notebook_only(course: tuple[Path, Path])
     assert "SOLUTION" not in given + solved
 
 
-def test_building_again_changes_nothing(course: tuple[Path, Path]) -> None:
-    build.build(*course)
-    first = {path: path.read_bytes() for path in course[0].rglob("*.ipynb")}
-    assert build.build(*course) == build.Built(same=(LEARNERS, SOLVED))
-    assert {path: path.read_bytes() for path in course[0].rglob("*.ipynb")} == first
-    assert build.stale(*course) == []
-
-
 def test_stale_notebooks(course: tuple[Path, Path]) -> None:
     notebooks, folder = course
     assert [line for line in build.stale(*course) if "is missing" in line] == build.stale(*course) != []

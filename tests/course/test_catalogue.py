@@ -16,36 +16,23 @@ def told(folder: Path) -> str:
     return "\n".join(catalogue.problems(folder))
 
 
-def test_a_good_lab_has_no_problems(tmp_path: Path) -> None:
-    labs.small(tmp_path)
-    assert catalogue.problems(tmp_path) == []
-
-
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
     [
         ("notebook", "# Lab 1: Small things", "# Lab 1: Large things", "title should have the words"),
         ("notebook", "## Words", "## Terms", "no section 'Words'"),
         ("notebook", "## Goal", "## What to take home", "no section 'Goal'"),
-        ("notebook", "## Explain", "## Then", "nothing begins with 'Explain'"),
         ("notebook", "Add two numbers.", "Add.\n\n\n" * 30, "at most 28"),
         ("notebook", "Add two numbers.", "Add $$a\n+ b$$.", "on one line"),
         ("notebook", "Add two numbers.", "Add. " * 6000, "should have 10 to 27"),
-        ("notebook", "Another word, ", "", "should have 10 to 27"),
-        ("notebook", "labs/small/add.py", "add.py", "the link add.py leads nowhere"),
-        ("notebook", "labs/small/add.py", "labs/small/sub.py", "leads nowhere"),
         ("notebook", "labs/small/add.py", "labs/small/checks.py", "what learners don't get"),
         ("notebook", "labs/small/add.py", "labs/../small/add.py", "leads nowhere"),
-        ("notebook", 'lab.check("total"', 'lab.check("sum"', "'sum' is not in lab.yaml"),
         ("notebook", 'lab.check("total"', 'lab.check("sum"', "no cell checks the exercise 'total'"),
-        ("notebook", "def total(", "def totals(", "no cell of an exercise defines total"),
         ("notebook", "## Exercise 1", "## Task", "0 headings of exercises for 1 cells"),
-        ("notebook", 'session.quiz("small")', "session", "no cell shows the quiz"),
         ("notebook", "%%ranks\nprint(rank)", 'lab.predict("two", 1)', "'two' should have its question in lab.yaml"),
         ("lab", "deck: small", f"predictions: [{TWO}]\ndeck: small", "no cell asks for the prediction 'two'"),
         ("lab", "deck: small", "deck: large", "there is no deck 'large'"),
         ("checks", '@exercise("total")', '@exercise("sum")', "has nothing for the exercise 'total'"),
-        ("checks", '@exercise("total")', '@exercise("sum")', "'sum' is no exercise"),
         ("mistakes", "    ]", "    ][:2]", "has 2 mistakes"),
     ],
 )

@@ -17,13 +17,6 @@ from workshop.core.errors import BadInput
 from workshop.course.copies import LEDGER, copy_again, hand_out
 
 
-def test_given_once_and_the_same_afterwards(desk: Desk) -> None:
-    assert [desk.hand_out(), desk.hand_out()] == ["given", "same"]
-    assert desk.files == {NAME: "first"}
-    desk.write("changed")
-    assert (desk.originals / NAME).read_text() == "first"
-
-
 def notebook(text: str, outputs: tuple[str, ...] = (), **metadata: str) -> str:
     """A notebook of one cell, as it is written by whoever has these metadata."""
     printed = [{"output_type": "stream", "name": "stdout", "text": [line]} for line in outputs]
@@ -62,20 +55,6 @@ def test_a_picture_that_somebody_pasted_is_theirs(desk: Desk) -> None:
     assert "AAAA" in desk.read()
 
 
-def test_untouched_copy_is_updated(desk: Desk) -> None:
-    desk.hand_out()
-    desk.publish("second")
-    assert desk.hand_out() == "updated"
-    assert desk.files == {NAME: "second"}
-
-
-def test_changed_copy_is_kept(desk: Desk) -> None:
-    desk.hand_out()
-    desk.write("mine")
-    assert desk.hand_out() == "kept"
-    assert desk.files == {NAME: "mine"}
-
-
 def test_new_version_goes_beside_what_a_learner_has_changed(desk: Desk) -> None:
     desk.hand_out()
     desk.write("mine")
@@ -95,25 +74,12 @@ def test_new_version_goes_beside_what_a_learner_has_changed(desk: Desk) -> None:
     }
 
 
-def test_deleted_copy_is_given_again(desk: Desk) -> None:
-    desk.hand_out()
-    (desk.mine / NAME).unlink()
-    assert desk.hand_out() == "given"
-
-
 @pytest.mark.parametrize("ledger", ["", "[]", '{"1-small.ipynb": 3}', "\0"])
 def test_damaged_ledger_overwrites_nothing(desk: Desk, ledger: str) -> None:
     desk.hand_out()
     desk.write("mine")
     desk.write(ledger, LEDGER)
     desk.publish("second")
-    assert desk.hand_out() == "beside"
-    assert desk.read() == "mine"
-
-
-def test_file_of_that_name_that_was_never_handed_out(desk: Desk) -> None:
-    desk.mine.mkdir()
-    desk.write("mine")
     assert desk.hand_out() == "beside"
     assert desk.read() == "mine"
 
@@ -136,6 +102,8 @@ def test_given_anew(desk: Desk) -> None:
     assert desk.files == {NAME: "first", "1-small (set aside).ipynb": "mine"}
     copy_again(desk.originals, desk.mine, NAME)
     assert len(desk.files) == 2
+    (desk.mine / NAME).unlink()
+    assert desk.hand_out() == "given", "what was deleted comes back"
 
 
 def test_refusals(desk: Desk, tmp_path: Path) -> None:

@@ -22,12 +22,6 @@ def test_each_lab_explains_terms_and_each_term_is_there_once() -> None:
     assert by_name["Ranking"].text == by_name["Binding"].text  # of one item
 
 
-def test_a_lab_without_the_section_or_without_a_notebook_has_no_terms(tmp_path: Path) -> None:
-    assert list(glossary.terms(tmp_path)) == []
-    (tmp_path / "notebook.md").write_text("# A lab\n\n## Goal\n\n- **Not a term**: of another section\n")
-    assert list(glossary.terms(tmp_path)) == []
-
-
 def test_paths_add_up_the_minutes_of_their_labs() -> None:
     labs = {folder.name: lab for folder, lab in catalogue.readable()}
     by_title = {path.title: path for path in paths.read()}
@@ -52,8 +46,3 @@ def test_a_bad_file_of_paths_is_refused_with_its_fault(
     monkeypatch.setattr(config, "labs_folder", lambda: tmp_path)
     with pytest.raises(BadInput, match=expected):
         paths.read()
-
-
-def test_without_a_file_there_are_no_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "labs_folder", lambda: tmp_path)
-    assert paths.read() == ()

@@ -46,14 +46,6 @@ def test_any_accounts_name_fits_or_is_refused(text: str) -> None:
         assert "\n" not in str(error)
 
 
-def test_a_name_is_the_same_however_its_accents_are_written(account: pytest.MonkeyPatch, store: Store) -> None:
-    account.setenv("JUPYTERHUB_USER", "Zoe\u0308")
-    first = learner.identity(store)
-    account.setenv("JUPYTERHUB_USER", " Zo\u00eb ")
-    assert learner.identity(store) == first
-    assert learner.name() == "Zo\u00eb"
-
-
 @pytest.mark.parametrize(
     ("name", "why"),
     [("a\u202eb", "can't be shown"), ("\udcff", "can't be shown"), ("Instructor", "is the instructor's")],

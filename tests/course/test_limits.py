@@ -1,9 +1,8 @@
-"""Code that doesn't end is ended, in the main thread and in others, and nothing is left of it."""
+"""Code that doesn't end is ended, and nothing is left of it."""
 
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +13,6 @@ from workshop.course.limits import TooLong, limit
 
 SHORT = 0.1
 ENOUGH = 1.0  # for code that ends at once, also on a machine that lets it wait
-ENDS = 120.0  # within which a loop without end is ended; it would never end by itself
 
 
 # As learners write it.
@@ -54,17 +52,8 @@ def limited(code: Callable[[], None], seconds: float = SHORT) -> bool:
 
 
 @each
-def test_loop_without_end_is_ended_in_the_main_thread(name: str) -> None:
+def test_loop_without_end_is_ended(name: str) -> None:
     assert limited(written[name])
-
-
-@each
-def test_loop_without_end_is_ended_in_another_thread(name: str) -> None:
-    found: list[bool] = []
-    thread = threading.Thread(target=lambda: found.append(limited(written[name])), daemon=True)
-    thread.start()
-    thread.join(ENDS)
-    assert found == [True]
 
 
 def test_quick_code_is_left_alone() -> None:
@@ -73,20 +62,6 @@ def test_quick_code_is_left_alone() -> None:
     time.sleep(ENOUGH + SHORT)  # no alarm comes late
     assert signal.getsignal(signal.SIGALRM) == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-
-
-def test_no_thread_is_left_behind() -> None:
-    found: list[bool] = []
-
-    def twice() -> None:
-        found.extend([limited(written["endless"]), limited(lambda: None, ENOUGH)])
-        time.sleep(ENOUGH + SHORT)  # nor does an exception come late
-
-    thread = threading.Thread(target=twice)
-    thread.start()
-    thread.join(ENDS)
-    assert found == [True, False]
-    assert not [one for one in threading.enumerate() if one.name == "limit"]
 
 
 def test_other_exceptions_pass() -> None:

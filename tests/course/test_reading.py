@@ -68,13 +68,6 @@ def test_a_lab_in_sections(tmp_path: Path) -> None:
     assert quiz.cells[0].quiz
 
 
-def test_a_drawing_is_a_cell_of_its_own(tmp_path: Path) -> None:
-    text = "## See\n\nBefore.\n\n![A ring of four ranks](labs/first/ring.svg)\n\nAfter.\n"
-    before, drawing, after = sections(tmp_path, text)[1].cells
-    assert (before.text, after.text) == ("Before.", "After.")
-    assert (drawing.text, drawing.drawing) == ("A ring of four ranks", "labs/first/ring.svg")
-
-
 def test_a_variable_that_is_not_plain_any_more_starts_nothing(tmp_path: Path) -> None:
     text = '## Run\n\n```python\nn = 2\nn = n + 1\nsession.run("kmeans", ranks=n)\n```\n'
     assert sections(tmp_path, text)[1].cells[0].runs == ()

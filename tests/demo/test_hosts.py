@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -81,17 +80,6 @@ def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
 
 
 @pytest.mark.real
-def test_two_that_send_to_one_share_its_link(workshop_home: Path) -> None:
-    with emulated(3, Link(rate=20e6)) as hosts:
-        words = ["sh", "-c", f"head -c 2500000 /dev/zero | {hosts.ssh} hostC 'wc -c'"]
-        began = time.monotonic()
-        with ThreadPoolExecutor() as pool:
-            done = list(pool.map(lambda name: hosts.run(name, *words), ["hostA", "hostB"]))
-        assert [one.stdout.strip() for one in done] == ["2500000"] * 2, [one.stderr for one in done]
-        assert time.monotonic() - began > 1.8, "40 Mbit at 20 Mbit/s take two seconds"
-
-
-@pytest.mark.real
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_nothing_is_left_when_the_owner_is_killed(workshop_home: Path, how: signal.Signals) -> None:
     with emulated(1):
@@ -109,11 +97,3 @@ def test_nothing_is_left_when_the_owner_is_killed(workshop_home: Path, how: sign
 def test_too_many_hosts_are_refused(workshop_home: Path) -> None:
     with pytest.raises(BadInput, match="hosts is 17: it should be from 1 to 16"):
         EmulatedHosts(17)
-
-
-@pytest.mark.real
-def test_words_of_ssh(monkeypatch: pytest.MonkeyPatch, workshop_home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "workshop.demo.remote", "-p", "22"], capture_output=True, text=True, timeout=limit(20)
-    )
-    assert "usage" in done.stderr

@@ -22,17 +22,6 @@ def test_what_people_write() -> None:
             link.parse(rate)
 
 
-@given(st.integers(1, 99_999), st.sampled_from(["kbit", "mbit", "gbit"]))
-@settings(max_examples=50)
-def test_rates_that_are_described_are_read_again(number: int, unit: str) -> None:
-    try:
-        parsed = link.parse(f"{number}{unit}")
-    except BadInput:
-        return
-    again = link.parse(parsed.describe().replace(" ", "").replace("bit/s", "bit"))
-    assert again.rate == pytest.approx(parsed.rate, rel=1e-4)
-
-
 @given(st.text(max_size=12))
 @settings(max_examples=100)
 def test_any_text_is_read_or_refused(text: str) -> None:

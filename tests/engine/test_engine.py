@@ -39,25 +39,6 @@ def test_a_world_of_one() -> None:
     assert ctx.stop_requested()
 
 
-def test_an_exception_inside_a_phase_is_accounted_and_passes() -> None:
-    ctx = RankContext(MPI.COMM_SELF)
-    with pytest.raises(KeyError), ctx.phase("compute"):
-        raise KeyError("x")
-    assert ctx.phase_seconds["compute"] > 0
-
-
-def test_viewers_see_the_phase_in_which_a_rank_is() -> None:
-    sink = Memory()
-    ctx = RankContext(MPI.COMM_SELF, sink)
-    assert sink.phase is None
-    with ctx.phase("input", account=False):
-        with ctx.phase("wait"):
-            assert sink.phase[0] == "wait"
-        assert sink.phase[0] == "input"
-    assert sink.phase[0] == "compute", "outside of phases"
-    assert ctx.phase_seconds.keys() == {"wait"}
-
-
 def engine(*words: str, ranks: int | None = None) -> subprocess.CompletedProcess[str]:
     start = [openmpi.launcher(), "-n", str(ranks), "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA] if ranks else []
     return subprocess.run(
@@ -83,14 +64,6 @@ def test_without_a_session(probe_workloads: None, tmp_path: Path, ranks: int | N
     for rank in range(ranks or 1):
         lines = [json.loads(line) for line in (tmp_path / f"out/events-{rank}.jsonl").read_text().splitlines()]
         assert [line["value"] for line in lines if line["name"] == "value"] == [rank, rank + 10, rank + 20]
-
-
-@pytest.mark.real
-def test_help_without_a_session() -> None:
-    ended = engine("mnist", "--help")
-    told = " ".join(ended.stdout.split())
-    assert ended.returncode == 0, ended.stderr
-    assert "(none, linear or sqrt; default: linear)" in told and "(yes or no; default: yes)" in told
 
 
 @pytest.mark.real

@@ -48,13 +48,6 @@ def test_ranks_at_other_activities_are_counted_together():
     assert merged["hosts"] == ["a", "b"]
 
 
-def test_an_mpi_without_counts_is_named():
-    nothing = document([("a", "", []), ("a", "MPICH 5.0.2 doesn't count messages", [])])
-    assert sentences(nothing) == ["There are no counts: MPICH 5.0.2 doesn't count messages. Open MPI does."]
-    (part,) = parts(nothing)
-    assert part["kind"] == "words"
-
-
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_known_messages_are_counted_in_their_activities(ranks, monkeypatch):

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import shutil
 import signal
 import subprocess
 import sys
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
 from websockets.sync.client import connect
 
+from tests.jupyter.lab import executed
 from tests.support import limit, need, until
 from workshop.core.ports import free_ports
 
@@ -76,36 +74,12 @@ class Hub:
             kernel = client.post(f"{self.server(learner)}/api/kernels", json={"name": "python3"}).raise_for_status()
             id = kernel.json()["id"]
             try:
-                return self._executed(learner, id, code)
+                address = f"{self.server(learner)}/api/kernels/{id}/channels".replace("http", "ws", 1)
+                headers = {"Authorization": f"token {self.token}"}
+                with connect(address, additional_headers=headers, max_size=None, open_timeout=PATIENCE) as line:
+                    return executed(line, code)
             finally:
                 client.delete(f"{self.server(learner)}/api/kernels/{id}").raise_for_status()
-
-    def _executed(self, learner: str, kernel: str, code: str) -> str:
-        address = f"{self.server(learner)}/api/kernels/{kernel}/channels".replace("http", "ws", 1)
-        request = {"msg_id": uuid.uuid4().hex, "msg_type": "execute_request", "username": learner, "session": "tests"}
-        content = {"code": code, "silent": False, "store_history": False, "user_expressions": {}, "allow_stdin": False}
-        message = {"header": request | {"version": "5.3", "date": ""}, "parent_header": {}, "metadata": {}}
-        said, stream = [], ""  # the one that the last of it came from; what is printed comes in any number of parts
-        headers = {"Authorization": f"token {self.token}"}
-        # It is opened when the kernel is up.
-        with connect(address, additional_headers=headers, max_size=None, open_timeout=PATIENCE) as line:
-            line.send(json.dumps(message | {"content": content, "channel": "shell", "buffers": []}))
-            while True:
-                told: dict[str, Any] = json.loads(line.recv(PATIENCE))
-                kind, content = told["msg_type"], told["content"]
-                if told["parent_header"].get("msg_id") != request["msg_id"]:
-                    continue
-                if kind == "stream" and stream == content["name"]:
-                    said[-1] += content["text"]
-                elif kind == "stream":
-                    said.append(content["text"])
-                elif kind in ("execute_result", "display_data", "update_display_data"):
-                    said.append(content["data"].get("text/plain", ""))
-                elif kind == "error":
-                    said.append("\n".join(content["traceback"]))
-                elif kind == "status" and content["execution_state"] == "idle":
-                    return "\n".join(said)
-                stream = content["name"] if kind == "stream" else ""
 
     def processes(self) -> list[psutil.Process]:
         """What still runs of any learner."""

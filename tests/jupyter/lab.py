@@ -57,23 +57,7 @@ class Lab:
     def run(self, kernel: str, code: str) -> str:
         """Run a cell; returns what it prints. An error is what IPython shows of it."""
         with self._socket(f"/api/kernels/{kernel}/channels?session_id={uuid.uuid4().hex}") as socket:
-            number = uuid.uuid4().hex
-            content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
-            header = {"msg_id": number, "msg_type": "execute_request", "username": "", "session": "", "version": "5.3"}
-            said = {"header": header, "parent_header": {}, "metadata": {}, "content": content, "channel": "shell"}
-            socket.send(json.dumps(said))
-            printed = ""
-            while True:
-                heard = json.loads(socket.recv(timeout=PATIENCE))
-                if heard["parent_header"].get("msg_id") != number:
-                    continue
-                kind, content = heard["msg_type"], heard["content"]
-                if kind == "stream":
-                    printed += content["text"]
-                elif kind == "error":
-                    printed += "\n".join(content["traceback"])
-                elif kind == "status" and content["execution_state"] == "idle":
-                    return printed
+            return executed(socket, code)
 
     def type(self, line: str, awaited: str) -> str:
         """Type a line in a new terminal; returns what is there when something awaited is."""
@@ -96,6 +80,31 @@ class Lab:
         address = self.url.replace("http://", "ws://") + path
         headers = {"Authorization": f"token {self.token}"}
         return connect(address, additional_headers=headers, max_size=None, open_timeout=PATIENCE)
+
+
+def executed(socket: ClientConnection, code: str) -> str:
+    """Run a cell on a kernel's channels; returns what it shows as text. An error is what IPython shows of it."""
+    number, shown, stream = uuid.uuid4().hex, [], ""  # the stream that the last part is from: it comes in many parts
+    header = {"msg_id": number, "msg_type": "execute_request", "username": "", "session": "", "version": "5.3"}
+    content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
+    request = {"header": header, "parent_header": {}, "metadata": {}, "content": content, "channel": "shell"}
+    socket.send(json.dumps(request))
+    while True:
+        message: dict[str, Any] = json.loads(socket.recv(timeout=PATIENCE))
+        kind, content = message["msg_type"], message["content"]
+        if message["parent_header"].get("msg_id") != number:
+            continue
+        if kind == "stream" and stream == content["name"]:
+            shown[-1] += content["text"]
+        elif kind == "stream":
+            shown.append(content["text"])
+        elif kind in ("execute_result", "display_data", "update_display_data"):
+            shown.append(content["data"].get("text/plain", ""))
+        elif kind == "error":
+            shown.append("\n".join(content["traceback"]))
+        elif kind == "status" and content["execution_state"] == "idle":
+            return "\n".join(shown)
+        stream = content["name"] if kind == "stream" else ""
 
 
 @contextmanager

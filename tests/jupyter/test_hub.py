@@ -52,12 +52,8 @@ def test_what_a_site_may_say() -> None:
     ("given", "said"),
     [
         ({"memory": "4 big"}, "memory is '4 big'; it should be a size like 4G"),
-        ({"memory": ""}, "it should be a size like 4G"),
         ({"cores": 0}, "cores is 0; it should be a number from 0.1"),
-        ({"idle": float("nan")}, "idle is nan; it should be a number from 1"),
-        ({"servers": 0}, "servers is 0"),
         ({"dashboard": "http://lab:8501/?token=secret"}, "without a token"),
-        ({"dashboard": "lab:8501"}, "an address like http"),
     ],
 )
 def test_what_a_site_may_not_say(given: dict[str, object], said: str) -> None:

@@ -66,13 +66,6 @@ def lab(shared: tuple[JupyterLab, Lab, list[str]]) -> Lab:
     return shared[1]
 
 
-def test_learners_have_copies_of_their_own(lab: Lab, home: Path) -> None:
-    names = {one["name"] for one in lab.ask("/api/contents")["content"]}
-    assert {"0-first.ipynb", "1-kmeans.ipynb", "labs"} <= names
-    assert (config.learners_folder() / "labs" / "first" / "pi.py").is_file()
-    assert config.learners_folder().is_relative_to(home)
-
-
 def test_nobody_gets_in_without_the_token(lab: Lab) -> None:
     for path in ("/api/contents", "/workshop/course", "/api/kernels"):
         assert lab.refuses(path, Authorization="token guessed") == 403

@@ -73,13 +73,6 @@ def test_a_terminal_finds_them_whatever_the_profile_says(
     assert f"{Path(sys.prefix) / 'bin' / 'mpirun'}\nkept" in ended.stdout
 
 
-def test_other_shells_are_started_as_they_are(written: settings.Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SHELL", "/bin/sh")
-    assert settings.shell(written) == ["/bin/sh"]
-    monkeypatch.setenv("SHELL", "/no/such/shell")
-    assert settings.shell(written) == ["sh"]
-
-
 @pytest.mark.real
 def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
     written: settings.Folders, monkeypatch: pytest.MonkeyPatch

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from workshop.jupyter import prepare
 
 
@@ -21,17 +19,6 @@ def test_lab_0_beside_the_dashboard(tmp_path: Path) -> None:
     widgets = [area["widgets"] for area in dock["children"]]
     assert widgets == [["notebook:0-first.ipynb"], [prepare.DASHBOARD]]
     assert all(widget in said["data"] for area in widgets for widget in area)
-
-
-def test_half_a_layout_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: str) -> dict[str, object]:
-        raise OSError(28, "No space left on device")
-
-    (tmp_path / "0-first.ipynb").touch()
-    monkeypatch.setattr(prepare, "layout", full)
-    with pytest.raises(OSError, match="No space"):
-        prepare.give(tmp_path / "workspaces", tmp_path, "0-first.ipynb")
-    assert not (tmp_path / "workspaces" / prepare.FILE).exists()
 
 
 def test_a_learners_layout_stays(tmp_path: Path) -> None:

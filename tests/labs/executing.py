@@ -1,16 +1,8 @@
-"""Notebooks that run from the first cell to the last in a real kernel, as a learner would run them.
-
-`python -m tests.labs.executing [LAB...]` runs all solutions, or those of some labs, and prints the seconds that each
-takes. Only on an idle machine do they say anything.
-"""
+"""Notebooks that run from the first cell to the last in a real kernel, as a learner would run them."""
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +14,7 @@ from nbclient import NotebookClient
 
 from tests.support import limit
 from workshop.core import config
-from workshop.course import build, catalogue, copies, description
+from workshop.course import build, catalogue, description
 
 CELL = 300  # seconds that a cell may take, on a machine that does much else
 MEANT = "raises-exception"  # the tag of a cell that is meant to fail
@@ -94,21 +86,3 @@ def notebook(folder: Path, solutions: bool = False) -> Path:
     """The notebook of a lab's folder, as learners get it or with its solutions."""
     there = config.notebooks_folder() / build.SOLUTIONS if solutions else config.notebooks_folder()
     return there / catalogue.file_name(description.read(folder), folder)
-
-
-def main() -> None:
-    seconds = {}
-    for folder in catalogue.folders(config.labs_folder()):
-        if len(sys.argv) > 1 and folder.name not in sys.argv[1:]:
-            continue
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
-            os.environ |= {"WORKSHOP_HOME": f"{home}/state", "WORKSHOP_OFFLINE": "1"}
-            copies.hand_out(config.notebooks_folder(), Path(home) / "mine")
-            done = execute(notebook(folder, solutions=True), Path(home) / "mine")
-        seconds[folder.name] = round(done.seconds, 1)
-        print(f"{folder.name}: {done.seconds:.1f} s", *done.errors, sep="\n  ", file=sys.stderr, flush=True)
-    print(json.dumps({"seconds": seconds, "together": round(sum(seconds.values()), 1)}, indent=2))
-
-
-if __name__ == "__main__":
-    main()

@@ -28,11 +28,6 @@ def told(ranks: int) -> dict:
     return answer(run("--way", "all", *SHORT, ranks=ranks, OMP_NUM_THREADS="1"))
 
 
-def test_it_imports_nothing_of_ours():
-    imported = script.imports(SCRIPT)
-    assert "mpi4py" in imported and "workshop" not in imported
-
-
 @pytest.mark.exhaustive
 @pytest.mark.real
 @pytest.mark.parametrize("ranks", [2, 3])
@@ -180,14 +175,10 @@ def test_bad_input_is_one_sentence(tmp_path: Path):
     (tmp_path / "text.npz").write_bytes(b"x_train")
     few_images = ("--data", str(tmp_path / "few.npz"))
     cases = {
-        **{(f"--{name}", "0"): f"--{name} 0 should be from 1 to" for name in ("institutions", "rounds", "epochs")},
-        **{("--alpha", value): "should be above 0" for value in ("0", "-1", "nan", "inf")},
-        ("--participation", "0"): "--participation 0.0 should be above 0 and at most 1",
+        ("--rounds", "0"): "--rounds 0 should be from 1 to",
+        **{("--alpha", value): "should be above 0" for value in ("0", "nan")},
         ("--participation", "1.5"): "at most 1",
-        ("--rate", "nan"): "should be above 0 and at most 100",
         ("--mu", "-1"): "--mu -1.0 should be from 0 to 1000",
-        ("--seed", "-1"): "should be from 0 to",
-        ("--way", "together"): "invalid choice: 'together'",
         ("--partition", "label", "--classes", "2"): "--classes is too small: some digit would belong to nobody",
         ("--data", str(tmp_path / "text.npz")): "text.npz is no mnist.npz: ",
         (*few_images, "--institutions", "11"): "--institutions 11 is too many for 20 images: each needs two",

@@ -8,18 +8,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
 
 from tests.conftest import leftovers
-from tests.labs import exercises
 from tests.labs.executing import execute, notebook
 from tests.labs.exercises import LABS
-from tests.labs.test_text import commands, unknown
 from tests.support import limit, until
 from workshop.core import config
 from workshop.core.placement import Placement
-from workshop.course import build, copies, description, exercise_checks, source
+from workshop.course import build, copies, description, source
 from workshop.quiz import reader
 from workshop.registry import workloads
 
@@ -35,14 +32,6 @@ def calls(lab: str) -> Iterator[tuple[str, ast.Call]]:
         for node in ast.walk(ast.parse("\n".join(lines))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield node.func.attr, node
-
-
-@each_lab
-@pytest.mark.parametrize("file", [source.FILE, "runsheet.md"])
-def test_commands_are_there(lab: str, file: str) -> None:
-    for words in commands(LABS[lab] / file):
-        if words[0] == "workshop":
-            assert unknown(words) == [], " ".join(words)
 
 
 @each_lab
@@ -77,20 +66,6 @@ ENDS = 30.0  # seconds within which a kernel's sessions have ended after it
 
 def test_notebooks_are_as_their_sources_say() -> None:
     assert build.stale(config.notebooks_folder()) == []
-
-
-@each_lab
-def test_learners_begin_with_nothing(lab: str) -> None:
-    """Each exercise's cell as learners get it: its check says that nothing is there yet."""
-    cells = nbformat.read(notebook(LABS[lab]), as_version=4).cells
-    given = [cell.source for cell in cells if source.EXERCISE in cell.metadata.get("tags", [])]
-    tasks = list(exercises.tasks(lab))
-    assert [task.exercise.id for task in tasks] == list(exercise_checks.load(LABS[lab]))
-    for task in tasks:
-        if not task.exercise.ranks:
-            (code,) = [text for text in given if text == source.unsolved(task.text)]
-            found = exercise_checks.run(task.exercise, task.answer(code))
-            assert (found.kind, found.sentence[:20]) == ("empty", "Nothing is there yet"), found
 
 
 @pytest.mark.real

@@ -23,11 +23,6 @@ SCRIPT = config.labs_folder() / "sgan" / "train.py"
 run = partial(script.run, SCRIPT)
 
 
-def test_it_imports_nothing_of_ours():
-    imported = script.imports(SCRIPT)
-    assert "horovod" in imported and "workshop" not in imported
-
-
 @pytest.mark.exhaustive
 @pytest.mark.real
 def test_two_ranks_train_both_networks_alike(tmp_path: Path):
@@ -108,13 +103,8 @@ def test_bad_input_is_one_sentence(tmp_path: Path):
     (tmp_path / "text.npz").write_bytes(b"x_train")
     cases = {
         **{(f"--{name}", "0"): f"--{name} 0 should be at least 1" for name in ("labels", "batch", "iterations")},
-        ("--evaluate-every", "-1"): "--evaluate-every -1 should be at least 1",
-        ("--intra", "0"): "--intra 0 should be at least 1",
-        **{("--rate", rate): "above 0 and at most 100" for rate in ("nan", "inf", "0", "-1")},
-        ("--seed", "-1"): "should be from 0 to",
+        **{("--rate", rate): "above 0 and at most 100" for rate in ("nan", "0")},
         ("--size", "30"): "invalid choice: 30",
-        ("--method", "gan"): "invalid choice: 'gan'",
-        ("--inference", "guess"): "invalid choice: 'guess'",
         ("--picture", "digits.jpg"): "should end in .png",
         ("--labels", "150"): "--labels 150 is more than the",
         ("--batch", "1400"): "--batch 1400 is more than a share of the unlabelled images, on 1 rank",

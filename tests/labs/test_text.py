@@ -91,15 +91,6 @@ def test_what_a_text_tells_to_type_is_there(text: Path):
             assert set(options(words)) <= arguments(root / words[1]), " ".join(words)
 
 
-def test_the_sgan_lab_leads_through_all_nine_steps():
-    text = (config.labs_folder() / "sgan" / "README.md").read_text()
-    assert re.findall(r"^### ([a-z])\. ", text, re.MULTILINE) == list("abcdefghi")
-    for part in ("Predict", "Run", "See", "Explain"):
-        assert text.count(f"- **{part}**:") == 9 + 1, part  # and once for the study over hosts
-    assert "sgan" in workloads()
-    assert "Intel (Rawat and Kapoor 2021)" in text
-
-
 def test_the_federated_lab_leads_through_all_eleven_parts():
     folder = config.labs_folder() / "federated"
     text = (folder / "README.md").read_text()
@@ -120,15 +111,3 @@ def test_the_federated_lab_tells_of_every_guided_failure():
         assert one.title in text and one.verdict in " ".join(text.split()), one.name
         for which in ("broken", "fixed"):
             assert f"    {command(one, which)}\n" in text, one.name
-
-
-def test_a_command_that_is_not_there_is_found():
-    assert unknown(["workshop", "study", "run", "nowhere"]) == ["nowhere"]
-    assert unknown(["workshop", "study", "run", "path", "--step", "b"]) == ["--step"]
-    assert unknown(["workshop", "run", "sgan", "--ranks", "1"]) == []
-    assert unknown(["workshop", "run", "sgan", "--clusters", "16"]) == ["--clusters"], "which is of another workload"
-    root = config.labs_folder().parent
-    assert absent(["python", "labs/first/pi.py"], root) == []
-    assert absent(["python", "labs/first/e.py"], root) == ["labs/first/e.py"]
-    assert absent(["workshop", "place", "--failure", "too-many-cores"], root) == ["too-many-cores"]
-    assert absent(["workshop", "quiz", "host", "kmean"], root) == ["kmean"]

@@ -105,23 +105,16 @@ def test_what_a_tool_has_no_words_for_is_said() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(placements())
-def test_commands_are_good_shell_at_every_width(placement: Placement) -> None:
-    for tool, text in command_lines.commands(placement, MACHINE).items():
+def test_commands_are_good_shell(placement: Placement) -> None:
+    for text in command_lines.commands(placement, MACHINE).values():
         lines = [line for line in text.splitlines() if not line.startswith("#")]
         assert shlex.split(lines[-1])[-2:] == list(command_lines.PROGRAM)
-        folded = command_lines.folded(text)
-        joined = folded.replace("\\\n", " ")
-        rest = [line for line in joined.splitlines() if not line.startswith("#")]
-        assert [shlex.split(line) for line in rest] == [shlex.split(line) for line in lines], tool
-        words = [word for line in lines for word in line.split(" ")]
-        if all(len(word) < 60 for word in words):
-            assert max(map(len, folded.splitlines())) <= 80 + max(map(len, words)), tool
 
 
 @pytest.mark.real
 def test_a_script_is_good_bash() -> None:
     text = command_lines.commands(EXAMPLE.model_copy(update={"environment": NASTY}), MACHINE)["sbatch"]
-    checked = subprocess.run(["bash", "-n"], input=command_lines.folded(text), capture_output=True, text=True)
+    checked = subprocess.run(["bash", "-n"], input=text, capture_output=True, text=True)
     assert (checked.returncode, checked.stderr) == (0, "")
 
 
@@ -129,7 +122,7 @@ def test_a_script_is_good_bash() -> None:
 @pytest.mark.parametrize("tool", ["openmpi", "sbatch"])
 def test_open_mpi_takes_what_is_written(tmp_path: Path, tool: str) -> None:
     placement = Placement(ranks=2, environment=NASTY, threads=3)
-    text = command_lines.folded(command_lines.commands(placement, machines.this())[tool])
+    text = command_lines.commands(placement, machines.this())[tool]
     size, library, told = run(text, {}, tmp_path)
     assert size == 2 and "Open MPI" in library
     assert [row[2:] for row in told] == [[NASTY["A"], "3"]] * 2

@@ -86,11 +86,3 @@ def test_what_somebody_else_built_counts_for_its_settings(
     assert horovod.build() == Build("built"), "by uv"
     monkeypatch.setattr(horovod, "key", lambda: "of newer settings")
     assert horovod.build() == Build("pending"), "the library is still that of the settings before"
-
-
-def test_another_setting_or_release_means_another_build(tmp_path: Path):
-    text, file = config.project_file().read_text(), tmp_path / "pyproject.toml"
-    file.write_text(text)
-    assert horovod.key(file) == horovod.key()
-    file.write_text(text.replace('HOROVOD_WITH_MPI = "1"', 'HOROVOD_WITH_MPI = "0"'))
-    assert horovod.key(file) != horovod.key()

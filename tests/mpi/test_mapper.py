@@ -29,7 +29,7 @@ pytestmark = pytest.mark.real
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")
 EXAMPLE = Placement(ranks=6, hosts=HOSTS, map_by="package", per_resource=1, cores_per_rank=2)
 CORES = topology.allowed_cores(topology.machine())
-ASKING = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+ASKING = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 MAPPINGS = st.one_of(
     st.tuples(st.sampled_from(["auto", "slot"]), st.none()),
@@ -78,13 +78,6 @@ def test_the_workshops_two_socket_example() -> None:
     assert list(topology.machines(found.machine)) == ["hostA", "hostB", "hostC"]
 
 
-def test_a_rank_may_have_most_of_a_small_machine() -> None:
-    """Of which mpirun 5.0.11 can't print the XML."""
-    found = mapper.predict(Placement(ranks=1, cores_per_rank=2), machines.read("1x2"))
-    assert ranks(found)[0]["units"] == [0, 1]
-    assert ranks(mapper.predict(Placement(ranks=1), machines.read("1x1")))[0]["cores"] == [0]
-
-
 def test_hosts_are_called_as_they_were_given() -> None:
     names = ["localhost", "node1.a.org", "node1.b.org", "10.0.0.1"]
     hosts = hosts_from(",".join(names))
@@ -97,11 +90,6 @@ def test_mapping_by_node_takes_turns() -> None:
     assert [one["host"] for one in ranks(found)] == ["hostA", "hostB", "hostC"] * 2
     assert [one["cores"] for one in ranks(found)] == [[0]] * 3 + [[1]] * 3
     assert [one["local_rank"] for one in ranks(found)] == [0] * 3 + [1] * 3
-
-
-def test_unbound_ranks_have_the_whole_host() -> None:
-    found = mapper.predict(Placement(ranks=20), machines.read("1x2x2"))
-    assert {tuple(one["units"]) for one in ranks(found)} == {(0, 1, 2, 3)}
 
 
 def test_a_file_of_lstopo_is_as_good_as_numbers() -> None:
@@ -157,7 +145,7 @@ def test_a_topology_that_hwloc_refuses_is_bad_input() -> None:
         mapper.predict(Placement(), broken)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_a_file_that_contradicts_itself_is_bad_input(data: st.DataObject) -> None:
     text = written(machines.read("2x2x2,numa=2,l3=2").machine)
@@ -183,14 +171,10 @@ def test_surroundings_of_a_batch_job_change_nothing(monkeypatch: pytest.MonkeyPa
     ("values", "words", "better"),
     [
         ({"map_by": "package", "per_resource": 1, "cores_per_rank": 5, "ranks": 2}, "ppr", "--cores-per-rank 4"),
-        ({"map_by": "package", "per_resource": 1, "ranks": 4}, "ppr", "--per-resource 2"),
-        ({"ranks": 9, "map_by": "package", "per_resource": 5}, "not enough slots", "--ranks 4"),
         ({"ranks": 3, "map_by": "package", "per_resource": 2}, "a multiple of 2", "--ranks 4"),
         ({"ranks": 20, "bind_to": "core"}, "failed to map", "--ranks 8"),
-        ({"ranks": 2, "map_by": "core", "cores_per_rank": 2}, "cpus-per-proc", "--map-by slot"),
         ({"ranks": 1, "cores_per_rank": 7}, "more than one", "--cores-per-rank 4"),
         ({"ranks": 2, "bind_to": "package", "cores_per_rank": 2}, "cannot be combined", "--bind-to core"),
-        ({"ranks": 2, "map_by": "core", "bind_to": "package"}, "lies above", "--map-by package"),
     ],
 )
 def test_a_refused_placement_gets_advice(values: dict[str, Any], words: str, better: str) -> None:
@@ -267,37 +251,16 @@ def test_predicted_ranks_lie_in_the_machine(placement: Placement, described: Mac
         assert all(number <= slots[host] for host, number in Counter(one["host"] for one in ranks(found)).items())
 
 
-@ASKING
-@given(placements(), shapes() | renumbered())
-def test_words_and_pictures_agree(placement: Placement, described: MachineDescription) -> None:
-    """Two ways in which Open MPI tells one map."""
-    found = mapper.predict(placement, described)
-    if found.refused:
-        return
-    assert found.machine is not None and found.rank_map is not None
-    drawn = "\n".join(masks.masks(found.rank_map, found.machine))
-    places = [(one["host"], one["units"], one["cores"]) for one in ranks(found)]
-    read = reports.read(drawn, found.machine).rank_map["ranks"]
-    assert [(one["host"], one["units"], one["cores"]) for one in read] == places
-
-
 RUNNABLE = [
-    {"ranks": 1},
     {"ranks": 2},
     {"ranks": 2, "map_by": "core", "bind_to": "core"},
     {"ranks": 2, "map_by": "slot", "bind_to": "none"},
-    {"ranks": 2, "map_by": "hwthread"},
     {"ranks": 2, "map_by": "core", "bind_to": "hwthread"},
     {"ranks": 1, "cores_per_rank": 2},
-    {"ranks": 2, "map_by": "package"},
     {"ranks": 2, "map_by": "package", "bind_to": "package"},
-    {"ranks": 2, "map_by": "numa", "bind_to": "numa"},
-    {"ranks": 2, "map_by": "node"},
     {"ranks": 2, "map_by": "package", "per_resource": 2},
-    {"ranks": 2, "map_by": "core", "per_resource": 1},
     {"ranks": 4},
     {"ranks": 4, "map_by": "core", "bind_to": "core", "oversubscribe": True},
-    {"ranks": 3, "map_by": "core", "bind_to": "core", "oversubscribe": True},
 ]
 
 
@@ -321,22 +284,6 @@ def test_ranks_run_where_they_were_predicted(values: dict[str, Any]) -> None:
     assert {one["host"] for one in ranks(found)} == {topology.machine()["host"]}
     said = reports.read(ran.stderr, found.machine).rank_map["ranks"]
     assert [(one["host"], one["units"]) for one in said] == [(one["host"], one["units"]) for one in ranks(found)]
-
-
-@pytest.mark.parametrize(
-    "values", [{"ranks": 3, "bind_to": "core"}, {"ranks": 1, "cores_per_rank": 3, "bind_to": "core"}]
-)
-def test_what_is_refused_beforehand_is_refused_at_the_start(values: dict[str, Any]) -> None:
-    need(CORES == 2, "these placements are for a machine with two cores")
-    placement = Placement(**values)
-    found = mapper.predict(placement, machines.this())
-    command = [openmpi.launcher(), "-n", str(placement.ranks), *openmpi.arguments(placement, CORES), "true"]
-    ran = subprocess.run(
-        command, env=os.environ | openmpi.environment(), capture_output=True, text=True, timeout=limit(60)
-    )
-    assert ran.returncode != 0
-    said = openmpi.refusal(ran.stdout + ran.stderr)
-    assert found.refused is not None and found.refused.splitlines()[:4] == said.splitlines()[:4]
 
 
 def test_intel_mpi_has_rules_and_no_prediction() -> None:
@@ -379,19 +326,6 @@ def test_what_the_others_have_no_words_for_is_refused(name: str) -> None:
 
 
 @pytest.mark.real
-def test_whose_words_a_refusal_has_is_told() -> None:
-    assert mapper.predict(Placement(ranks=9, bind_to="core"), machines.read("2x4")).own_words
-    counted = mapper.predict(Placement(ranks=3, map_by="package", per_resource=2), machines.read("2x4"))
-    assert "should be a multiple of 2" in (counted.refused or "") and not counted.own_words
-
-
-@pytest.mark.real
 def test_a_mapper_that_takes_too_long_is_given_up() -> None:
     with pytest.raises(WorkshopError, match=r"not answered within 0\.5 s; ask about fewer ranks"):
         mapper.predict(Placement(ranks=1024), machines.read("8x128x2"), 0.5)
-
-
-def test_hosts_of_this_kind_are_said_to_be_guessed() -> None:
-    found = mapper.predict(Placement(ranks=2, hosts=hosts_from("a,b")), machines.this())
-    assert [one["host"] for one in ranks(found)] == ["a", "b"]
-    assert found.note == "Hosts are taken to be like this machine."

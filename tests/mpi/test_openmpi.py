@@ -15,9 +15,8 @@ import psutil
 import pytest
 
 from tests.mpis import left_by_killed
-from tests.support import limit, need, until
+from tests.support import limit, until
 from workshop.core import topology
-from workshop.core.errors import BadInput
 from workshop.core.placement import POLLING, Placement
 from workshop.mpi import openmpi
 
@@ -60,26 +59,10 @@ def test_a_world_of_one_in_our_jupyter_needs_no_shared_memory() -> None:
 
 
 @pytest.mark.real
-def test_two_ranks_get_cores_of_their_own() -> None:
-    need(CORES >= 2, "this machine has one core")
-    found = json.loads(launch(Placement(ranks=2)).stdout)
-    units = [set(row[1]) for row in found]
-    assert units[0] and units[1] and not units[0] & units[1]
-
-
-@pytest.mark.real
 def test_more_ranks_than_cores_run_unbound() -> None:
     found = json.loads(launch(Placement(ranks=CORES + 2)).stdout)
     assert len(found) == CORES + 2
     assert {tuple(row[1]) for row in found} == {tuple(sorted(os.sched_getaffinity(0)))}
-
-
-@pytest.mark.real
-def test_a_rank_can_own_several_cores() -> None:
-    need(CORES >= 2, "this machine has one core")
-    found = json.loads(launch(Placement(ranks=1, cores_per_rank=2)).stdout)
-    assert len(found[0][1]) >= 2
-    assert found[0][2] == "2"
 
 
 @pytest.mark.real
@@ -115,22 +98,13 @@ def test_a_killed_rank_is_named() -> None:
     assert (died.rank, died.signal) == (1, 9)
 
 
-def test_the_workshops_two_socket_example() -> None:
-    hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
-    placement = Placement(ranks=6, hosts=hosts, map_by="package", per_resource=1, cores_per_rank=2)
-    words = " ".join(openmpi.arguments(placement, cores=8))
-    assert words.startswith("--map-by ppr:1:package:pe=2 --bind-to core -H hostA:2,hostB:2,hostC:2")
-
-
 @pytest.mark.parametrize(
     ("values", "words"),
     [
         ({"ranks": 2, "bind_to": "package"}, "--map-by package --bind-to package"),
         ({"ranks": 2, "bind_to": "hwthread"}, "--map-by core:HWTCPUS --bind-to hwthread"),
-        ({"ranks": 2, "map_by": "package", "per_resource": 5}, "--map-by ppr:2:package --bind-to core"),
         ({"ranks": 20}, "--map-by slot:OVERSUBSCRIBE --bind-to none"),
         ({"ranks": 2, "oversubscribe": True}, "--map-by core:OVERSUBSCRIBE --bind-to core:overload-allowed"),
-        ({"ranks": 2, "oversubscribe": True, "bind_to": "none"}, "--map-by core:OVERSUBSCRIBE --bind-to none"),
     ],
 )
 def test_options_of_a_placement(values: dict, words: str) -> None:
@@ -139,15 +113,6 @@ def test_options_of_a_placement(values: dict, words: str) -> None:
 
 def test_a_variable_can_ask_for_polling() -> None:
     assert not set(openmpi.MCA) & set(openmpi.arguments(Placement(environment={POLLING: "0"}), cores=8))
-
-
-@pytest.mark.real
-def test_a_mapping_that_makes_too_many_ranks_is_refused_beforehand() -> None:
-    need(len({unit["package"] for unit in topology.machine()["units"]}) == 1 and CORES == 2, "one package of two cores")
-    hosts = [{"name": name, "slots": 2} for name in ("hostA", "hostB")]
-    placement = Placement(ranks=3, hosts=hosts, map_by="package", per_resource=2)
-    with pytest.raises(BadInput, match=r"4 ranks of 3.*a multiple of 2"):
-        openmpi.check(placement, CORES)
 
 
 def test_a_quiet_end_is_not_a_death() -> None:

@@ -50,10 +50,10 @@ def typed(draw: st.DrawFn, machine: MachineDescription) -> str:
         said += f" {draw(st.sampled_from(['-H', '--host']))} {','.join(named)}"
     on_each = st.builds("ppr:{}:{}".format, st.integers(1, 4), st.sampled_from(ON_EACH))
     by = draw(st.sampled_from(OVER) | on_each)
-    own, share = draw(rarely("pe=1", "pe=2")), draw(rarely("OVERSUBSCRIBE", "NOOVERSUBSCRIBE"))
+    own, share = draw(rarely("pe=1", "pe=2")), draw(rarely("OVERSUBSCRIBE"))
     mapping = ":".join([by, *filter(None, (own, share, draw(rarely("HWTCPUS"))))])
     said += f" --map-by {mapping}" if mapping and draw(st.booleans()) else f" {draw(rarely('-N 1', '-N 2'))}"
-    said += f" {draw(rarely('--oversubscribe'))} {draw(rarely('--use-hwthread-cpus'))}"
+    said += f" {draw(rarely('--oversubscribe'))}"
     if draw(st.booleans()):
         # Open MPI binds to a part of a core then, but tells the whole core.
         part = "pe=" in said and machine.count("unit") not in (machine.cores, 2 * machine.cores)
@@ -107,7 +107,6 @@ def test_what_is_predicted_for_a_command_is_what_the_mapper_says_of_it(data: st.
     ("shape", "options", "ranks"),
     [
         ("2x4x2", "", 8),
-        ("2x4x2", "--use-hwthread-cpus", 16),
         ("2x4", "--map-by ppr:2:package", 4),
         ("2x4", "--map-by ppr:2:package:pe=1", 4),
         ("2x4", "-n 4 --map-by ppr:2:package:pe=1", 4),
@@ -140,9 +139,6 @@ def test_commands_that_were_misread(shape: str, options: str, ranks: int | None)
 @pytest.mark.parametrize(
     ("shape", "options"),
     [
-        ("2x4x2", "-n 11 --use-hwthread-cpus --map-by core"),
-        ("2x4x2,l3=2", "-n 9 --use-hwthread-cpus --map-by l3cache"),
-        ("2x4x2", "-n 12 --use-hwthread-cpus --map-by package"),
         ("2x4,numa=2", "-H hostA:4,hostB:4 -n 7 --map-by l3cache:pe=2:OVERSUBSCRIBE --bind-to core"),
         ("2x4x2", "-H hostA:4,hostB:4 -n 4 --map-by l3cache:pe=4:OVERSUBSCRIBE"),
     ],

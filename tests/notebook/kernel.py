@@ -71,7 +71,7 @@ class Kernel:
 
     def run(self, code: str) -> str:
         """Run a cell; returns what it shows as text. An error is what IPython shows of it."""
-        return self._until_idle(self._client.execute(code))
+        return self.cell(code).text
 
     def begin(self, code: str) -> Cell:
         """Send a cell, and don't wait for its end."""
@@ -171,31 +171,7 @@ class Kernel:
         content = {"comm_id": model, "data": data}
         message = self._client.session.msg("comm_msg", content)
         self._client.shell_channel.send(message)
-        self._until_idle(message["header"]["msg_id"])
-
-    def _until_idle(self, request: str) -> str:
-        said: list[str] = []
-        stream = ""  # that the last of it came from; the kernel sends what is printed in as many parts as it likes
-        while True:
-            message = self._client.get_iopub_msg(timeout=limit(PATIENCE))
-            self._take(message)
-            content, kind = message["content"], message["msg_type"]
-            if message["parent_header"].get("msg_id") != request:
-                continue
-            if kind == "stream":
-                if stream == content["name"]:
-                    said[-1] += content["text"]
-                else:
-                    said.append(content["text"])
-                stream = content["name"]
-            elif kind in ("execute_result", "display_data"):
-                said.append(content["data"].get("text/plain", ""))
-                stream = ""
-            elif kind == "error":
-                said += content["traceback"]
-                stream = ""
-            elif kind == "status" and content["execution_state"] == "idle":
-                return "\n".join(said)
+        self.end(Cell(message["header"]["msg_id"], ""))
 
     def _hear(self, seconds: float, cell: Cell | None = None, enough: Callable[[], bool] = lambda: False) -> None:
         """Take what has come, until nothing more comes for some time or it is enough: messages may come so fast, or

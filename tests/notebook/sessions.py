@@ -23,7 +23,7 @@ from workshop.store.store import Store
 
 PLOTLY = "application/vnd.plotly.v1+json"
 DASHBOARD = "http://127.0.0.1:8501"  # as notebooks are told; nobody is there
-WORK = "data='blobs', points=2000, clusters=3, iterations=4"
+WORK = "data='blobs', points=2000, clusters=3, iterations=4, backend='numpy'"
 
 
 @contextmanager

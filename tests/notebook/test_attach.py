@@ -143,13 +143,6 @@ def test_a_learners_limits_hold_and_runs_have_their_name(
         assert len({one.identity_id for one in store.runs()}) == 2
 
 
-def test_a_nickname_that_can_t_be_is_one_sentence(notebook: Kernel, store: Store) -> None:
-    with seed.alive(store, "class"):
-        set_name = "import os\nos.environ['WORKSHOP_LEARNER'] = 'Instructor'"
-        told = notebook.run(f"{set_name}\n{ATTACH}\nsession.run('kmeans')")
-    assert told == "The nickname Instructor is the instructor's; please take another one."
-
-
 def test_a_kernel_that_is_killed_leaves_nothing(notebook: Kernel, store: Store, workshop_home: Path) -> None:
     notebook.run(ATTACH)
     pid = process_of(notebook)

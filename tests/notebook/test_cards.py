@@ -32,11 +32,6 @@ def test_a_figure_gets_the_title_of_its_card_and_keeps_its_plot() -> None:
     assert drawn.layout.title.text is None, "the page's own has none"
 
 
-def test_a_figure_with_a_title_keeps_it() -> None:
-    drawn = go.Figure(layout={"title": {"text": "Mine"}})
-    assert display.figures([Card("x", "Other", (figure(drawn),))])["x"].layout.title.text == "Mine"
-
-
 def test_small_pictures_are_shown_as_they_are_and_large_ones_smaller() -> None:
     small, large = png(60), png(1200)
     assert b64decode(display.picture_address(small, "image/png").removeprefix("data:image/png;base64,")) == small

@@ -43,22 +43,6 @@ def test_what_differs_comes_first(store: Store, pair: tuple[RunShown, RunShown])
     assert "Well balanced." in words
 
 
-def test_settings_are_in_words(store: Store, pair: tuple[RunShown, RunShown]) -> None:
-    one, two = pair
-    hosts = [{"name": "a", "slots": 2}, {"name": "b", "slots": 1}]
-    given = {**two.placement, "map_by": "node", "environment": {"A": "1"}, "hosts": hosts, "oversubscribe": True}
-    told = dict(
-        row[:1] + row[2:] for row in ComparisonShown(store, [one.record, changed(two, placement=given)]).settings
-    )
-    assert told == {
-        "placement": "2 ranks x 1 thread, by node, cores shared, on a, b",
-        "map by": "node",
-        "oversubscribe": "yes",
-        "environment": "A=1",
-        "hosts": "a:2, b:1",
-    }
-
-
 def test_curves_of_all_in_one_figure(pair: tuple[RunShown, RunShown]) -> None:
     found = compare(*pair)
     assert found.figures[0] == "inertia"

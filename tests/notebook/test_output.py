@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.engine.cells import CLEAR, TEXT
-from workshop.notebook.output import CHARACTERS, LINES, OfRank, Output, OutputTail, as_html, without_escapes
+from workshop.notebook.output import LINES, OfRank, Output, OutputTail, as_html, without_escapes
 
 PRINTABLE = st.text(st.characters(include_characters="\n\t", exclude_categories=("Cs", "Cc")))
 
@@ -26,15 +26,6 @@ def test_text_is_kept_however_it_was_cut(pieces: list[str]) -> None:
     lines = "".join(pieces).split("\n")
     kept = lines[:-1][-LINES:] + ([lines[-1]] if lines[-1] else [])
     assert whole.text == "\n".join(kept)
-
-
-def test_the_last_lines_are_kept_and_the_others_counted() -> None:
-    tail = OutputTail()
-    tail.write("".join(f"{number}\n" for number in range(1000)))
-    assert tail.text.split("\n")[0] == str(1000 - LINES)
-    assert tail.left_out == 1000 - LINES
-    tail.write("x" * 1_000_000)
-    assert len(tail.text) < 2 * CHARACTERS
 
 
 @pytest.mark.parametrize(

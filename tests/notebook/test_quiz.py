@@ -123,41 +123,6 @@ def test_all_types_are_asked_and_judged(store: Store, notebook: Kernel, deck: Pa
         assert {answer.question: answer.right for answer in store.answers()}["called"] is False
 
 
-def test_answers_come_back_in_another_cell(store: Store, notebook: Kernel, deck: Path) -> None:
-    with seed.alive(store, "class"):
-        notebook.run(SHOW.format(path=str(deck)))
-        respond(notebook, "one-right", wrong=True)
-        assert "That would be no parallel program." in notebook.text
-        notebook.run(f"session.quiz({str(deck)!r})")
-        assert "Question 2 of 9" in notebook.text, "the first one that is not answered"
-        notebook.click("Answer")
-        assert "Give an answer first." in notebook.text
-        notebook.click("Back")
-        assert "That would be no parallel program." in notebook.text
-        (chosen,) = [id for id in notebook.kind("ToggleButton") if notebook.models[id]["value"]]
-        assert notebook.models[chosen]["disabled"]
-        for _ in IDS:
-            notebook.click("Next")
-        assert "Look at these again" in notebook.text
-        notebook.click("Start over, with other numbers")
-        assert "0 of 8 points, 0 answered" in notebook.text
-        assert len(store.players(store.rounds()[0].id)) == 2
-
-
-def test_what_can_t_be_is_one_sentence(store: Store, notebook: Kernel, deck: Path) -> None:
-    with seed.alive(store, "class"):
-        assert "There is no " in notebook.run("import workshop\nsession = workshop.attach()\nsession.quiz('nothing')")
-        assert "\n" not in notebook.run("session.quiz('nothing')")
-        assert notebook.run("session").startswith("Session class is ready: 2 ranks x 1 thread\n")
-        notebook.run(SHOW.format(path=str(deck)))
-        for _ in range(3):
-            notebook.click("Next")
-        (text,) = notebook.kind("Text")
-        notebook.set(text, value="<b>many</b>")
-        notebook.click("Answer")
-        assert "&lt;b&gt;many&lt;/b&gt;" in notebook.text
-
-
 def test_a_real_run_checks_a_prediction(notebook: Kernel, deck: Path) -> None:
     with Store.open() as store:
         record, conductor = lifecycle.start_session(store, "lab", Placement(ranks=2))

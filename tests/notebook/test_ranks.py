@@ -65,7 +65,7 @@ def notebook(shared: str) -> Iterator[Kernel]:
 
 
 def submit(store: Store, session: str) -> RunRecord:
-    params = {"data": "blobs", "points": 2000, "clusters": 3, "iterations": 3}
+    params = {"data": "blobs", "points": 2000, "clusters": 3, "iterations": 3, "backend": "numpy"}
     return client.submit(store, store.session(session), "kmeans", params)
 
 

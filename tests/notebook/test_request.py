@@ -10,12 +10,8 @@ from workshop.notebook.request import in_python
 @pytest.mark.parametrize(
     ("advice", "written"),
     [
-        ("Try 2 ranks (--ranks 2).", "Try 2 ranks (ranks=2)."),
         ("Turn it on (--broadcast yes), and compare.", "Turn it on (broadcast=True), and compare."),
-        ("Divide (--divide no).", "Divide (divide=False)."),
-        ("Let them grow (--weak); then try.", "Let them grow (weak=True); then try."),
         ("Bind (--map-by core --bind-to core).", "Bind (map_by='core', bind_to='core')."),
-        ("A smaller one (--rate 1e-3) or any (--rate).", "A smaller one (rate=1e-3) or any (rate)."),
         ("Say so (--env A=1 --env B=2).", "Say so (environment={'A': '1', 'B': '2'})."),
         ("Both (--measured, --hosts 127.0.0.1).", "Both (measured=True, hosts='127.0.0.1')."),
         ("Nothing (in parentheses) -- to see.", "Nothing (in parentheses) -- to see."),

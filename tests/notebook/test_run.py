@@ -86,21 +86,16 @@ def test_names_of_both_kinds_in_one_call(class_notebook: Kernel, class_store: St
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        ("session.run('kmean')", "There is no workload 'kmean'; there are "),
         (
             "session.run('kmeans', cluster=3)",
             "cluster is not a setting of kmeans or of its placement; did you mean clusters?",
         ),
-        ("session.run('kmeans', rank=3)", "rank is not a setting of kmeans or of its placement; did you mean ranks?"),
         ("session.run('kmeans', clusters='<many>')", "kmeans: clusters is '<many>': it should be a whole number"),
-        ("session.run('kmeans', ranks=0)", "ranks is 0: it should be at least 1"),
         ("session.run('kmeans', map_by='ppr:1:socket:pe=x')", "pe should be a number of cores"),
         ("session.run('mnist', resume=4711)", "There is no run 4711"),
         ("run.figure('time')", "has no figure 'time'; did you mean 'times'?"),
         ("run.metrics['inerti']", "has no metric 'inerti'; did you mean 'inertia'?"),
         ("run.events('inerti')", "told no events 'inerti'; did you mean 'inertia'?"),
-        ("session.get(4711)", "There is no run 4711"),
-        ("workshop.compare(run)", "compare takes 2 to 8 runs"),
         ("workshop.compare(run, 'two')", "'two' is no run"),
     ],
 )

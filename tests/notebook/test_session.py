@@ -10,7 +10,6 @@ import pytest
 from tests.report.analysis.cases import machine
 from tests.server import seed
 from workshop.core import topology
-from workshop.core.errors import WorkshopError
 from workshop.extension import load
 from workshop.notebook.session import Session
 from workshop.registry import studies, workload
@@ -35,9 +34,3 @@ def test_cores_are_those_of_the_sessions_machine(store: Store, held: Session) ->
     # Ranks that a queue starts, also on this host, have what the queue gives them.
     store.update_session(held.record.id, site={"kind": "slurm"})
     assert held.cores == 1000
-
-
-def test_a_session_that_hasnt_told_is_no_guess(store: Store, held: Session) -> None:
-    store.update_session(held.record.id, machine={})
-    with pytest.raises(WorkshopError, match="Session class has not told yet which machine it is on"):
-        _ = held.cores

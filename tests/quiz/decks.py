@@ -23,10 +23,6 @@ NASTY = (
 _LETTERS = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Co", "Zl", "Zp"))
 
 
-def _clean(text: str) -> str:
-    return "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
-
-
 def lines() -> st.SearchStrategy[str]:
     """One line of text, not empty."""
     pieces = st.sampled_from(NASTY) | st.text(_LETTERS, max_size=8) | st.sampled_from(["word", "of", "ranks", "16"])

@@ -41,10 +41,3 @@ def test_only_names_open_a_deck(folder: Path, name: str) -> None:
     with pytest.raises(BadInput, match="There is no quiz") as refused:
         catalogue.deck(name)
     assert len(str(refused.value)) < 200
-
-
-def test_the_labs_come_in_the_order_of_the_course() -> None:
-    assert list(catalogue.decks())[:14] == [
-        *("first", "kmeans", "mnist", "recipe", "placement", "sgan", "federated", "privacy", "failures"),
-        *("ring", "memory", "pipelines", "scaling", "faults"),
-    ]

@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from workshop.core.errors import bad_input
 from workshop.core.placement import Placement
-from workshop.quiz import types
 from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Composed, Range, Tolerance
 
@@ -35,47 +34,21 @@ def options(*rights: bool) -> list[dict[str, Any]]:
     ("question", "sentence"),
     [
         ({"type": "single", "options": options(False, False)}, "options: 0 of them are right; a single choice has one"),
-        ({"type": "single", "options": options(True, True)}, "options: 2 of them are right; a single choice has one"),
-        ({"type": "multiple", "options": options(False, False)}, "options: none of them is right; at least one should"),
-        ({"type": "single", "options": options(True)}, "at least 2 items"),
-        ({"type": "single", "options": options(*[True] + [False] * 12)}, "at most 12 items"),
-        ({"type": "poll", "options": [{"text": "a"}, {"text": " a "}]}, "the option 'a' is there twice"),
-        (
-            {"type": "poll", "options": [{"text": "a"}, {"text": "b", "right": True}]},
-            "right is not one of its settings",
-        ),
-        ({"type": "poll", "points": 1, "options": [{"text": "a"}, {"text": "b"}]}, "a poll has no points"),
-        ({"type": "order", "items": ["a", "b", "a"]}, "the item 'a' is there twice"),
-        (
-            {"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "x"}]},
-            "the right 'x' is there twice",
-        ),
         (
             {"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "y"}], "extra": ["x"]},
             "'x' is there twice",
         ),
-        ({"type": "number", "answer": "n"}, "answer: 'n' names n, which is not known; it should be a number"),
         (
             {"type": "number", "answer": 1, "near": [{"answer": "1 +", "feedback": "x"}]},
             "near.0: '1 +' is no arithmetic",
         ),
-        ({"type": "number", "answer": True}, "answer"),
         ({"type": "number", "answer": float("inf")}, "answer"),
-        ({"type": "predict", "runs": {"a": {"workload": "kmeans"}}, "truth": "b.x"}, "truth: 'b.x' names b"),
-        ({"type": "predict", "runs": {}, "truth": "1"}, "not be empty"),
-        (
-            {"type": "place", "ask": ["ranks"], "right": {"map_by": "core"}},
-            "right: map_by should be in ask, or in given",
-        ),
         (
             {"type": "place", "ask": ["ranks"], "right": {}, "near": [{"placement": {"threads": 1}, "feedback": "x"}]},
             "near.0: threads should be in ask",
         ),
         ({"type": "place", "given": {"ranks": 2}, "ask": ["ranks"], "right": {}}, "ranks can't be given and asked for"),
-        ({"type": "place", "ask": ["mpi"], "right": {}}, "ranks, map_by"),
         ({**TEXT, "numbers": {"max": {"values": [1]}}}, "max is the name of a function; a number needs another one"),
-        ({**TEXT, "seconds": 4}, "at least 5"),
-        ({**TEXT, "id": "Has Spaces"}, "pattern"),
     ],
 )
 def test_questions_that_can_not_be(question: dict[str, Any], sentence: str) -> None:
@@ -117,10 +90,6 @@ def test_what_a_deck_says_for_questions_that_do_not() -> None:
     ("given", "sentence"),
     [
         ({}, "as values, or as low and high"),
-        ({"values": [1], "high": 2}, "as values, or as low and high"),
-        ({"low": 1}, "needs both"),
-        ({"low": 2, "high": 1}, "the smaller one as low"),
-        ({"low": 0, "high": 1, "step": 1e-6}, "at most 10,000 steps"),
         ({"low": 0, "high": 1, "step": 0}, "greater than 0"),
         ({"low": float("nan"), "high": 1}, "finite"),
         ({"values": [float("inf")]}, "finite"),
@@ -139,27 +108,8 @@ def test_tolerances() -> None:
             Tolerance.model_validate(given)
 
 
-def test_matches_have_all_rights_in_order() -> None:
-    found = deck({"type": "match", "pairs": [{"left": "a", "right": "x"}, {"left": "b", "right": "y"}], "extra": ["z"]})
-    assert found.questions[0].rights == ("x", "y", "z")
-
-
 def test_fields_that_can_be_composed_are_fields_of_a_placement() -> None:
     assert set(get_args(Composed)) <= Placement.model_fields.keys()
-
-
-def test_every_type_of_question_is_known() -> None:
-    assert sorted(types.classes()) == [
-        "match",
-        "multiple",
-        "number",
-        "order",
-        "place",
-        "poll",
-        "predict",
-        "single",
-        "text",
-    ]
 
 
 def test_chosen_questions_of_a_deck_with_a_short_quiz_can_be_stored_and_read() -> None:

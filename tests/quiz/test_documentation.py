@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import textwrap
 
 import pytest
 
 from tests.labs import quiz_checks
-from tests.labs.test_text import commands, unknown
 from tests.quiz.asked import grade
 from workshop.core import config
 from workshop.quiz import reader, types
@@ -49,14 +47,3 @@ def test_an_example_with_code_is_right() -> None:
             asked = ask(of, question, seed)
             left = quiz_checks.leave(question.check, dict(asked.numbers))
             assert grade(asked, left["answer"]).right, (asked.numbers, left)
-
-
-def test_a_mistake_in_an_example_would_be_noticed() -> None:
-    broken = textwrap.dedent(BLOCKS[1]).replace("right: true", "right: false")
-    with pytest.raises(reader.BadDeck, match="single choice"):
-        deck(broken)
-
-
-def test_the_commands_are_there() -> None:
-    wrong = {" ".join(words): unknown(words) for words in commands(TEXT) if words[0] == "workshop" and unknown(words)}
-    assert wrong == {}

@@ -22,7 +22,6 @@ RUNS = {
     [
         ("1 + 2 * 3", 7),
         ("-n ** 2", -9),
-        ("7 // 2 + 7 % 2", 4),
         ("one.seconds / four.seconds", 3.2),
         ("argmax(one.waits)", 1),
         ("argmin(one.waits) + len(one.waits)", 3),
@@ -30,8 +29,6 @@ RUNS = {
         ("max(one.waits) - min(n, 2)", -1.3),
         ("one['seconds'] + one.nested['a'][0]", 12),
         ("sqrt(16) + log2(8) + ceil(0.1) + floor(1.9) + abs(-1) + sum(one.waits)", 11),
-        ("  n\n", 3),
-        ("one.done", 1),
     ],
 )
 def test_what_it_comes_to(text: str, value: float) -> None:
@@ -43,32 +40,19 @@ def test_what_it_comes_to(text: str, value: float) -> None:
     [
         ("", "'' is no arithmetic"),
         ("1 +", "is no arithmetic"),
-        ("n = 2", "is no arithmetic"),
         ("(" * 400, "is no arithmetic"),
         ("1" * 501, "at most 500 characters"),
         ("m + 1", "names m, which is not known; it should be one of one, four, n"),
         ("True", "has yes and no in it"),
         ("'a'", "is no arithmetic (constant)"),
-        ("1j", "is no arithmetic"),
         ("n if n else 1", "is no arithmetic (ifexp)"),
-        ("[n]", "is no arithmetic (list)"),
-        ("n < 2", "is no arithmetic (compare)"),
         ("lambda: n", "is no arithmetic (lambda)"),
         ("(n := 2)", "is no arithmetic"),
-        ("n @ n", "is no arithmetic"),
-        ("n << 9", "is no arithmetic"),
-        ("~n", "is no arithmetic"),
-        ("one.waits[:1]", "is no arithmetic"),
         ("one.waits[-1]", "is no arithmetic"),
-        ("f'{n}'", "is no arithmetic"),
         ("__import__('os')", "is no arithmetic (call)"),
-        ("open('x')", "is no arithmetic (call)"),
         ("n.__class__", "is no arithmetic (attribute)"),
-        ("one._x", "is no arithmetic"),
         ("one.waits.append", "is no arithmetic"),
-        ("max(one.waits, key=n)", "is no arithmetic (call)"),
         ("max(*one.waits)", "is no arithmetic"),
-        ("(max)(n)(n)", "is no arithmetic"),
     ],
 )
 def test_nothing_else_can_be_asked_for(text: str, said: str) -> None:
@@ -81,31 +65,17 @@ def test_nothing_else_can_be_asked_for(text: str, said: str) -> None:
     ("text", "said"),
     [
         ("1 / (n - 3)", "'1 / (n - 3)' divides by zero"),
-        ("n % 0", "divides by zero"),
-        ("0 ** -1", "divides by zero"),
         ("one.minutes", "one has no minutes; it has seconds, waits, data, nested, done"),
         ("one.waits[3]", "one.waits has no 3"),
         ("n.seconds", "n has no seconds"),
-        ("one", "'one' can't be computed: it is no number; choose one, as in run.seconds or run.list[0]"),
-        ("one.waits", "it is no number; choose one"),
         ("one.data", "'one.data' can't be computed: it is no number"),
         ("one.data + 1", "can't be computed"),
-        ("one.waits * 2.5", "can't be computed"),
         ("one.waits * 10000000000", "'one.waits' can't be computed: it is no number"),
-        ("one.data * 10000000000", "'one.data' can't be computed: it is no number"),
-        ("one.data % n", "can't be computed"),
-        ("-one.data", "can't be computed"),
         ("sqrt(-n)", "'sqrt(-n)' can't be computed"),
-        ("log2(0)", "'log2(0)' can't be computed"),
         ("argmax(four.waits)", "can't be computed"),
-        ("mean(four.waits)", "divides by zero"),
-        ("max()", "can't be computed"),
-        ("len(n)", "can't be computed"),
         ("(-8) ** 0.5", "it is no number"),
         ("n ** 1001", "a power of 1001 is too large"),
-        ("9 ** 999", "can't be computed"),
         ("1e308 * 10", "is no finite number"),
-        ("1e999", "is no finite number"),
     ],
 )
 def test_what_has_no_value(text: str, said: str) -> None:
@@ -114,31 +84,8 @@ def test_what_has_no_value(text: str, said: str) -> None:
     assert said in str(refused.value) and "\n" not in str(refused.value)
 
 
-PIECES = st.sampled_from(
-    [
-        "n",
-        "one",
-        ".seconds",
-        ".waits",
-        "(",
-        ")",
-        "+",
-        "-",
-        "*",
-        "/",
-        "**",
-        "//",
-        "%",
-        "[0]",
-        ",",
-        "2",
-        "1e9",
-        ".",
-        "'x'",
-        " ",
-        *FUNCTIONS,
-    ]
-)
+WORDS = ("n", "one", ".seconds", ".waits", "**", "//", "[0]", "1e9", "'x'", *FUNCTIONS)
+PIECES = st.sampled_from([*"()+-*/%,2. ", *WORDS])
 
 
 @settings(max_examples=150, deadline=None)

@@ -39,10 +39,6 @@ def test_one_of_several() -> None:
     assert grade(silent, 1).feedback == ()
 
 
-def test_a_poll_has_nothing_right() -> None:
-    assert grade(asked("poll", options=[{"text": "x"}, {"text": "y"}]), 1) == Mark(0.0, None)
-
-
 @pytest.mark.parametrize(
     ("chosen", "share", "right"),
     [([0, 1], 1.0, True), ([0], 0.5, False), ([0, 1, 2], 0.5, False), ([0, 2], 0.0, False), ([2, 3], 0.0, False)],
@@ -114,21 +110,6 @@ def test_order_counts_pairs_beyond_chance(count: int, data: st.DataObject) -> No
     assert mark.share == share and mark.right is (list(places) == list(range(count))) and (share == 1.0) is mark.right
 
 
-def test_order_by_chance_is_nothing() -> None:
-    everything = [ordered(places) for places in itertools.permutations(range(4))]
-    assert (
-        ordered((0, 1, 2, 3)) == 1.0 and ordered((3, 2, 1, 0)) == 0.0 and ordered((1, 0, 3, 2)) == pytest.approx(1 / 3)
-    )
-    assert sum(share > 0 for share in everything) < len(everything) / 2
-
-
-def test_matches_count_by_pair() -> None:
-    one = asked("match", pairs=[{"left": f"l{n}", "right": f"r{n}"} for n in range(4)], extra=["x"])
-    assert grade(one, [0, 1, 2, 3]) == Mark(1.0, True)
-    assert grade(one, [0, 1, 3, 2]) == Mark(0.5, False)
-    assert grade(one, [4, 4, 4, 4]) == Mark(0.0, False)
-
-
 def test_a_few_words() -> None:
     one = asked(
         "text",
@@ -163,11 +144,6 @@ def test_predictions_by_closeness() -> None:
     assert grade(exact, 3.0, 3.0) == Mark(1.0, True) and grade(exact, 3.1, 3.0) == Mark(0.0, False)
     with pytest.raises(ValueError, match="has not been measured"):
         grade(one, 10.0)
-
-
-def test_predicted_ranks_are_right_or_wrong() -> None:
-    one = predicted(kind="rank")
-    assert grade(one, 2, 2.0) == Mark(1.0, True) and grade(one, 1, 2.0) == Mark(0.0, False)
 
 
 @settings(max_examples=150, deadline=None)

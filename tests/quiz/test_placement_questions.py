@@ -61,16 +61,11 @@ def test_a_different_placement_is_told_rank_by_rank() -> None:
 
 @pytest.mark.real
 def test_a_near_placement_has_feedback_of_its_own() -> None:
-    mark = judged({"map_by": "hwthread", "per_resource": 1, "bind_to": "core"})
-    other = judged({"map_by": "core", "bind_to": "core"})
-    assert other.feedback[0] == "<p>Both are on the <em>first</em> package.</p>"
-    assert mark.right is False
-
-
-@pytest.mark.real
-def test_threads_count_too() -> None:
-    mark = judged({"map_by": "package", "per_resource": 1, "bind_to": "package", "threads": 4})
-    assert mark.right is False and told(mark) == "Each rank has 4 threads, where 1 was asked for."
+    assert judged({"map_by": "hwthread", "per_resource": 1, "bind_to": "core"}).right is False
+    near = judged({"map_by": "core", "bind_to": "core"})
+    assert near.feedback[0] == "<p>Both are on the <em>first</em> package.</p>"
+    threads = judged({"map_by": "package", "per_resource": 1, "bind_to": "package", "threads": 4})
+    assert told(threads) == "Each rank has 4 threads, where 1 was asked for."
 
 
 @pytest.mark.real
@@ -121,8 +116,3 @@ def test_solution_and_problems() -> None:
 def test_another_number_of_ranks_is_told_as_such() -> None:
     mark = judged({"ranks": 3}, given={}, ask=["ranks"], right={"ranks": 1}, near=[])
     assert mark == Mark(0.0, False, ("<p>There are 3 ranks, where 1 was asked for.</p>",))
-
-
-@pytest.mark.real
-def test_this_machine_can_be_asked_about() -> None:
-    assert judged({}, machine="this", given={"ranks": 1}, ask=["bind_to"], right={"bind_to": "auto"}, near=[]).right

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,16 +51,8 @@ def test_what_is_written_reads_as_the_same_deck(deck: Deck) -> None:
     try:
         assert parse(dump(deck), "d.yaml") == deck
     except BadDeck as error:  # these decks have names in braces, half formulas, and pictures that aren't there
-        told = (
-            "is none of this",
-            "isn't shown",
-            "can't be found",
-            "formula",
-            "is the same as",
-            "counts as right",
-            "only",
-        )
-        assert [problem for problem in error.problems if not any(part in problem.text for part in told)] == []
+        told = re.compile("is none of this|isn't shown|can't be found|formula|is the same as|counts as right|only")
+        assert [problem for problem in error.problems if not told.search(problem.text)] == []
         assert all(problem.line for problem in error.problems)
 
 
@@ -81,12 +74,7 @@ MISTAKES = [
         "text: hm\noptions: [{text: a, feeback: x}, {text: b}]",
         "options.0 can have text, right and feedback",
     ),
-    ("multiple", 4, "text: hm\noptions: [{text: x, right: true}, {text: x}]", "the option 'x' is there twice"),
-    ("multiple", 4, "text: hm\noptions: [{text: x}, {text: y}]", "none of them is right"),
     ("number", 4, "text: hm\npoints: many\nanswer: 1", "points is 'many': it should be a number"),
-    ("number", 5, "text: hm\nanswer: 1\nansver: 3", "did you mean answer?"),
-    ("number", 6, "text: hm\nanswer: 1\nnear:\n  - {answer: q, feedback: x}", "'q' names q, which is not known"),
-    ("number", 6, "text: hm\nanswer: 1\nnear:\n  - {answer: [1], feedback: x}", "should be a number, or text"),
     ("number", 6, "text: hm\nanswer: 1\nnear:\n  - {answer: 9}", "near.0.feedback is missing"),
     ("predict", 4, "text: hm\nruns: {one: {workload: kmean}}\ntruth: one.seconds", "there is no workload 'kmean'"),
     (
@@ -95,25 +83,17 @@ MISTAKES = [
         "text: hm\nruns: {one: {workload: kmeans, params: {pionts: 3}}}\ntruth: one.x",
         "did you mean points?",
     ),
-    ("predict", 4, "text: hm\nruns: {one: {workload: kmeans, placement: {ranks: 0}}}\ntruth: one.x", "ranks is 0"),
-    ("predict", 5, "text: hm\nruns: {one: {workload: kmeans}}\ntruth: two.x", "names two, which is not known"),
     ("predict", 4, "text: hm\nunit: s\nkind: rank\nruns: {a: {workload: kmeans}}\ntruth: a.x", "has no unit"),
     ("place", 4, "text: hm\nmachine: 2y4\nask: [ranks]\nright: {ranks: 1}", "'2y4' is not a machine"),
     ("place", 4, "text: hm\ngiven: {mpi: intelmpi}\nask: [ranks]\nright: {ranks: 1}", "can't be asked"),
-    ("place", 4, "text: hm\ngiven: {bind_to: here}\nask: [ranks]\nright: {ranks: 1}", "given: bind_to is 'here'"),
     ("place", 4, "text: hm\nask: [mapby]\nright: {ranks: 1}", "ask.0 is 'mapby'"),
-    ("place", 5, "text: hm\nask: [ranks]\nright: {bind_to: core}", "bind_to should be in ask"),
-    ("place", 5, "text: hm\nask: [ranks]\nright: {ranks: 4000}", "ranks is 4000"),
     ("text", 3, 'text: "[a](b) ![x](y)"\naccept: [x]', "a picture in the text isn't shown"),
     ("text", 4, "text: hm\naccept: [All Reduce, all  reduce]", "'all  reduce' is the same as 'All Reduce' in accept"),
     ("text", 4, "text: hm\npicture: {file: ../x.png, alt: x}\naccept: [x]", "lies outside of the deck's folder"),
     ("text", 4, 'text: hm\ncheck: "x ="\naccept: [x]', "check is no Python"),
     ("text", 4, "text: hm\ncheck: x = 1\naccept: [x]", "check leaves no `answer`"),
     ("match", 4, "text: hm\npairs: [{left: a, right: b}, {left: a, right: c}]", "'a' is there twice"),
-    ("match", 3, "text: 5\npairs: [{left: a, right: b}, {left: c, right: d}]", "it should be text, in quotes"),
     ("poll", 5, "text: hm\noptions: [{text: x}, {text: y}]\npoints: 3", "a poll has no points"),
-    ("order", 4, "text: hm\nitems: [x]", "it should have at least 3 items"),
-    ("order", 3, 'text: " "\nitems: [x, y, z]', "text is empty"),
 ]
 
 
@@ -146,24 +126,13 @@ questions:
     ]  # fmt: skip
 
 
-def test_ids_are_compared_where_nothing_else_is_wrong() -> None:
-    row = "  - {id: a, type: text, text: hm, accept: [x]}\n"
-    (problem,) = problems(HEAD + row + row)
-    assert (problem.line, problem.where) == (5, "question a")
-    assert problem.text == "id 'a' is already that of question 1; each should have its own"
-
-
 @pytest.mark.parametrize(
     ("text", "line", "said"),
     [
         ("", None, "the file holds no deck; it should have lines like"),
-        ("- a\n- b", None, "the file holds no deck"),
         ("deck: d\n\ttitle: t\n", 2, "the file is no YAML"),
-        ("deck: [d\n", 2, "the file is no YAML"),
         ("deck: &x d\ntitle: *x\n", 2, "an alias (*name)"),
         ("deck: !!python/object/apply:os.system [ls]\n", 1, "could not determine a constructor"),
-        ("deck: !!set {a}\n", 1, "could not determine a constructor"),
-        ("deck: d\0", None, "the file has a character that text can't have"),
         ("a: " + "{b: " * 30 + "1" + "}" * 30, None, "nested too deeply; a deck has 12 levels at most"),
         ("[" * 5000, None, "nested too deeply"),
         ("deck: !!int " + "9" * 5000, None, "the file is no YAML"),
@@ -194,35 +163,14 @@ def test_headings_that_are_wrong() -> None:
     ("given", "said"),
     [
         ("answer: n / (n - 3)\nnumbers: {n: {low: 1, high: 9}}", "divides by zero with n = 3"),
-        ("answer: sqrt(n)\nnumbers: {n: {low: -99, high: 1}}", "can't be computed"),
-        ("answer: n ** n\nnumbers: {n: {values: [2, 900]}}", "can't be computed"),
-        ("answer: m\nnumbers: {n: {values: [2]}}", "names m, which is not known; it should be one of n"),
-        ("answer: n\nnumbers: {n: {values: [2], low: 1}}", "as values, or as low and high"),
-        ("answer: n\nnumbers: {n: {low: 2, high: 1}}", "the smaller one as low"),
-        ("answer: n\nnumbers: {n: {low: 0, high: 1e9}}", "at most 10,000 steps"),
-        ("answer: max\nnumbers: {max: {values: [1]}, n: {values: [1]}}", "max is the name of a function"),
         ("answer: n\nnumbers: {N: {values: [1]}, n: {values: [1]}}", "'N' is no name"),
         ("answer: n\nnumbers: {n: {values: [2]}}\ntolerance: {}", "a tolerance is absolute or relative"),
         ("answer: n\nnumbers: {n: {values: [2, 3]}}\nnear: [{answer: 4 / n, feedback: x}]", "counts as right"),
-        ("answer: 1e999\nnumbers: {n: {values: [2]}}", "should be"),
-        ("answer: true\nnumbers: {n: {values: [2]}}", "answer is True: it should be a number"),
     ],
 )
 def test_numbers_and_expressions(given: str, said: str) -> None:
     found = problems(question(f"id: q\ntype: number\ntext: '{{n}} is'\n{given}"))
     assert any(said in problem.text for problem in found), found
-
-
-def test_options_that_become_the_same() -> None:
-    options = "[{text: '{n}', right: true}, {text: 3 ranks}, {text: '3'}]"
-    given = f"id: q\ntype: single\ntext: hm\nnumbers: {{n: {{values: [2, 3]}}}}\noptions: {options}"
-    (problem,) = problems(question(given))
-    assert problem.text == "this option is the same as option 1 with n = 3: 3"
-
-
-def test_braces_in_code_and_formulas_are_nobodys_number() -> None:
-    given = "id: q\ntype: text\naccept: [x]\ntext: |\n  `{n}` and $2^{n}$ and \\{n}\n\n  ```python\n  f'{n}'\n  ```"
-    assert parse(question(given), "d.yaml").questions[0].id == "q"
 
 
 def test_pictures_are_looked_at(tmp_path: Path) -> None:

@@ -9,13 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given, settings
 
-from tests.quiz.decks import decks
 from tests.quiz.nine import YAML
 from workshop.core import config, yaml_files
 from workshop.quiz import deck, reader
-from workshop.quiz.deck import Deck
 
 FILE = config.labs_folder() / "quiz.schema.json"
 VALIDATOR = jsonschema.Draft202012Validator(deck.schema())
@@ -45,12 +42,6 @@ def test_decks_of_the_labs_name_the_schema_and_keep_to_it(path: Any) -> None:
 
 def document(text: str) -> Any:
     return yaml_files.document(*yaml_files.compose(text, reader.DEEPEST))
-
-
-@settings(max_examples=30, deadline=None)
-@given(decks())
-def test_decks_keep_to_it(deck: Deck) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(document(reader.dump(deck)))] == []
 
 
 @pytest.mark.parametrize(

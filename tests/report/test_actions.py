@@ -34,10 +34,8 @@ def advised(following: str, name: str = "mnist", **params: object) -> RunRecord:
             {},
             "map by core and bind to core",
         ),
-        ("Try 2 threads (--threads 2).", {"threads": 2}, {}, "2 threads for each rank"),
         ("Turn it on (--broadcast yes).", {}, {"broadcast": True}, "broadcast on"),
         ("Let rank 0 alone write (--checkpoint rank0).", {}, {}, None),  # it does so already
-        ("Take fewer (--batch 16).", {}, {"batch": 16}, "batch 16"),
         ("Use fewer threads (--threads).", {}, {}, None),
         ("Go on (--resume 3), or (--nonsense 1), or (--batch 0).", {}, {}, None),
     ],
@@ -46,10 +44,6 @@ def test_options_are_settings(following: str, placement: dict, params: dict, exp
     found = actions(advised(following, broadcast=False))
     assert [action.words for action in found] == ([expected] if expected else [])
     assert [(action.placement, action.params) for action in found] == ([(placement, params)] if expected else [])
-
-
-def test_a_workload_that_is_gone_recommends_nothing() -> None:
-    assert actions(cases.run(workload="gone", verdict={"verdict": "", "why": "", "next": "Try (--ranks 1)."})) == []
 
 
 def test_pages_have_no_options() -> None:

@@ -49,14 +49,6 @@ def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
     assert comparison.ratios(slow, [replace(fast, finished_at=None), replace(fast, status="failed")]) == []
 
 
-def test_results_that_differ_and_results_that_do_not(store: Store, session: SessionRecord) -> None:
-    one = seed.completed(store, session)
-    different, same = comparison.results([one, replace(one, metrics={**one.metrics, "inertia": 40.0, "more": 1})])
-    assert different == [("inertia", "51.8", "40"), ("more", "–", "1")]
-    assert same and all(len(set(values)) == 1 for _, *values in same)
-    assert comparison.results([replace(one, metrics={})] * 2) == ([], [])
-
-
 def test_curves_of_both(store: Store, session: SessionRecord) -> None:
     runs = {f"run {run.id}": Snapshot(store, run) for run in (seed.completed(store, session) for _ in range(2))}
     (name, *_) = comparison.curves(runs.values())

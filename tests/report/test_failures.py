@@ -52,18 +52,6 @@ def test_each_can_be_run(one: Failure) -> None:
     assert one.needs_hosts == bool(one.broken.hosts)
 
 
-@pytest.mark.parametrize("cores", [1, 2, 3, 8, 64])
-def test_they_fit_any_machine(cores: int) -> None:
-    for one in failures(cores):
-        assert one.broken is not None and (one.broken.ranks <= 8 * cores or one.needs_hosts)
-
-
-def test_they_come_in_the_order_of_the_course() -> None:
-    names = ["shared-core", "too-many-threads", "threads-on-one-core", "first-host", "polling", "stale-hosts"]
-    assert [one.name for one in ALL] == names
-    assert "order" not in ALL[0].as_json()
-
-
 def test_another_name_is_bad_input() -> None:
     with pytest.raises(BadInput, match="there are shared-core"):
         failure("bogus", 2)
@@ -92,9 +80,3 @@ def test_a_mistake_in_params_differs_from_its_fix_in_what_it_names(example: Fail
     assert all(example.fixed_params[name] != value for name, value in example.broken_params.items())
     assert example.verdict and example.mended and example.fix and example.verdict != example.mended
     assert command(example, "broken") != command(example, "fixed")
-
-
-def test_failures_that_are_typed_come_last() -> None:
-    federations = failures_of("federated", "openfl")
-    typed = [bool(example.command) for example in federations]
-    assert typed == sorted(typed) and any(typed) and not all(typed)

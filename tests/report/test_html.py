@@ -68,13 +68,3 @@ def test_live_cards_have_places_for_their_figures() -> None:
     assert 'class="ws-card ws-verdict ws-half"' in told["html"]
     assert told["html"].count("ws-switch") == 1
     assert "<script" not in told["html"]
-
-
-def test_a_part_of_no_known_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="of the kind 'film'"):
-        list(html.pieces([{"kind": "film"}]))
-
-
-def test_a_notebook_s_output_brings_its_looks() -> None:
-    assert html.alone("<p>a</p>").startswith("<style>")
-    assert "url(" not in html.STYLE and "@import" not in html.STYLE

@@ -38,17 +38,6 @@ def test_each_host_has_its_own_units() -> None:
     ]
 
 
-def test_hardware_threads_of_the_second_host_are_known_to_share_a_core() -> None:
-    here, there = machine(2, host="a"), machine(2, hardware_threads=2, host="b")
-    ranks = [{**report, "host": "b"} for report in rank_map([0], [2])["ranks"]]
-    (card,) = machine_card("M", topology.together([here, there]), {"measured": True, "ranks": ranks}, 1)
-    assert said(card) == ["Oversubscribed: Ranks 0 and 1 share hardware threads 0 and 2 of b: 2 threads.", WAITING]
-
-
-def test_without_a_machine_and_ranks_there_is_no_card() -> None:
-    assert machine_card("M", None, None, 1) == []
-
-
 def test_ranks_that_rest_share_without_alarm() -> None:
     crowded = (machine(1), rank_map([0], [0]), 1)
     sentence = "Ranks 0 and 1 share hardware thread 0 of laptop: 2 threads."

@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.server import seed, training
-from workshop.extension import Params, Workload
-from workshop.registry import workload
 from workshop.report.cards import Card
 from workshop.report.panels import GENERAL, panels, side_by_side
 from workshop.report.panels.outcome import PREDICTIONS
-from workshop.report.panels.run_metrics import curve_names
 from workshop.report.run_sections import RunLook
 from workshop.report.snapshot import Snapshot
-from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -68,9 +63,6 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     assert rows[1][1:] == ["673", "97.1 %", "76 times", "11 ms", "615 MB", "the same"]
     assert "Rank 0 waited" in text(there["timeline"])
     assert len(part(there["timeline"], "figure")["figure"].data) > 1
-    (link,) = part(there["timeline"], "links")["links"]
-    assert "timeline.json" in link["url"]
-    assert "ui.perfetto.dev" in link["note"]
     assert "The commonest mistake is 4 read as 9: 7 times." in text(there["confusion"])
     (matrix,) = part(there["confusion"], "figure")["figure"].data
     assert (matrix.z[4][9], matrix.z[4][4], matrix.text[4][4]) == (7, 0, "38")
@@ -132,49 +124,12 @@ def test_a_run_in_the_past(store: Store, session: SessionRecord) -> None:
     assert (start.events, start.totals, start.artifacts) == (0, {}, {})
 
 
-def test_a_run_that_nobody_has_taken_yet_shows_nothing(store: Store, session: SessionRecord) -> None:
-    assert shown(store, store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)) == {}
-
-
 def test_a_run_with_a_checkpoint_can_be_gone_on_from(store: Store, session: SessionRecord) -> None:
     run = training.killed(store, session)
     (link,) = part(shown(store, run)["again"], "links")["links"]
     assert link["url"] == f"/run?run={run.id}&again={run.id}"
     assert "again" not in shown(store, training.completed(store, session)), "it is done"
     assert "again" not in shown(store, seed.failed(store, session, "no luck")), "it has no checkpoint"
-
-
-def test_weights_that_differ_are_told_apart(store: Store, session: SessionRecord) -> None:
-    run = training.running(store, session, epochs=1)
-    store.finish(run.id, "completed", metrics=training.metrics(weights=["a" * 64, "b" * 64]))
-    rows = part(shown(store, run)["throughput"], "table")["rows"]
-    assert [row[-1] for row in rows] == ["set 1", "set 2"]
-
-
-def test_why_the_ranks_figures_add_up_to_more_is_said(store: Store, session: SessionRecord) -> None:
-    def said(*each: float) -> str:
-        run = training.running(store, session, epochs=1)
-        store.finish(run.id, "completed", metrics=training.metrics(images_per_second_ranks=list(each)))
-        return text(shown(store, run)["throughput"])
-
-    assert "the figure of all ranks counts the time between steps" in said(950.0, 950.0)
-    assert "between steps" not in said(905.1, 907.3), "they add up to the total"
-
-
-def test_a_run_that_was_cancelled_says_so_once(store: Store, session: SessionRecord) -> None:
-    run = seed.running(store, session)
-    reset = {"rank": None, "host": None, "traceback": "", "type": "SessionReset", "message": "the session was reset"}
-    store.finish(run.id, "cancelled", error=reset, verdict=verdict(replace(run, status="cancelled", error=reset), {}))
-    cards = shown(store, run)
-    assert "error" not in cards
-    assert "the instructor reset the session" in text(cards["verdict"])
-
-
-def test_what_the_platform_says_has_no_name_of_a_class(store: Store, session: SessionRecord) -> None:
-    run = seed.running(store, session)
-    error = {"rank": None, "host": None, "traceback": "", "type": "EnginesFailed", "message": "refused:\n  no slots"}
-    store.finish(run.id, "failed", error=error)
-    assert text(shown(store, run)["error"]).strip() == "Refused:\n  no slots"
 
 
 def test_the_paths_of_the_server_are_not_shown(store: Store, session: SessionRecord) -> None:
@@ -185,26 +140,6 @@ def test_the_paths_of_the_server_are_not_shown(store: Store, session: SessionRec
     fold = part(shown(store, run)["error"], "fold")
     assert '  File "lab.py", line 3, in go\n    go()\n' in fold["text"]
     assert "teacher" not in fold["text"]
-
-
-@pytest.mark.parametrize(
-    ("told", "names"),
-    [
-        ({"moved", "inertia", "time.compute"}, ["inertia", "moved"]),
-        ({"e", "d", "c", "b", "a"}, ["a", "b", "c", "d"]),
-        ({"loss", "held-out loss"}, ["loss"]),
-        ({"held-out loss"}, ["held-out loss"]),
-        (set(), []),
-    ],
-)
-def test_without_a_word_of_the_workload_curves_are_in_order(told: set[str], names: list[str]) -> None:
-    assert curve_names(None, told) == names
-    assert curve_names(workload("kmeans"), told) == names
-
-
-def test_the_workload_says_which_curves_in_which_order() -> None:
-    chosen = Workload("w", "W", "", Params, "m:f", curves=("z", "loss", "a"))
-    assert curve_names(chosen, {"a", "b", "z", "held-out loss"}) == ["z", "loss", "a"]
 
 
 def test_what_can_t_be_read_leaves_the_other_panels_alone(store: Store, session: SessionRecord) -> None:

@@ -11,7 +11,6 @@ from tests.report.analysis import cases
 from tests.report.test_panels import part, shown, text
 from tests.support import limit
 from workshop.core import machines, topology
-from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi.mapper import Prediction
@@ -32,24 +31,11 @@ def run_on(store: Store, session: SessionRecord, rank_map: dict[str, Any], **pla
 
 
 @pytest.mark.real
-def test_ranks_that_ran_as_predicted_get_one_sentence(store: Store, session: SessionRecord) -> None:
-    card = shown(store, run_on(store, session, cases.rank_map([0], [1])))["predicted"]
-    assert text(card).strip() == "Every rank ran where it was meant to."
-    assert len(card.parts) == 1
-
-
-@pytest.mark.real
 def test_a_rank_that_ran_elsewhere_is_told_and_drawn(store: Store, session: SessionRecord) -> None:
     card = shown(store, run_on(store, session, cases.rank_map([0], [0])))["predicted"]
     assert "Rank 1 was meant for core 1, ran on core 0 together with rank 0." in text(card)
     drawn = part(card, "figure")["figure"]
     assert [s.line.color for s in drawn.layout.shapes if s.line.dash == "dash"] == [theme.rank_colour(1)]
-
-
-@pytest.mark.real
-def test_what_the_mapper_refuses_is_said(store: Store, session: SessionRecord) -> None:
-    run = run_on(store, session, cases.rank_map([0], [1]), map_by="package", per_resource=1)
-    assert "refuses this placement" in text(shown(store, run)["predicted"])
 
 
 def test_intel_mpi_has_no_prediction(store: Store, session: SessionRecord) -> None:
@@ -73,24 +59,6 @@ def test_equal_runs_are_asked_about_once_and_nobody_waits() -> None:
     assert asked == [(2, 2)]
 
 
-def test_a_run_without_ranks_is_not_asked_about() -> None:
-    predictions = Predictions(lambda placement, machine: pytest.fail("asked"))
-    assert predictions.lookup(cases.run(rank_map=None)) is None
-    assert predictions.lookup(cases.run(machine=None)) is None
-
-
-def test_what_goes_wrong_becomes_a_note() -> None:
-    def broken(placement: Placement, machine: MachineDescription) -> Prediction:
-        raise ZeroDivisionError
-
-    predictions = Predictions(broken)
-    predictions.lookup(cases.run())
-    predictions.settle()
-    answer = predictions.lookup(cases.run())
-    assert answer is not None
-    assert "log says why" in str(answer.note)
-
-
 def test_a_machine_is_described_with_its_own_numbers() -> None:
     linux = cases.machine(8, packages=2, hardware_threads=2)
     found = described(linux)
@@ -99,16 +67,3 @@ def test_a_machine_is_described_with_its_own_numbers() -> None:
     grouped = machines.synthetic("2x8", numa=2, l3=4)
     assert described(grouped.as_hosts(["a", "b"])).synthetic == grouped.synthetic
     assert described(topology.machine()).real
-
-
-@pytest.mark.parametrize("change", [{"package": 0}, {"core": 1}, {"numa": 7}])
-def test_an_uneven_machine_elsewhere_has_no_prediction(change: dict[str, int]) -> None:
-    uneven = cases.machine(16, packages=2)
-    uneven["units"][15] |= change
-    with pytest.raises(BadInput):
-        described(uneven)
-
-
-def test_hosts_of_different_kinds_have_no_prediction() -> None:
-    with pytest.raises(BadInput, match="same kind"):
-        described({**cases.machine(16), "more": [cases.machine(8, host="other")]})

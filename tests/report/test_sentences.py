@@ -1,17 +1,17 @@
-"""Words and numbers as pages show them."""
+"""Words and numbers as pages show them, and tracebacks without the server's folders."""
 
 from __future__ import annotations
 
 import json
-import math
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import workshop
 from tests.report.analysis.cases import run
-from workshop.core.words import size
 from workshop.report.sentences import (
     SESSION,
     changed,
@@ -20,13 +20,12 @@ from workshop.report.sentences import (
     metrics_in_two,
     metrics_of,
     public_view,
-    took,
-    turn_words,
-    value_words,
+    short_traceback,
     waiting,
 )
 from workshop.store.records import SessionState
 
+ROOT = Path(workshop.__file__).parent.parent
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
     lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)),
@@ -49,11 +48,6 @@ def test_waits_are_as_coarse_as_they_are_uncertain(seconds: float | None, words:
     assert waiting(seconds) == words
 
 
-@pytest.mark.parametrize(("count", "words"), [(12, "12 bytes"), (66_600, "66.6 kB"), (2.5e9, "2.5 GB")])
-def test_sizes(count: float, words: str) -> None:
-    assert size(count) == words
-
-
 @pytest.mark.parametrize(("workload", "param"), [("kmeans", "image"), ("gone", "anything")])
 def test_others_see_no_path_of_whoever_started_a_run(workload: str, param: str) -> None:
     error = {"type": "ValueError", "message": "x", "traceback": 'File "/home/teacher/.venv/lib/x/y.py", line 3'}
@@ -69,24 +63,6 @@ def test_settings_that_are_no_defaults() -> None:
     ]
     assert changed("kmeans", {"older": 1}) == ["older 1"], "a param that the workload had once"
     assert changed("gone", {"clusters": 16}) == ["clusters 16"]
-
-
-def test_how_long_a_run_took() -> None:
-    assert took(run(started_at=10.0, finished_at=14.5)) == "4.5 s"
-    assert took(run(started_at=10.0, finished_at=None)) == took(run(started_at=None, finished_at=9.0)) == ""
-
-
-def test_metrics_are_those_that_fit_on_a_line() -> None:
-    told = {"inertia": 1493.21, "converged": True, "sizes": [1, 2], "seconds": {"fit": 0.0123}, "bytes_after": 66_600}
-    assert metrics(told) == [
-        {"label": "inertia", "value": "1493"},
-        {"label": "converged", "value": "yes"},
-        {"label": "fit", "value": "12 ms"},
-        {"label": "size after", "value": "66.6 kB"},
-    ]
-    assert metrics({"seconds": 4.5}) == [{"label": "seconds", "value": "4.5 s"}]
-    assert value_words("loss", math.inf) == "not a number"
-    assert value_words("points", 1_000_000) == "1,000,000"
 
 
 def test_what_a_workload_names_as_its_results_leads() -> None:
@@ -125,11 +101,27 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
     ]
 
 
-def test_when_a_run_s_turn_comes() -> None:
-    assert turn_words(2, 30.0) == "Number 2 in the queue, expected to start: about 30 s."
-    behind = turn_words(2, None, run(id=7))
-    assert behind == "Number 2 in the queue, behind run 7, expected to start: not known yet."
-
-
 def test_every_state_of_a_session_has_its_words() -> None:
     assert set(SESSION) == set(get_args(SessionState))
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        (f"{ROOT}/workshop/engine/host.py", "workshop/engine/host.py"),
+        ("/srv/x/.venv/lib/python3.11/site-packages/keras/src/trainer.py", "keras/src/trainer.py"),
+        ("/usr/lib/python3.12/json/decoder.py", "json/decoder.py"),
+        ("/home/some one/notes/my lab.py", "my lab.py"),
+        ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap>"),
+    ],
+)
+def test_files_are_named_from_their_package_on(path: str, shown: str) -> None:
+    trace = (
+        f'Traceback (most recent call last):\n  File "{path}", line 12, in work\n    x = 1 / 0\nZeroDivisionError: no'
+    )
+    assert short_traceback(trace) == trace.replace(path, shown)
+
+
+def test_groups_of_errors_too() -> None:
+    trace = '  | Traceback (most recent call last):\n  |   File "/a/b/c.py", line 1, in d\n'
+    assert '  |   File "c.py", line 1' in short_traceback(trace)

@@ -42,14 +42,3 @@ def test_a_run_that_is_over_alarms_nobody(store: Store, session: SessionRecord) 
     store.set_run(run.id, rank_map={**own, "ranks": [{**rank, "threads": []} for rank in own["ranks"]]})
     store.update_session(session.id, state="ready", message="")
     assert lines(store) == [(f"Nothing runs now; run {run.id} had these ranks last.", "about"), calm]
-
-
-def test_new_ranks_are_nobody_s(store: Store, session: SessionRecord) -> None:
-    seed.completed(store, session)
-    store.update_session(session.id, rank_map=cases.rank_map([0], [1]))
-    assert lines(store) == [(RESTING, "about")]
-
-
-def test_a_session_without_ranks_says_nothing_of_them(store: Store, session: SessionRecord) -> None:
-    store.update_session(session.id, state="stopped", rank_map=None)
-    assert lines(store) == []

@@ -43,13 +43,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["1 of 2 cores"],
         "Try 2 ranks (--ranks 2)",
     ),
-    "two ranks on eight cores": (
-        run(machine=machine(8)),
-        EVEN,
-        "Part of the machine was idle.",
-        ["2 of 8 cores", "within 1 %"],
-        "Try 8 ranks (--ranks 8)",
-    ),
     "one rank on one core": (
         run(placement=ONE, rank_map=rank_map([0]), machine=machine(1)),
         times([4.0], [0.001], steps=12),
@@ -62,13 +55,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
         "Oversubscribed: 4 ranks on 2 cores.",
         ["Hardware thread 0 is shared by ranks 0 and 2", "hardware thread 1 is shared by ranks 1 and 3"],
-        "Try 2 ranks (--ranks 2)",
-    ),
-    "four unbound ranks on two cores": (
-        four([0, 1], [0, 1], [0, 1], [0, 1]),
-        times([2.0, 2.1, 2.0, 2.1], [0.5, 0.6, 0.4, 0.4]),
-        "Oversubscribed: 4 ranks on 2 cores.",
-        ["Hardware threads 0 and 1 are shared by ranks 0 to 3"],
         "Try 2 ranks (--ranks 2)",
     ),
     "two ranks on the same core of two": (
@@ -91,20 +77,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "Oversubscribed: each rank has more threads than cores.",
         ["Rank 0 runs 2 threads on hardware thread 0"],
         "Try 2 cores for each rank (--cores-per-rank 2)",
-    ),
-    "messages, which have no use for a second thread": (
-        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), workload="allreduce", params={}),
-        EVEN,
-        "Well balanced.",
-        [],
-        "",
-    ),
-    "a kernel that uses both": (
-        run(placement={"ranks": 2, "threads": 2}, rank_map=rank_map([0], [1]), params={"backend": "numpy"}),
-        EVEN,
-        "Oversubscribed: each rank has more threads than cores.",
-        ["Rank 0 runs 2 threads on hardware thread 0"],
-        "",
     ),
     "three ranks on two cores with hardware threads": (
         run(
@@ -131,33 +103,12 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ["71 %", "computes for 602 µs", "communicates for 1.5 ms"],
         "1 rank (--ranks 1)",
     ),
-    "communication of large steps": (
-        run(),
-        times([1.2, 1.21], [3.0, 3.1]),
-        "Communication dominates.",
-        ["60 ms", "150 ms"],
-        "Exchange less",
-    ),
     "a straggler, seen by the others' waiting in the collective": (
         run(),
         times([2.0, 3.1], [1.2, 0.1]),
         "Rank 1 holds up the others.",
         ["hardware thread 1 of laptop", "computed for 3.1 s, the other for 2.0 s: 55 % more", "Waiting is 17 %"],
         "save 17 % of the time",
-    ),
-    "a straggler that shares its unit": (
-        run(placement={"ranks": 3}, machine=machine(2), rank_map=rank_map([0], [1], [0])),
-        times([3.0, 1.5, 3.0]),
-        "Oversubscribed: 3 ranks on 2 cores.",
-        ["Hardware thread 0 is shared by ranks 0 and 2", "Also: rank 0"],
-        "Try 2 ranks (--ranks 2)",
-    ),
-    "a straggler of a few milliseconds": (
-        run(),
-        times([0.020, 0.031], [0.012, 0.001]),
-        "Rank 1 holds up the others.",
-        ["31 ms", "20 ms"],
-        "chance",
     ),
     "ranks that are late in turn": (
         run(),
@@ -176,48 +127,13 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         ],
         "nobody else's run is under way",
     ),
-    "communication while others use the cores": (
-        beside(0.6, 0.5),
-        times([0.012, 0.0121], [0.030, 0.031]),
-        "Other programs use the cores: ranks waited up to 37 % of the time for one.",
-        [],
-        "nobody else's run is under way",
-    ),
     "ranks that hardly wait for a core": (beside(0.05, 0.02), EVEN, "Well balanced.", [], ""),
-    "ranks that take each other's core wait for it, too": (
-        beside(1.0, 1.0, share=True, machine=machine(1)),
-        EVEN,
-        "Oversubscribed: 2 ranks on 1 core.",
-        [],
-        "",
-    ),
     "small messages explain no long exchange": (
         run(metrics={"bytes_per_step": 536, "messages_per_step": 1}),
         times([0.012, 0.0121], [0.030, 0.031]),
         "The ranks wait for each other in the exchange.",
         ["71 %", "communicates for 1.5 ms", "The 536 bytes that a step exchanges need 21 µs at most"],
         "nobody else's run is under way",
-    ),
-    "large messages explain it": (
-        run(metrics={"bytes_per_step": 40_000_000, "messages_per_step": 1}),
-        times([1.2, 1.21], [3.0, 3.1]),
-        "Communication dominates.",
-        ["150 ms"],
-        "Exchange less",
-    ),
-    "many messages explain it": (
-        run(metrics={"bytes_per_step": 536, "messages_per_step": 100}),
-        times([0.012, 0.0121], [0.030, 0.031]),
-        "Communication dominates: each step is too small to share.",
-        [],
-        "1 rank (--ranks 1)",
-    ),
-    "an exchange within the call": (
-        run(),
-        times([2.00, 2.03]),
-        "Well balanced.",
-        ["they did not tell the time of moving data, which counts as computing; waiting took 0 % of their time"],
-        "1 rank (--ranks 1)",
     ),
     "ranks that wait for their images": (
         run(),
@@ -227,13 +143,6 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "in memory",
     ),
     "a workload without phases": (run(), {}, "Done; it did not tell how its ranks spent their time.", [], "ctx.phase"),
-    "a record without anything": (
-        run(rank_map=None, machine=None, placement={}, started_at=None, finished_at=None, progress=None),
-        {},
-        "Done; it did not tell how its ranks spent their time.",
-        [],
-        "ctx.phase",
-    ),
 }
 
 
@@ -295,42 +204,18 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
         ["The memory of laptop ran out: rank 3 had most.", "5.0 s"],
         "on 2 ranks (--ranks 2), with half the batch (--batch 32) or with half the size (--size 28): what every rank",
     ),
-    "out of memory with k-means, as kept by an earlier version": (
-        {
-            "status": "failed",
-            "params": {"batch": 64, "mode": "batch", "data": "blobs", "points": 1000, "size": 28},
-            "placement": {"ranks": 2},
-            "error": problem("MemoryLimit", "the memory ran out"),
-        },
-        "Out of memory.",
-        ["The memory ran out."],
-        "Start it again with half the points (--points 500): what every rank",
-    ),
-    "out of memory, and nothing to make smaller": (
-        {
-            "status": "failed",
-            "params": {"batch": 1},
-            "placement": {"ranks": 1},
-            "error": problem("MemoryError", ""),
-        },
-        "Out of memory.",
-        ["5.0 s"],
-        "with less data",
-    ),
     "a host is gone": (
         {"status": "failed", "error": problem("SiteLost", "the host hostB is lost: it has not answered for 5 s.")},
         "The place where the ranks ran is gone.",
         ["The host hostB is lost: it has not answered for 5 s."],
         "start it again",
     ),
-    "an error of no known kind": ({"status": "failed", "error": None}, "The run failed with an error", [], "traceback"),
     "cancelled while it ran": (
         {"status": "cancelled", "progress": (3.0, 20.0)},
         "Cancelled.",
         ["5.0 s", "3 of 20 steps", "kept"],
         "again",
     ),
-    "cancelled in the queue": ({"status": "cancelled", "started_at": None}, "Cancelled.", ["while it waited"], "again"),
     "the session was stopped": (
         {"status": "cancelled", "error": problem("SessionStopped", "the session was stopped during the run")},
         "Cancelled: the session was stopped.",
@@ -361,9 +246,7 @@ def test_what_is_said_of_a_run_that_did_not_complete(case: str) -> None:
     ("message", "begins"),
     [
         ("checkpoint.npz is of another model", "checkpoint.npz is of"),
-        ("data/digits is no folder", "data/digits is"),
         ("batch is 2.5, but a whole number is needed", "Batch is 2.5"),
-        ("images: 3. is too few", "Images: 3. is"),
     ],
 )
 def test_a_sentence_may_begin_with_the_name_of_a_file(message: str, begins: str) -> None:

@@ -1,4 +1,4 @@
-"""A session of two ranks for one test; a real Slurm for the tests of a file."""
+"""A session of two ranks for the tests of a file; a real Slurm for the tests of all files."""
 
 from __future__ import annotations
 
@@ -7,24 +7,41 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import leftovers, probes
+from tests.notebook.sessions import state
 from tests.sessions import Session
 from tests.slurm import Slurm, slurm
-from tests.support import limit, starts_processes, until
+from tests.support import starts_processes, until
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
 from workshop.store.store import Store
 
 
+@pytest.fixture(scope="module")
+@starts_processes
+def home(tmp_path_factory: pytest.TempPathFactory, kernels: Path) -> Iterator[Path]:
+    """A state folder for all tests of a file that share a session."""
+    folder = tmp_path_factory.mktemp("sessions")
+    with state(folder) as made, probes(folder):
+        (made / "cache").mkdir(parents=True)
+        (made / "cache" / "numba").symlink_to(kernels)
+        yield made
+        with Store.open() as store:
+            if any(known.up for known in store.sessions()):
+                lifecycle.stop_session(store, "test")
+        until(lambda: not leftovers(made), 20, "the session's processes to end")
+
+
 @pytest.fixture
 @starts_processes
-def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
-    store = Store.open()
-    record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
-    ready = lifecycle.wait_ready(store, record, conductor)
-    yield Session(store, ready, workshop_home)
-    lifecycle.stop_session(store, "test")
-    conductor.wait(limit(10))
-    store.close()
+def session(home: Path) -> Iterator[Session]:
+    """The session of two ranks of a file; it is started again where a test has ended it."""
+    with Store.open() as store:
+        until(lambda: all(known.state == "ready" for known in store.sessions() if known.up), 60, "the last run's end")
+        found = next((known for known in store.sessions() if known.name == "test" and known.state == "ready"), None)
+        if found is None:
+            found = lifecycle.wait_ready(store, *lifecycle.start_session(store, "test", Placement(ranks=2)))
+        yield Session(store, found, home)
 
 
 @pytest.fixture(scope="package")

@@ -8,8 +8,6 @@ import socket
 import stat
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,19 +87,6 @@ def test_files_of_one_name_that_come_quickly_are_stored_once_and_the_last_one_st
     assert last_word.body["number"] < 10  # messages in all
 
 
-def test_a_file_that_is_replaced_stays_under_an_older_name(store: Store, channel: Channel, rank: Reporter) -> None:
-    run = submit(store)
-    rank.begin(run)
-    rank.artifact("checkpoint", b"1", "application/x-test", ("older",))
-    until(lambda: store.artifacts(run), 20, "the first file")
-    rank.artifact("checkpoint", b"2", "application/x-test", ("older",))
-    rank.end({"kind": "finished", "metrics": {}})
-    assert [(file.name, store.artifact(run, file.name).data) for file in store.artifacts(run)] == [
-        ("checkpoint", b"2"),
-        ("older", b"1"),
-    ]
-
-
 @pytest.mark.real
 def test_a_rank_tells_what_its_neighbours_hold_in_the_same_look(channel: Channel, rank: Reporter) -> None:
     """One that fills the memory within a second has no turn of its own to tell it in time."""
@@ -168,20 +153,3 @@ def test_strangers_are_not_heard(store: Store, channel: Channel) -> None:
         assert not line.poll(700)
         line.close()
     assert store.events(run) == []
-
-
-def test_emitting_is_cheap_and_safe_from_several_threads(store: Store, channel: Channel, rank: Reporter) -> None:
-    run = submit(store)
-    rank.begin(run)
-
-    def tell() -> None:
-        for step in range(5_000):
-            rank.emit("value", 1.0, step, time.time())
-
-    threads = [threading.Thread(target=tell) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    rank.end({"kind": "finished", "metrics": {}})
-    assert store.totals(run)["value"][3] == (20_000, 20_000.0)

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import signal
-import subprocess
-import sys
 
 import pytest
 
-from tests import mpis
 from tests.sessions import Session
-from tests.support import limit, until
-from workshop.core.placement import Placement
-from workshop.mpi import openmpi
+from tests.support import until
 from workshop.runtime import client
 
 pytestmark = pytest.mark.real
@@ -31,10 +24,10 @@ def rounds(session: Session, run_id: int, event: str = "held-out accuracy") -> l
 
 
 def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> None:
-    whole = session.wait(session.submit("federated", **SMALL, institutions=5, rounds=4, way="all"), 120)
+    whole = session.wait(session.submit("federated", **SMALL, institutions=5, rounds=2, way="all"), 120)
     assert whole.status == "completed", whole.error
     assert [one["rank"] for one in whole.metrics["institutions"]] == [0, 1, 0, 1, 0], "several on a rank"
-    assert rounds(session, whole.id) == rounds(session, whole.id, "institution 5 own accuracy") == [1, 2, 3, 4]
+    assert rounds(session, whole.id) == rounds(session, whole.id, "institution 5 own accuracy") == [1, 2]
     told = {event.name for event in session.store.events(whole.id, rank=0)}
     assert {"drift", "bytes up", "alone own accuracy", "centralised held-out accuracy"} <= told
     assert whole.metrics["by_way"]["federated"]["held_out_score"] == whole.metrics["held_out_accuracy"]
@@ -62,35 +55,3 @@ def test_a_federation_lives_by_rounds_and_ends_within_one(session: Session) -> N
     assert len(failed.metrics["institutions"]) == 4, "what was known when it began"
     following = session.wait(session.submit("federated", **SMALL, rounds=1), 60)
     assert following.status == "completed", following.error
-
-
-@pytest.mark.exhaustive
-def test_a_federation_on_mpich_learns_the_same(session: Session) -> None:
-    mpis.use(session.home, "mpich")
-    params = {**SMALL, "rounds": 2, "institutions": 5}
-    one, other = (
-        session.wait(session.submit("federated", Placement(mpi=mpi, ranks=2), **params), 120)
-        for mpi in ("openmpi", "mpich")
-    )
-    assert (one.status, other.status) == ("completed", "completed"), (one.error, other.error)
-    assert other.metrics["bytes_up"] == one.metrics["bytes_up"]
-    assert other.metrics["drift"] == pytest.approx(one.metrics["drift"], rel=1e-3)
-    assert other.metrics["loss"] == pytest.approx(one.metrics["loss"], rel=1e-3)
-
-
-def test_plain_mpirun_prints_json() -> None:
-    words = [word for name, value in {**SMALL, "rounds": 2, "way": "all"}.items() for word in (f"--{name}", str(value))]
-    started = [openmpi.launcher(), "-n", "3", "--map-by", ":OVERSUBSCRIBE", *openmpi.MCA]
-    ended = subprocess.run(
-        [*started, sys.executable, "-m", "workshop.engine", "federated", *words],
-        env=os.environ | openmpi.environment() | Placement().rank_environment(),
-        capture_output=True,
-        text=True,
-        timeout=limit(240),
-    )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    told = json.loads(ended.stdout)
-    assert (told["workload"], told["ranks"], told["metrics"]["rounds"]) == ("federated", 3, 2)
-    assert [one["rank"] for one in told["metrics"]["institutions"]] == [0, 1, 2, 0]
-    assert set(told["metrics"]["by_way"]) == {"federated", "centralised", "alone"}
-    assert math.isfinite(told["metrics"]["loss"])

@@ -67,17 +67,6 @@ def test_a_request_over_its_socket_and_one_that_breaks_off() -> None:
         assert len(os.listdir("/proc/self/fd")) == len(before), "what came along is closed"
 
 
-def test_a_request_of_a_stub_that_waits_no_longer() -> None:
-    ours, theirs = socket.socketpair()
-    with closing(ours), open(os.devnull) as null:
-        told = body(numbers=b"0")
-        with closing(theirs):
-            socket.send_fds(theirs, [len(told).to_bytes(8, "big")], [null.fileno()])
-            theirs.sendall(told)
-        with pytest.raises(ConnectionError):
-            request.read(ours, b"secret")
-
-
 def test_which_variables_forked_ranks_can_have() -> None:
     assert forkable({"OMP_NUM_THREADS": "2", "OMPI_MCA_pml": "ob1", "HOROVOD_CYCLE_TIME": "1"})
     assert not forkable({"XLA_FLAGS": "--any"})

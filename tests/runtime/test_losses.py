@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.runtime.conftest import until
+from tests.support import until
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi

@@ -59,13 +59,6 @@ def test_of_two_sessions_the_larger_one_gives_way() -> None:
     assert found is not None and "of which other programs had 69.0 GiB; end some of those, or take a" in found.words
 
 
-def test_room_is_what_is_left_until_then() -> None:
-    held = {0: 4 * GIB, 1: 7 * GIB}
-    assert memory_policy.room(held, [MemoryUsage(20 * GIB, 9 * GIB)], None) == 9 * GIB - 0.04 * 20 * GIB
-    assert memory_policy.room(held, [ROOMY, FULL], None) == GIB // 2 - 0.04 * 16 * GIB < 0
-    assert memory_policy.room(held, [ROOMY], 12 * GIB) == GIB
-
-
 def test_hosts_elsewhere() -> None:
     hosts = {
         "hostA": HostMemory(20 * GIB, 32 * GIB, {0: GIB}),
@@ -76,13 +69,3 @@ def test_hosts_elsewhere() -> None:
     assert found.words.startswith("the memory of hostB ran out: rank 2 had most, 9.00 GiB, and all 2 together 13.0 GiB")
     assert memory_policy.elsewhere(hosts, "hostB") is None, "this host is looked at directly"
     assert memory_policy.elsewhere({}, "hostA") is None
-
-
-def test_where_the_kernel_was_faster() -> None:
-    found = memory_policy.killed("laptop", 1, {0: GIB, 1: 8 * GIB}, FULL)
-    assert found.words == (
-        "the kernel of laptop ended rank 1 for want of memory: when last looked at, rank 1 had most, 8.00 GiB, and "
-        "all 2 together 9.00 GiB of 16.0 GiB; take fewer ranks, a smaller batch or a smaller size"
-    )
-    assert memory_policy.killed("laptop", None, {0: GIB, 1: 8 * GIB}, FULL).rank == 1
-    assert memory_policy.killed("laptop", 1, {}).words.startswith("the kernel of laptop ended rank 1 for want of mem")

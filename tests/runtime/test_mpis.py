@@ -81,19 +81,3 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     tag = processes.session_tag(session.record.id)
     until(lambda: not processes.tagged(processes.TAG, tag), 30, "launcher and ranks to end without their conductor")
     shared_memory.remove(config.session_folder(session.record.id))  # as the session's next start does
-
-
-@pytest.mark.exhaustive
-def test_mnist_says_why_it_exchanges_over_mpi(session: Session) -> None:
-    mpis.use(session.home, "mpich")
-    small = {"data": "digits", "images": 200, "batch": 32, "epochs": 1, "model": "dense", "trace": 0}
-    run = session.wait(session.submit("mnist", on("mpich"), **small), 120)
-    assert run.status == "completed", run.error
-    assert run.metrics["exchange"] == "mpi"
-    assert "MPICH" in run.metrics["exchange_why"]
-    assert len(set(run.metrics["weights"])) == 1
-
-
-def test_an_mpi_that_is_not_there(session: Session) -> None:
-    with pytest.raises(BadInput, match="MPICH is not installed; `workshop mpi install mpich` does that"):
-        session.submit("tell", on("mpich"))

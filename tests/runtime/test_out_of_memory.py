@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from tests.control_groups import control_group, join
+from tests.notebook.sessions import running
 from tests.sessions import Session
 from tests.support import limit, until
 from workshop.core import processes
@@ -29,9 +30,10 @@ MIB = 2**20
 
 
 @pytest.fixture
-def limited(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Session]:
+def limited(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
     monkeypatch.setenv("WORKSHOP_MEMORY", "400M")
-    yield request.getfixturevalue("session")
+    with Store.open() as store, running(store, "limited") as record:
+        yield Session(store, record, home)
 
 
 def test_a_limit_of_ones_own(limited: Session) -> None:

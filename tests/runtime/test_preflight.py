@@ -61,22 +61,12 @@ def test_silence_is_explained() -> None:
     assert "lacks a part (ModuleNotFoundError: No module named 'psutil')" in lacking
 
 
-def test_notices_are_no_reason_not_to_start() -> None:
-    assert preflight.crowding("hostB", FINE, 2) == []
-    assert preflight.crowding("hostB", FINE, 3) == ["hostB has 2 cores for 3 ranks, which will share them."]
-
-
 @pytest.mark.parametrize(
     ("time", "words"), [(99.5, ""), (100, ""), (104, ""), (90, "10 s behind"), (110, "7 s ahead of")]
 )
 def test_a_clock_that_is_wrong_for_certain(time: float, words: str) -> None:
     notice = f"hostB's clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."
     assert preflight.clock("hostB", FINE | {"clock": time}, 100, 103) == ([notice] if words else [])
-
-
-def test_a_host_that_is_named_twice_is_told() -> None:
-    told = preflight.twins([("hostB", FINE), ("10.0.0.2", FINE), ("hostC", None)])
-    assert told == ["10.0.0.2 calls itself hostB, and so does hostB; name each host once."]
 
 
 @pytest.mark.real

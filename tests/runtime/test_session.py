@@ -8,14 +8,11 @@ import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from tests.conftest import leftovers, probes
-from tests.notebook.sessions import state
 from tests.sessions import Session
 from tests.support import limit, until
 from workshop.core import config, processes, topology
@@ -30,28 +27,6 @@ from workshop.store.records import Identity, Limits, RunRecord
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
-
-
-@pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A state folder for all tests of this file."""
-    folder = tmp_path_factory.mktemp("sessions")
-    with state(folder) as made, probes(folder):
-        yield made
-        with Store.open() as store:
-            if any(known.up for known in store.sessions()):
-                lifecycle.stop_session(store, "test")
-        until(lambda: not leftovers(made), 20, "the session's processes to end")
-
-
-@pytest.fixture
-def session(home: Path) -> Iterator[Session]:
-    """The session of two ranks of this file; it is started anew where a test has ended it."""
-    with Store.open() as store:
-        found = next((known for known in store.sessions() if known.name == "test" and known.state == "ready"), None)
-        if found is None:
-            found = lifecycle.wait_ready(store, *lifecycle.start_session(store, "test", Placement(ranks=2)))
-        yield Session(store, found, home)
 
 
 def controllers(session: Session) -> list[psutil.Process]:
@@ -420,7 +395,7 @@ def test_measured_runs_get_fresh_ranks(session: Session) -> None:
 
 def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(session: Session) -> None:
     placement = Placement(ranks=2, environment=dict(COUNTING))
-    run = session.run("kmeans", placement, data="blobs", points=2000, clusters=4, iterations=5)
+    run = session.run("kmeans", placement, data="blobs", points=2000, iterations=5, backend="numpy")
     for _ in range(2):  # the same ranks count again, also with communicators that a run frees
         again = session.run("allreduce", placement, methods="own", largest=1024, repeats=3)
         pids, before = ([rank["pid"] for rank in record.rank_map["ranks"]] for record in (again, run))
@@ -429,5 +404,5 @@ def test_a_run_keeps_the_messages_between_its_ranks_where_they_are_counted(sessi
     assert not counted["obstacle"] and len(counted["hosts"]) == 2
     assert {"reading data", "computing"} <= {activity["name"] for activity in counted["activities"]}
     assert any("Messages inside collective calls" in sentence for sentence in sentences(counted))
-    run = session.run("kmeans", data="blobs", points=2000, clusters=4, iterations=5)
+    run = session.run("kmeans", data="blobs", points=2000, iterations=5, backend="numpy")
     assert MESSAGES not in {artifact.name for artifact in session.store.artifacts(run.id)}

@@ -110,14 +110,6 @@ def watched(workshop_home: Path, request: pytest.FixtureRequest) -> Iterator[Wat
 
 
 @pytest.mark.parametrize("watched", [()], indirect=True, ids=["serves"])
-def test_one_that_is_started_anew_is_heard_to_answer(watched: Watched) -> None:
-    watched.child.kill()
-    watched.hears("The small server died; starting it anew")
-    watched.hears("The small server answers again after")
-    assert watched.child.alive()
-
-
-@pytest.mark.parametrize("watched", [()], indirect=True, ids=["serves"])
 def test_one_that_can_not_be_launched_is_left_out_for_good(watched: Watched) -> None:
     assert watched.hears("missing") == "The missing server is not installed. All else goes on without it."
     watched.child.kill()

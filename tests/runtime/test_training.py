@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import time
@@ -72,7 +71,8 @@ def told(session, run_id):
 def test_what_so_many_ranks_cannot_do_is_refused_when_it_is_submitted(session):
     with pytest.raises(BadInput, match="batch is 300, but of the 400 examples a rank's share is only 200"):
         session.submit("mnist", **SMALL | {"batch": 300})
-    assert session.submit("mnist", Placement(ranks=1), **SMALL | {"batch": 300, "steps": 1}).status == "queued"
+    run = session.submit("mnist", Placement(ranks=1), **SMALL | {"batch": 300, "steps": 1})
+    client.cancel(session.store, run.id)
 
 
 def test_bad_input_that_only_ranks_can_see_is_one_sentence(session):
@@ -101,20 +101,6 @@ def test_a_run_whose_newest_checkpoint_is_damaged_is_gone_on_from_at_the_one_bef
     (notice,) = resumed.notices
     assert notice.startswith(f"checkpoint.npz of run {first.id} is not a checkpoint")
     assert notice.endswith("The run goes on from the older checkpoint-1.npz, with 7 updates done.")
-
-
-@pytest.mark.exhaustive
-def test_a_damaged_file_in_keras_cache_is_named_and_left_out(session):
-    cached = Path(os.environ["KERAS_HOME"]) / "datasets" / "mnist.npz"
-    cached.parent.mkdir(parents=True, exist_ok=True)
-    cached.write_bytes(b"damaged")
-    run = session.wait(session.submit("mnist", **SMALL | {"data": "auto", "epochs": 1, "exchange": "mpi"}), 120)
-    assert run.status == "completed", run.error
-    assert "digits" in run.metrics["data"]
-    (notice,) = run.notices
-    assert str(cached) in notice
-    assert hashlib.sha256(b"damaged").hexdigest()[:16] in notice
-    assert "notices" not in run.metrics
 
 
 @pytest.mark.exhaustive

@@ -120,7 +120,6 @@ def metrics(**changes: Any) -> dict[str, Any]:
         "resumed": None,
         "learning_rate": 0.04,
         "telling_share": 0.0021,
-        "horovod": None,
         "misclassified": 13,
         "confusion": CONFUSION,
         "seconds": {"prepare": 1.91, "train": 8.8, "evaluate": 0.51, "checkpoint": 0.12},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -20,18 +18,6 @@ from workshop.store.tables import blobs
 def kept(store: Store) -> int:
     with store.database.reading() as connection:
         return connection.scalar(select(func.count()).select_from(blobs)) or 0
-
-
-def test_files_come_back(store: Store) -> None:
-    run = new_run(store)
-    data = bytes(range(256)) * 1000
-    store.put_artifact(run, "photo.png", "image/png", data)
-    found = store.artifact(run, "photo.png")
-    assert (found.name, found.media_type, found.size, found.data) == ("photo.png", "image/png", len(data), data)
-    assert found.sha256 == hashlib.sha256(data).hexdigest()
-    (listed,) = store.artifacts(run)
-    assert listed.data is None and listed.sha256 == found.sha256
-    assert store.artifacts(new_run(store)) == []
 
 
 def test_what_is_not_there(store: Store) -> None:

@@ -21,7 +21,6 @@ import pytest
 
 from workshop.core import config, words
 from workshop.core.placement import Placement
-from workshop.course.class_progress import Classroom
 from workshop.quiz.results import reader
 from workshop.quiz.results import report as quiz_report
 from workshop.quiz.results.findings import find
@@ -30,15 +29,12 @@ from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook, SessionLook
 from workshop.report.snapshot import Snapshot
 from workshop.runtime.launchers import site
-from workshop.server.class_sections import ClassLook
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title
-from workshop.study.trials import missing
 
 BEFORE = Path(__file__).parent / "before"
 KNOWN: Mapping[str, Any] = json.loads((BEFORE / "known.json").read_text())
-STRANGER = 999  # an identity that has guessed nothing
 VARIABLES = (
     "WORKSHOP_HOME",
     "WORKSHOP_DATABASE_URL",
@@ -93,12 +89,6 @@ def test_a_run_has_its_page_and_its_verdict(store: Store, number: str) -> None:
     side_by_side(Snapshot(store, run))
 
 
-def test_files_of_a_run_are_there(store: Store) -> None:
-    assert [one.name for one in store.artifacts(1)] == ["original.png", "quantised.png"]
-    assert store.artifact(1, "quantised.png").data.startswith(b"\x89PNG")
-    assert store.artifact(3, "checkpoint.npz").data == b"weights"
-
-
 @pytest.mark.parametrize("number", KNOWN["studies"])
 def test_a_study_has_its_report_and_its_cards(store: Store, capsys: pytest.CaptureFixture[str], number: str) -> None:
     known, study = KNOWN["studies"][number], store.study(int(number))
@@ -112,37 +102,12 @@ def test_a_study_has_its_report_and_its_cards(store: Store, capsys: pytest.Captu
     assert " ".join(known["verdict"].split()[:3]) in " ".join(capsys.readouterr().out.split())
 
 
-def test_an_interrupted_study_can_go_on(store: Store) -> None:
-    (study,) = [one for one in store.studies() if one.state == "interrupted"]
-    trials = store.trials(study.id)
-    runs = {run.id: run for run in store.runs(study_id=study.id, limit=None)}
-    assert [trial.number for trial in missing(trials, runs)] == [5, 6, 7, 8, 9]
-
-
-def test_guesses_of_studies_are_kept(store: Store) -> None:
-    ada = store.guesses("study/1/alone")[0].identity_id
-    assert [one.value for one in store.guesses("study/2/a")] == [{"guess": 5}, {"guess": 10}]
-    found = report(store, store.study(1))
-    shown = cards.cards(found)
-    assert cards.visible(store, ada or 0, found, shown) == (shown, ""), "who has guessed sees everything"
-    mine, why = cards.visible(store, STRANGER, found, shown)
-    assert len(mine) < len(shown) and "guessed" in why
-
-
 @pytest.mark.parametrize("number", KNOWN["rounds"])
 def test_a_round_has_its_results(store: Store, number: str) -> None:
     known, found = KNOWN["rounds"][number], reader.read(store, int(number))
     assert (len(found.players), len(found.answers)) == (known["players"], known["answers"])
     assert sum(one.points or 0.0 for one in found.answers) == pytest.approx(known["points"])
     assert found.title in quiz_report.write(find(found)).decode()
-
-
-def test_the_class_is_where_it_was(store: Store) -> None:
-    there = {one.item: one for one in store.progress("Ada", "first")}
-    assert (there["whoami"].state, there["whoami"].tries, there["whoami"].wrong) == ("right", 2, 0)
-    assert there["faster"].value == {"guess": 1.8, "measured": 1.6}
-    assert "Ada" in json.dumps(ClassLook(Classroom(store))())
-    assert store.round_by_code("GOESON") is not None, "a round that goes on can be joined"
 
 
 def test_sessions_can_be_started_again_where_they_ran(store: Store, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -94,17 +93,3 @@ def test_a_run_is_taken_once(store: Store, url: str) -> None:
     ids = [new_run(store) for _ in range(60)]
     taken = together(TAKER, *[(url, 1)] * 3)
     assert Counter(run for some in taken for run in some) == Counter(ids)
-
-
-def test_threads_share_a_store(store: Store) -> None:
-    run = new_run(store)
-
-    def work(rank: int) -> int:
-        for batch in range(1, 21):
-            store.add_events(run, rank, batch, [(1.0, f"name {rank}", batch, 1.0)])
-            store.events(run)
-        return store.session("demo").id
-
-    with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(work, range(16))) == [1] * 16
-    assert store.last_event_id(run) == 320

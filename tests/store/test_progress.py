@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -48,14 +47,6 @@ def test_a_guess_stays_when_what_was_measured_comes(store: Store) -> None:
     assert store.keep_prediction("ada", "mnist", "never", measured=[1, 2]).value == {"measured": [1, 2]}
     assert store.keep_prediction("ada", "mnist", "no", guess=0, measured=False).value == {"guess": 0, "measured": False}
     assert (both.tries, both.state, both.right_at) == (0, "", None)
-
-
-def test_a_notebook_keeps_when_it_was_first_opened(store: Store) -> None:
-    first = store.keep_opened("ada", "first")
-    again = store.keep_opened("ada", "first")
-    assert (again.kind, again.item, again.began_at) == ("notebook", "", first.began_at)
-    assert again.changed_at >= first.changed_at
-    assert store.progress() == [again]
 
 
 def test_one_learner_one_lab_and_what_is_taken_back(store: Store) -> None:
@@ -138,17 +129,3 @@ def test_whatever_somebody_is_called_is_found_again(
     assert store.keep_prediction(learner, lab, item, guess=value).value == {"guess": value}
     assert store.keep_opened(learner, lab).learner == kept.learner
     assert store.forget_progress(learner, lab) == 3 and store.progress(learner) == []
-
-
-@EACH_EXAMPLE
-@given(st.lists(st.sampled_from(["right", "hint", "empty", "error", "late"]), min_size=1, max_size=12))
-def test_what_is_counted_follows_from_the_checks(store: Store, outcomes: list[str]) -> None:
-    store.forget_progress("ada")
-    kept = [store.keep_check("ada", "first", "one", outcome, outcome) for outcome in outcomes]
-    worth = {"right": -100, "empty": 0}
-    wrong = accumulate(outcomes, lambda so_far, one: max(so_far + worth.get(one, 1), 0), initial=0)
-    assert [one.wrong for one in kept] == list(wrong)[1:]
-    assert [one.tries for one in kept] == list(range(1, len(outcomes) + 1))
-    first = next((one for one in kept if one.state == "right"), None)
-    assert kept[-1].right_at == (first.changed_at if first is not None else None)
-    assert kept[-1].state == kept[-1].said == outcomes[-1]

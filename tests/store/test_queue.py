@@ -10,18 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run
-from workshop.store.queue import expected_wait, owner, turns
+from workshop.store.queue import expected_wait, turns
 
 queues = st.lists(st.sampled_from("abcd"), max_size=12).map(lambda owners: list(enumerate(owners, 1)))
 histories = st.dictionaries(st.sampled_from("abcd"), st.floats(1, 1000))
-
-
-def test_one_run_each() -> None:
-    queued = [(1, "a"), (2, "a"), (3, "b"), (4, "a"), (5, "c"), (6, "b")]
-    assert turns(queued, {}) == [1, 3, 5, 2, 6, 4]
-    assert turns(queued, {"a": 10.0}) == [3, 5, 1, 6, 2, 4]
-    assert turns(queued, {"a": 30.0, "b": 20.0, "c": 10.0}) == [5, 3, 1, 6, 2, 4]
-    assert turns([], {}) == []
 
 
 @given(queues, histories)
@@ -57,11 +49,6 @@ def test_taking_the_first_changes_nothing_for_the_rest(
         order = rest
 
 
-def test_owners() -> None:
-    assert owner(run(identity_id=3, submitted_by="kim")) == 3
-    assert owner(run(identity_id=None, submitted_by="kim")) == "kim"
-
-
 def ended(workload: str, *seconds: float) -> list:
     return [run(workload=workload, started_at=100.0, finished_at=100.0 + lasted) for lasted in seconds]
 
@@ -78,10 +65,3 @@ def test_waiting_is_the_median_of_what_comes_before() -> None:
     assert waits("kmeans", "kmeans", running="mnist", since=3.0, history=history) == [7.0, 11.0]
     assert waits("kmeans", running="mnist", since=30.0, history=history) == [None], "late, so nobody knows"
     assert waits("sgan", "kmeans", history=history) == [0.0, pytest.approx(7.0)], "an unknown one is like the others"
-
-
-def test_what_is_not_known() -> None:
-    assert waits("kmeans", "kmeans", history=[]) == [0.0, None]
-    assert waits("kmeans", running="kmeans", history=[]) == [None]
-    unfinished = [run(workload="kmeans", finished_at=None)]
-    assert waits("kmeans", running="kmeans", history=unfinished) == [None]

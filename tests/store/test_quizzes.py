@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -188,13 +187,6 @@ def test_the_first_answer_stays(store: Store) -> None:
     store.judge_answers(this, "one", {})
 
 
-def test_an_answer_of_nobody_is_refused(store: Store) -> None:
-    this = new_round(store)
-    with pytest.raises(Exception, match=r"(?i)foreign key"):
-        store.keep_answers([answer(this, 12)])
-    assert store.answers(this) == []
-
-
 @pytest.mark.real
 def test_several_processes_keep_each_answer_once(store: Store, url: str) -> None:
     this = new_round(store)
@@ -205,15 +197,6 @@ def test_several_processes_keep_each_answer_once(store: Store, url: str) -> None
         mine = {f"q{one // 10}/{one % 10}" for one in some}
         stored = {f"{one.question}/{one.player_id}" for one in store.answers(this) if one.answer == number}
         assert mine == stored, "who was told so is who is kept"
-
-
-def test_threads_keep_each_answer_once(store: Store) -> None:
-    this = new_round(store)
-    ada = player(store, this)
-    with ThreadPoolExecutor(8) as pool:
-        kept = list(pool.map(lambda number: store.keep_answers([answer(this, ada, given=number)])[0], range(8)))
-    assert sum(kept) == 1
-    assert store.answers(this)[0].answer == kept.index(True)
 
 
 def test_answers_are_on_the_disk_when_that_is_promised(store: Store, url: str) -> None:

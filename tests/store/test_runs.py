@@ -100,21 +100,6 @@ def test_learners_take_turns(store: Store, session: SessionRecord) -> None:
     assert taken == ["a1", "b1", "c1", "d1", "a2", "b2", "a3"], "who never had a turn is before those who had"
 
 
-def test_two_learners_with_one_nickname_are_two(store: Store, session: SessionRecord) -> None:
-    first, second = (store.add_identity("learner", "kim", digit * 64) for digit in "12")
-    one = [store.submit(session.id, "kmeans", {}, {}, submitted_by="kim", identity_id=first.id) for _ in range(2)]
-    two = store.submit(session.id, "kmeans", {}, {}, submitted_by="kim", identity_id=second.id)
-    assert [run.id for run in store.queue(session.id)] == [one[0].id, two.id, one[1].id]
-
-
-def test_sessions_have_queues_of_their_own(store: Store, session: SessionRecord) -> None:
-    other = store.create_session("other", {})
-    here, there = submit(store, session), submit(store, other)
-    assert [run.id for run in store.queue(other.id)] == [there.id]
-    taken = store.take_next(session.id)
-    assert taken is not None and taken.id == here.id
-
-
 def test_cancelling(store: Store, session: SessionRecord) -> None:
     queued = submit(store, session)
     store.request_cancel(queued.id)
@@ -161,24 +146,3 @@ def test_what_a_dead_conductor_left_is_written_down(store: Store, session: Sessi
     assert read.finished_at == died
     assert store.run(waiting.id).status == "queued"
     assert not store.finish(left.id, "completed")
-
-
-def test_listing(store: Store, session: SessionRecord) -> None:
-    other = store.create_session("other", {})
-    first, second = submit(store, session, who="ada"), submit(store, session, workload="mnist")
-    third = submit(store, other)
-    assert [run.id for run in store.runs()] == [third.id, second.id, first.id]
-    assert [run.id for run in store.runs(limit=2)] == [third.id, second.id]
-    assert [run.id for run in store.runs(before_id=third.id, limit=1)] == [second.id]
-    assert [run.id for run in store.runs(session_id=session.id)] == [second.id, first.id]
-    assert [run.id for run in store.runs(workload="mnist")] == [second.id]
-    assert [run.id for run in store.runs(submitted_by="ada")] == [first.id]
-    assert [run.id for run in store.runs(submitted_by="")] == [third.id, second.id]
-    assert [run.id for run in store.runs(status="completed")] == []
-
-
-def test_a_run_that_is_not_there(store: Store, session: SessionRecord) -> None:
-    for look in (store.run, lambda run_id: store.set_run(run_id, notices=[])):
-        with pytest.raises(BadInput, match="no run 99"):
-            look(99)
-    assert not store.finish(99, "completed")

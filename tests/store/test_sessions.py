@@ -72,17 +72,6 @@ def test_only_what_is_given_changes(store: Store) -> None:
     assert store.session("demo").rank_map is None
 
 
-def test_requests(store: Store) -> None:
-    made = store.create_session("demo", {})
-    store.request_stop(made.id)
-    assert store.session("demo").stop_requested and not store.session("demo").reset_requested
-    store.request_reset(made.id)
-    assert store.session("demo").reset_requested
-    store.clear_reset(made.id)
-    assert not store.session("demo").reset_requested
-    assert store.session("demo").stop_requested, "who asks for an end while ranks are being reset is heard"
-
-
 def test_a_session_whose_conductor_is_silent_reads_lost(store: Store) -> None:
     made = store.create_session("demo", {})
     store.update_session(made.id, state="running")
@@ -100,14 +89,6 @@ def test_a_session_whose_conductor_is_silent_reads_lost(store: Store) -> None:
         store.update_session(made.id, state=ended)
         silence(store, made.id)
         assert store.session("demo").state == ended, "nobody has to be heard of it any more"
-
-
-def test_listing(store: Store) -> None:
-    for name in ("b", "a", "c"):
-        store.create_session(name, {})
-    store.update_session(store.session("c").id, state="stopped")
-    assert [known.name for known in store.sessions()] == ["a", "b", "c"]
-    assert [known.name for known in store.sessions(include_stopped=False)] == ["a", "b"]
 
 
 def test_a_session_that_is_not_there(store: Store) -> None:

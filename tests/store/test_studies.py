@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from tests.store.test_sessions import silence
 from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
@@ -53,12 +52,6 @@ def test_a_new_study(store: Store, study: StudyRecord) -> None:
     assert [known.id for known in store.studies()] == [other.id, study.id]
     assert [known.id for known in store.studies(kind="scaling")] == [study.id]
     assert [known.id for known in store.studies(limit=1)] == [other.id]
-
-
-@pytest.mark.parametrize("missing", [0, -1, 99, 10**30])
-def test_a_study_that_is_not_there(store: Store, missing: int) -> None:
-    with pytest.raises(BadInput, match="There is no study"):
-        store.study(missing)
 
 
 def test_trials_and_their_runs(store: Store, session: SessionRecord, study: StudyRecord) -> None:
@@ -136,16 +129,6 @@ def test_finishing_and_beginning_again(store: Store, session: SessionRecord, stu
     assert (again.state, again.finished_at, again.done, again.failed) == ("prepared", None, 0, 0)
     assert store.trials(study.id) == WANTED
     assert store.run(run.id).status == "failed", "the run stays"
-
-
-def test_a_run_that_was_left_by_its_conductor_is_missing(
-    store: Store, session: SessionRecord, study: StudyRecord
-) -> None:
-    run = submit(store, session, study, 1)
-    silence(store, session.id)
-    (left,) = store.runs(study_id=study.id)
-    assert (left.id, left.status) == (run.id, "interrupted")
-    assert store.study(study.id).done == 0
 
 
 def test_trials_that_come_later(store: Store, session: SessionRecord, study: StudyRecord) -> None:

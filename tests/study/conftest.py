@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import pytest
 
 from tests.runtime.conftest import session
 from tests.watchdog import temporary_folder
+from workshop.cli.main import run
 
 __all__ = ["session"]
+
+
+class Ended(NamedTuple):
+    """How a command has ended, and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+
+Command = Callable[..., Ended]
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run `workshop` with these words in this process, on a terminal of 80 columns."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("NO_COLOR", "1")
+    return lambda *words: Ended(run(list(words)), *capsys.readouterr())
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from tests.server import seed as class_seed
 from tests.study import seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
-from workshop.study.estimate import SECONDS, Remaining, ahead_words, remaining_work, run_estimate, seconds_each
+from workshop.study.estimate import SECONDS, Remaining, ahead_words, remaining_work, seconds_each
 from workshop.study.kinds import Sofar, read
 from workshop.study.trial_monitor import Progress, TrialMonitor
 
@@ -49,16 +49,6 @@ def test_it_is_known_from_runs_that_are_alike(store: Store) -> None:
         ran(store, session, seconds, points=10, clusters=3)
     assert seconds_each(store, "kmeans", {"points": 10}) == (4.0, "at 4.0 s a run, as its last 3 runs took")
     assert seconds_each(store, "kmeans", {})[0] == 6.0, "all of them are"
-
-
-def test_a_form_says_how_long_a_run_will_take(store: Store) -> None:
-    session = class_seed.session(store).id
-    assert "Nobody knows yet" in run_estimate(store, "kmeans", {}, 1)
-    ran(store, session, 8.0, points=99)
-    expected = "It will probably take about 8.0 s: the last run like it took 8.0 s."
-    assert run_estimate(store, "kmeans", {"points": 99, "seed": 3}, 1) == expected
-    assert "on other numbers of ranks, took 8.0 s" in run_estimate(store, "kmeans", {"points": 99}, 2)
-    assert "but with other settings" in run_estimate(store, "kmeans", {"points": 10}, 1)
 
 
 def lasts(store: Store, run: int, seconds: float, waited: float = 0.0) -> None:

@@ -11,12 +11,9 @@ import pytest
 from tests.server import seed as class_seed
 from tests.study.cards import seed
 from workshop.core.errors import BadInput
-from workshop.report.cards import Card, code, figure, fold, line, link, links, picture, pictures, table, tiles, words
-from workshop.report.figures.shares import rings
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study import export, kinds
-from workshop.study.cards import cards
+from workshop.study import export
 
 NASTY = "<script>alert(1)</script>"
 
@@ -44,28 +41,6 @@ def test_a_page_has_all_that_it_needs(store: Store, study: StudyRecord, tmp_path
     assert NASTY not in body and "&lt;script&gt;alert(1)" in body
     assert "&lt;b&gt;out&lt;/b&gt; of memory" in body
     assert body.count("Plotly.newPlot(") == 1
-
-
-def test_every_kind_of_part_is_written_and_none_of_it_is_markup(store: Store, study: StudyRecord) -> None:
-    found = kinds.any_report(store, study)
-    everything = Card(
-        "all",
-        NASTY,
-        (
-            words(line(NASTY, NASTY, "note"), line(NASTY, tone="heading")),
-            figure(rings({"": {NASTY: 1.0}}), width=700),
-            next(part for card in cards(found) for part in card.parts if part["kind"] == "figure"),
-            tiles([{"label": NASTY, "value": NASTY}]),
-            code(NASTY),
-            fold(NASTY, NASTY),
-            links(link("/run?run=1", NASTY)),
-            pictures([picture("data:image/png;base64,AAAA", NASTY), picture("/artifact/1/x", "not here")]),
-            table([NASTY], [[NASTY], [{"text": NASTY, "colour": "#000000"}], [{"links": [link("/run?run=7", NASTY)]}]]),
-        ),
-    )
-    body = export.page(found, [everything]).partition("<body>")[2]
-    assert NASTY not in body
-    assert "/run?run=" not in body and "/artifact/" not in body, "there is no dashboard where this is read"
 
 
 def test_a_table_has_every_trial(store: Store, study: StudyRecord, tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""What cells have reached, and which differences between them are sure."""
+"""What cells have reached, which differences between them are sure, and which settings mattered."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.results import CellResult, best, noise, ratio, ties
+from workshop.study.results import CellResult, best, effects, ratio
 
 
 def cell(label: str, *rates: float) -> CellResult:
@@ -60,15 +61,10 @@ def test_one_for_each_cell_in_order_of_appearance() -> None:
 @pytest.mark.parametrize(
     ("one", "became", "why"),
     [
-        (trial(1, "a"), "waiting", ""),
         (trial(1, "a", 1), "completed", ""),
         (trial(1, "a", 2), "failed", "ValueError: no luck"),
-        (trial(1, "a", 3), "running", ""),
-        (trial(1, "a", 4), "cancelled", ""),
         (trial(1, "a", 5), "failed", "Its run has no metric speed."),
-        (trial(1, "a", 6), "failed", "Its run has no metric speed."),
         (trial(1, "a", error={"type": "Impossible", "message": "no such place."}), "failed", "no such place."),
-        (trial(1, "a", 4, error={"type": "TimeLimit", "message": "it took\n too long"}), "failed", "it took too long"),
         (trial(1, "a", 4, pruned={"why": "too slow", "rate": 3.0, "seconds": 1.0}), "pruned", "too slow"),
     ],
 )
@@ -86,13 +82,6 @@ def test_what_a_cell_is(one: Trial, became: str, why: str) -> None:
     assert found.pruned_at == (3.0 if became == "pruned" else None)
     assert found.run == (1 if became == "completed" else 4 if became == "pruned" else None)
     assert found.failures == (became == "failed")
-
-
-def test_a_cell_that_failed_once_keeps_its_rate_and_the_reason() -> None:
-    trials = [trial(1, "a", 1), trial(2, "a", 2)]
-    runs = {1: run(1, status="failed", error={"type": "MemoryError", "message": ""}), 2: run(2, 7.0)}
-    (found,) = results.results(trials, runs, "speed")
-    assert (found.status, found.median, found.failures, found.why) == ("completed", 7.0, 1, "MemoryError")
 
 
 def test_the_best_is_the_largest_median_not_the_luckiest_run() -> None:
@@ -114,20 +103,6 @@ def test_ratios_and_what_is_sure_of_them() -> None:
     assert ratio(fast, cell("none")) is None and ratio(cell("none"), fast) is None
 
 
-def test_a_single_run_is_lent_the_usual_noise() -> None:
-    once, other = cell("once", 100.0), cell("other", 103.0)
-    assert not ratio(other, once).sure
-    assert ratio(other, once, usual=0.01).sure
-    assert noise([once, other]) == results.NOISE
-    assert noise([once, cell("a", 95.0, 105.0), cell("b", 98.0, 100.0, 102.0)]) == pytest.approx(0.07)
-
-
-def test_ties_are_those_that_may_be_as_fast() -> None:
-    cells = [cell("a", 9.0, 10.0, 11.0), cell("none"), cell("b", 10.5, 12.0, 12.5), cell("c", 1.0, 2.0)]
-    assert [one.label for one in ties(cells)] == ["b", "a"]
-    assert ties([cell("none")]) == []
-
-
 rates = st.lists(st.floats(0.1, 1e9), min_size=1, max_size=5).map(tuple)
 
 
@@ -138,3 +113,26 @@ def test_a_ratio_and_its_inverse_say_the_same(one: tuple[float, ...], other: tup
     assert there.low <= there.value * (1 + 1e-9) and there.value <= there.high * (1 + 1e-9)
     assert there.value * back.value == pytest.approx(1.0)
     assert there.sure is back.sure or there.low == pytest.approx(1.0) or there.high == pytest.approx(1.0)
+
+
+@given(st.floats(0.1, 10), st.floats(0.1, 10))
+def test_factors_that_multiply_are_found_again(ranks: float, threads: float) -> None:
+    points = [{"ranks": a, "threads": b, "same": 0} for a, b in product((1, 2), (1, 2))]
+    rates = [
+        100 * (ranks if point["ranks"] == 2 else 1) * (threads if point["threads"] == 2 else 1) for point in points
+    ]
+    found = {effect.axis: effect for effect in effects(points, rates)}
+    assert set(found) == {"ranks", "threads"}, "what has one value has no effect"
+    assert found["ranks"].factor == pytest.approx(max(ranks, 1 / ranks))
+    assert found["threads"].factor == pytest.approx(max(threads, 1 / threads))
+    if ranks > 1.001:
+        assert (found["ranks"].best, found["ranks"].worst) == (2, 1)
+
+
+def test_a_value_does_not_pay_for_its_company() -> None:
+    """Two ranks, far faster than one, were only tried with one thread; on one rank, two threads are twice as fast."""
+    points = [{"ranks": 1, "threads": 1}, {"ranks": 1, "threads": 2}, {"ranks": 2, "threads": 1}]
+    found = {one.axis: one for one in effects(points, [10.0, 20.0, 100.0])}
+    assert (found["threads"].best, found["threads"].factor) == (2, pytest.approx(2.0))
+    assert (found["ranks"].best, found["ranks"].factor) == (2, pytest.approx(10.0))
+    assert effects([{"a": 1, "b": 1}, {"a": 2, "b": 2}], [1.0, 2.0]) == [], "both have changed"

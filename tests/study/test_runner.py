@@ -196,24 +196,6 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
 
 @pytest.mark.exhaustive
 @pytest.mark.real
-def test_kill_9_of_a_command_with_a_session_of_its_own(workshop_home: Path, probe_workloads: None) -> None:
-    words = ["run", "scaling", "--workload", "work", "--ranks", "1,2", "--repeats", "1", "--set", "seconds=0.6"]
-    killed = start(*words)
-    with Store.open() as store:
-        left = working(store, 2)
-        killed.kill()
-        killed.communicate(timeout=limit(10))
-        kept = store.trials(1)[0].run_id
-        told = end(start("resume", "1"), 0)
-        assert told["state"] == "completed"
-        assert told["trials"][0]["run"] == kept and store.run(left.id).status in ("cancelled", "interrupted")
-        assert [run.status for run in store.runs(study_id=1)] == ["completed", "completed"]
-        assert len(store.runs()) == 3, "one for each trial, and the one that was killed"
-        assert {known.state for known in store.sessions()} <= {"stopped", "failed"}
-
-
-@pytest.mark.exhaustive
-@pytest.mark.real
 def test_kill_9_of_the_conductor(session: Session) -> None:
     store = session.store
     study = study_of(store, Trial(1, "1 rank", {"seconds": 1.0}, Placement(ranks=1).as_json(), 1))
@@ -254,18 +236,6 @@ def test_somebody_who_was_killed_is_told_from_somebody_who_works(store: Store) -
         pass
 
 
-def test_a_heart_beats_as_long_as_the_work_lasts(store: Store) -> None:
-    study = study_of(store, ONE)
-
-    def heard() -> float:
-        with store.database.reading() as connection:
-            return connection.scalar(studies.select().with_only_columns(studies.c.heartbeat_at))
-
-    with runner.working_on(store, study.id):
-        first = heard()
-        until(lambda: heard() > first, 20, "the next heartbeat")
-
-
 def test_who_was_thought_dead_leaves_the_study_to_the_other(store: Store) -> None:
     """A laptop that slept: its study was resumed elsewhere meanwhile."""
     session = store.create_session("here", {"ranks": 1})
@@ -277,17 +247,6 @@ def test_who_was_thought_dead_leaves_the_study_to_the_other(store: Store) -> Non
             runner.run_study(store, study.id, me, session)
     assert store.runs() == []
     assert store.study(study.id).state == "running", "the other one goes on"
-
-
-@pytest.mark.parametrize("state", ["stopped", "failed"])
-def test_a_session_that_is_gone(store: Store, monkeypatch: pytest.MonkeyPatch, state: str) -> None:
-    monkeypatch.setattr(runner, "REVIVED", 0.5)
-    session = store.create_session("gone", {"ranks": 1})
-    store.update_session(session.id, state=state)
-    study = study_of(store, ONE)
-    with runner.working_on(store, study.id) as me, pytest.raises(WorkshopError, match=f"Session gone is {state}"):
-        runner.run_study(store, study.id, me, session)
-    assert store.trials(study.id) == [ONE], "nothing is lost"
 
 
 def test_a_run_that_waits_where_nobody_will_take_it_is_replaced(store: Store) -> None:

@@ -32,12 +32,6 @@ def test_each_round_has_every_cell_once_and_begins_with_another(count: int, repe
         assert trial.params["number"] + 1 == trial.placement["ranks"] and trial.run_id is None
 
 
-def test_trials_do_not_share_what_can_be_changed() -> None:
-    first, second = interleave(cells(1), 2)
-    first.params["number"] = 7
-    assert second.params == {"number": 0}
-
-
 def trial(number: int, run: int | None, label: str = "a", error: dict[str, str] | None = None) -> Trial:
     return Trial(number, label, {}, {}, 1, run, error)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tests.report.analysis.cases import metrics, run
@@ -33,19 +31,3 @@ def test_what_compiles_is_preparation():
     assert sum(parts.values()) == pytest.approx(8.0 + 0.5 + 1.0)
     short = run(metrics=metrics(2, seconds=told, phases={"compute": [0.0, 0.0]}, telling_share=0.0), finished_at=None)
     assert spent(short)["training"] == 8.0, "nothing was measured"
-
-
-def test_what_is_not_known_is_left_out():
-    assert list(spent(run(metrics={"seconds": {"train": 3.0}}, finished_at=None))) == ["training"]
-    assert evaluation_share(run(metrics={"seconds": {"train": 3.0}})) == 0
-    assert list(spent(run(metrics={"seconds": {"train": 3.0}, "phases": {"wait": [9.0]}}, finished_at=None))) == [
-        "wait"
-    ]
-
-
-@pytest.mark.parametrize(
-    "told", [{}, {"seconds": None}, {"seconds": {}}, {"seconds": {"train": "3"}}, {"seconds": {"train": float("nan")}}]
-)
-def test_runs_that_tell_nothing_of_it(told: dict[str, Any]):
-    assert spent(run(metrics=told)) == {}
-    assert evaluation_share(run(metrics=told)) is None

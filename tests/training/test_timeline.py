@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from itertools import pairwise
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from workshop.engine.training.trace import read_horovod, trace
+from workshop.engine.training.trace import trace
 from workshop.report.figures import theme
 from workshop.training.timeline import timeline
 
@@ -37,16 +36,6 @@ def drawn(figure: go.Figure) -> dict[str, list[tuple[int, float, float]]]:
 def came_last(figure: go.Figure) -> list[tuple[float, float]]:
     (marked,) = [one for one in figure.data if one.name == "came last"]
     return list(zip(marked.x, marked.y, strict=True))
-
-
-def horovod(*spans: tuple[str, float, float, int]) -> list[dict[str, Any]]:
-    """Events as Horovod writes them: name, begin and end in milliseconds, tensor."""
-    head = {"ph": "M", "pid": 0, "args": {"start_time_since_epoch_in_micros": EPOCH * 1e6}}
-    events: list[dict[str, Any]] = [head]
-    for name, begin, end, tensor in spans:
-        events.append({"ph": "B", "name": name, "ts": begin * 1e3, "pid": tensor})
-        events.append({"ph": "E", "ts": end * 1e3, "pid": tensor})
-    return read_horovod(json.dumps(events))
 
 
 def test_spans_are_where_and_as_long_as_they_were() -> None:
@@ -119,24 +108,6 @@ def test_buckets_have_a_row_for_each_rank() -> None:
     assert "gradients on their way 3.0 ms" in bars.hovertext
 
 
-def test_horovod_has_a_row_of_its_own_with_all_tensors_together() -> None:
-    events = horovod(
-        ("NEGOTIATE_ALLREDUCE", 11, 16, 1),
-        ("NEGOTIATE_ALLREDUCE", 12, 16.5, 2),
-        ("ALLREDUCE", 16.5, 18, 1),
-        ("ALLREDUCE", 16.5, 18.5, 2),
-        ("ALLREDUCE", 36, 38, 1),
-        ("ALLREDUCE", 999, 1000, 1),
-    )
-    figure = timeline(trace(marks(steps=2), 0, ["laptop"] * 2, events))
-    assert list(figure.layout.yaxis.ticktext) == ["rank 0", "rank 1", "Horovod"]
-    bars = drawn(figure)
-    assert [bar for bar in bars["wait"] if bar[0] == 2] == [(2, 11.0, 5.5)]
-    assert [bar for bar in bars["communicate"] if bar[0] == 2] == [(2, 16.5, 2.0), (2, 36.0, 2.0)]
-    said = [text for bar in figure.data for text in bar.hovertext if text.startswith("Horovod")]
-    assert said == ["Horovod negotiates 5.5 ms", "Horovod reduces 2.0 ms", "Horovod reduces 2.0 ms"]
-
-
 def test_one_rank_alone_is_drawn() -> None:
     figure = timeline(trace(marks(ranks=1), 0, ["laptop"]))
     assert set(drawn(figure)) == {"input", "compute", "communicate", "update"}
@@ -149,13 +120,7 @@ def test_no_step_says_so(document: dict[str, Any]) -> None:
 
 
 def test_it_is_quick_and_small() -> None:
-    spans = [
-        (name, 20 * step + begin, 20 * step + end, tensor)
-        for step in range(30)
-        for tensor in range(8)
-        for name, begin, end in (("NEGOTIATE_ALLREDUCE", 11, 16), ("ALLREDUCE", 16, 18))
-    ]
-    document = trace(marks(ranks=4, steps=30), 2, ["laptop"] * 4, horovod(*spans))
+    document = trace(marks(ranks=4, steps=30), 2, ["laptop"] * 4)
     took = []
     for _ in range(10):
         began = time.process_time()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,26 +41,13 @@ def install(
 
 
 @app.command("list")
-def list_(
-    check: Annotated[bool, typer.Option("--check", help="Start two ranks with each.")] = False,
-    as_json: common.JSON = False,
-) -> None:
-    """List the MPIs with version and place. With --check, it tells whether they start ranks."""
+def list_(as_json: common.JSON = False) -> None:
+    """List the MPIs with version and place."""
     from workshop.mpi import inventory
 
-    inventory_by_name = inventory.mpis(check)
+    inventory_by_name = inventory.mpis()
     rows = [
-        (
-            f"{about['title']} ({name})",
-            about["version"] or "-",
-            about["where"] or about["note"],
-            *([_verdict(about)] if check else []),
-        )
+        (f"{about['title']} ({name})", about["version"] or "-", about["where"] or about["note"])
         for name, about in inventory_by_name.items()
     ]
-    headings = ("MPI", "version", "where", *(["two ranks"] if check else []))
-    common.listing(as_json, inventory_by_name, headings, rows, overflow="fold")
-
-
-def _verdict(about: dict[str, Any]) -> str:
-    return {True: "start", False: f"don't start: {about['note']}", None: "-"}[about["starts"]]
+    common.listing(as_json, inventory_by_name, ("MPI", "version", "where"), rows, overflow="fold")

@@ -22,7 +22,6 @@ def host(
     speed_bonus: Annotated[
         bool, typer.Option("--speed-bonus", help="Right answers at once give up to half as much again.")
     ] = False,
-    no_ranking: Annotated[bool, typer.Option("--no-ranking", help="Show nobody's points to others.")] = False,
     vote_twice: Annotated[
         bool, typer.Option("--vote-twice", help="Learners may talk and vote again on a question (peer instruction).")
     ] = False,
@@ -48,7 +47,6 @@ def host(
             path.absolute().parent,
             session=session,
             speed_bonus=speed_bonus,
-            ranking=not no_ranking,
             vote_twice=vote_twice,
         )
     links = round_start.links(where, record)

@@ -14,9 +14,6 @@ from workshop.cli import common
 def record(
     sessions: Annotated[list[str], typer.Argument(metavar="SESSION…", help="The sessions, by their names.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The recording; like class.db.gz.")],
-    largest: Annotated[
-        float, typer.Option(metavar="MB", min=0, max=64, help="Files of runs that are larger are left out.")
-    ] = 1.0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Whether to replace a file that is there.")] = False,
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="A sentence that stands on every page that shows the recording.")
@@ -37,7 +34,7 @@ def record(
     part = out.with_name(f".{out.name}.{os.getpid()}")  # whoever looks sees the whole file, or what was there before
     try:
         with common.store() as store:
-            left_out = recording.record(store, sessions, part, int(largest * 2**20), note)
+            left_out = recording.record(store, sessions, part, note=note)
         part.replace(out)
     except OSError as error:
         raise BadInput(f"{out} can't be written ({error.strerror or error}).") from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
@@ -12,6 +12,7 @@ from workshop.cli import common
 from workshop.core.documents import finite
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
+MOST = 100  # runs of a list
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
 
 
@@ -19,20 +20,14 @@ RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
 def list_(
     session: Annotated[str | None, typer.Option(metavar="NAME", help="Only this session's.")] = None,
     workload: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workload's.")] = None,
-    status: Annotated[str | None, typer.Option(metavar="STATUS", help="Only those of this status.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 20,
     as_json: common.JSON = False,
 ) -> None:
-    """List runs, the newest first."""
+    """List runs, the newest 100 first."""
     from workshop.cli.show import RUNS, run_rows
-    from workshop.core.errors import BadInput
-    from workshop.store.records import RunStatus
 
-    if status is not None and status not in get_args(RunStatus):
-        raise BadInput(f"There is no status {status!r}; it should be one of {', '.join(get_args(RunStatus))}.")
     store = common.store()
     session_id = store.session(session).id if session else None
-    matching = store.runs(session_id=session_id, workload=workload, status=status, limit=limit)
+    matching = store.runs(session_id=session_id, workload=workload, limit=MOST)
     common.listing(as_json, [run.as_json() for run in matching], RUNS, run_rows(matching), ("run", "seconds"))
 
 

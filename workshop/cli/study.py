@@ -11,6 +11,7 @@ from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
+MOST = 100  # studies of a list
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
 app.add_typer(run_app, name="run")
@@ -83,16 +84,13 @@ def show(study: StudyId, as_json: common.JSON = False) -> None:
 
 
 @app.command("list")
-def list_(
-    limit: Annotated[int, typer.Option(min=1, max=10_000, help="At most so many, the newest first.")] = 20,
-    as_json: common.JSON = False,
-) -> None:
-    """List studies, the newest first."""
+def list_(as_json: common.JSON = False) -> None:
+    """List studies, the newest 100 first."""
     from workshop.study.kinds import expected_runs
     from workshop.study.terminal import HEADINGS, studies_rows
 
     store = common.store()
-    studies = store.studies(limit=limit)
+    studies = store.studies(limit=MOST)
     all_of = [expected_runs(store, study) for study in studies]
     documents = [vars(study) | {"expected": runs} for study, runs in zip(studies, all_of, strict=True)]
     empty = "There is no study yet; run one with: workshop study run scaling --workload mnist"

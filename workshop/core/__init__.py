@@ -2,7 +2,7 @@
 
 Words of the project: `placement`, `rank_map`, `topology` and `machines` (also invented machines), `memory`,
 `ports`, `errors`, `config`, `words` (numbers in words), `forms` (what params say of their field in a form). Files that
-others have made, read up to a limit: `documents`, `yaml_files`, `xml_files`, `archives`, `lstopo`. Files of ours:
+others have made: `documents`, `yaml_files`, `lstopo`. Files of ours:
 `output_files`, `file_locks`. Processes: `processes` finds and ends what a session left, `parent_death` ends a process
 with its parent, `patience` makes time limits longer on a busy machine.
 """

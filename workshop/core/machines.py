@@ -128,7 +128,7 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
 
 def from_lstopo(text: str) -> MachineDescription:
     """A machine from the text of a file that lstopo wrote (`lstopo machine.xml`). Raises BadInput."""
-    machine, xml = lstopo.read(text)
+    machine = lstopo.read(text)
     units = count(len(machine["units"]), "unit")
     name = f"a machine of {units}" if machine["model"] == lstopo.UNNAMED else f"{machine['model']}, {units}"
-    return MachineDescription(name, machine, xml=xml)
+    return MachineDescription(name, machine, xml=text)

@@ -1,8 +1,7 @@
 """Reads a lab's notebook as it is written: labs/<lab>/notebook.md, in the Markdown that jupytext reads.
 
 A fence of ```python is a code cell, with metadata behind the language: ```python tags=["exercise"]. Text between is a
-Markdown cell. Two blank lines separate two Markdown cells, and a region (`<!-- #region -->` to `<!-- #endregion -->`)
-is one cell. In an exercise's cell the solution stands between two marks.
+Markdown cell. Two blank lines separate two Markdown cells. In an exercise's cell the solution stands between two marks.
 
 jupytext ignores mistakes and doesn't tell where a cell begins. So this module finds the cells again in the text. A
 block that never ends, or metadata that isn't JSON, becomes a problem with its line.
@@ -23,19 +22,15 @@ from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import PLACEHOLDER
 
 FILE = "notebook.md"
-LARGEST = 256 * 1024  # bytes
-MOST = 100  # problems that are told
 
-_OPTIONS = re.compile(r"(?:`{3,}\s*python\b|<!--\s*#region\b)(.*?)(?:-->\s*)?")
+_OPTIONS = re.compile(r"`{3,}\s*python\b(.*)")
 _TAGS = re.compile(r"\btags=(\[.*?\])?")
-_REGION = re.compile(r"<!--\s*#(end)?region\b.*?-->\s*")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})\s*([^\s`]*).*")
 _PYTHON = re.compile(r"`{3,}\s*python\b.*")
 _OURS = "lines_to_next_cell"  # what jupytext keeps for writing the text again
 EXERCISE = "exercise"  # the tag of a cell that learners complete
 BEGIN, END = "# BEGIN SOLUTION", "# END SOLUTION"
 PYTHON_MAGICS = ("ranks", "px", "time", "timeit", "capture")  # below these is Python
-_MARK = re.compile(r"#+\s*(begin|end)[\s_-]*solution\b.*", re.IGNORECASE)
 _LINE_MAGIC = re.compile(r"\s*(%{1,2}[A-Za-z]\w*|![A-Za-z./])")
 
 
@@ -80,10 +75,7 @@ class BadSource(BadInput):
 
     def __init__(self, name: str, problems: Sequence[SourceProblem]) -> None:
         ordered = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
-        lines = [worded(name, problem) for problem in ordered[:MOST]]
-        if len(ordered) > MOST:
-            lines.append(f"{name}: and {len(ordered) - MOST} more problems")
-        super().__init__("\n".join(lines))
+        super().__init__("\n".join(worded(name, problem) for problem in ordered))
         self.problems = tuple(ordered)
 
 
@@ -98,8 +90,6 @@ def text_of(path: Path) -> str:
         data = path.read_bytes()
     except OSError as error:
         raise BadInput(f"{path} can't be read ({error.strerror}).") from None
-    if len(data) > LARGEST:
-        raise BadInput(f"{path} has more than {LARGEST // 1024} kB; a lab's notebook has 10 to 27.")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -146,7 +136,7 @@ def look(text: str) -> tuple[tuple[SourceCell, ...], list[SourceProblem]]:
             problems += _code(lines, cell)
             problems += [SourceProblem(*fault) for fault in solution_faults(cell.text, cell.line, cell.is_exercise)]
         elif notebook_cell.cell_type == "markdown":
-            problems += _markdown(lines, cell)
+            problems += _markdown(cell)
         else:
             problems.append(
                 SourceProblem(cell.line, "a cell is neither text nor Python; write ```python or plain text")
@@ -165,16 +155,8 @@ def _place(lines: Sequence[str], at: int, cell: Any) -> tuple[int, int]:
 
 
 def _may_begin(lines: Sequence[str], begin: int, kind: str) -> bool:
-    """Code begins below its fence, and the line that begins a region is not part of the region."""
-    before = lines[begin - 1] if begin else ""
-    if kind == "code":
-        return before.startswith("```")
-    return not _begins_region(lines[begin]) or _begins_region(before)
-
-
-def _begins_region(line: str) -> bool:
-    mark = _REGION.fullmatch(line)
-    return mark is not None and not mark[1]
+    """Code begins below its fence."""
+    return kind != "code" or (begin > 0 and lines[begin - 1].startswith("```"))
 
 
 def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
@@ -213,21 +195,14 @@ def _code(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
         yield SourceProblem(cell.line - 1, "the block that begins here is never closed; it ends with ```")
 
 
-def _markdown(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
-    """Regions that don't come in pairs, and blocks that don't end or would be taken for Python."""
-    before = lines[cell.line - 2] if cell.line > 1 else ""
-    region = _begins_region(before)
-    if region and not _REGION.fullmatch(_next(lines, cell)):
-        yield SourceProblem(cell.line - 1, "the region that begins here never ends; it ends with <!-- #endregion -->")
+def _markdown(cell: SourceCell) -> Iterator[SourceProblem]:
+    """Blocks that don't end or would be taken for Python."""
     block: tuple[int, str] | None = None
     for number, line in enumerate(cell.text.split("\n"), cell.line):
         fence = _FENCE.fullmatch(line)
-        if mark := _REGION.fullmatch(line):
-            sentence = "ends here that has not begun" if mark[1] else "begins within another cell; put it on its own"
-            yield SourceProblem(number, f"a region {sentence}")
-        elif fence and block is None:
+        if fence and block is None:
             block = number, fence[1]
-            if fence[2] not in ("", "text") and not region:
+            if fence[2] not in ("", "text"):
                 sentence = f"a block of {fence[2][:40]!r} is shown and not run; write ```python or ```text"
                 yield SourceProblem(number, sentence)
         elif fence and block is not None and line.strip().startswith(block[1]) and not fence[2]:
@@ -277,8 +252,6 @@ def solution_faults(text: str, first: int, is_exercise: bool) -> Iterator[CellFa
         yield first, f'a cell with a solution is an exercise: write ```python tags=["{EXERCISE}"]'
     if not text.strip():
         yield first, "a code cell is empty; take it away"
-    if any(line.startswith("%%") for line in text.split("\n")[1:] if not text.startswith("%%")):
-        yield first, "a magic of the whole cell stands in its first line"
     if marks:
         return
     line_numbers = [number for number, line in enumerate(_python(text)) if line.strip() not in (BEGIN, END)]
@@ -291,33 +264,19 @@ def solution_faults(text: str, first: int, is_exercise: bool) -> Iterator[CellFa
 
 
 def _marks(text: str, first: int) -> Iterator[CellFault]:
-    """Marks that are misspelt or don't come in pairs."""
-    begun: tuple[int, str] | None = None
-    inside = 0
+    """Marks that don't come in pairs."""
+    begun: int | None = None
     for number, line in enumerate(text.split("\n"), first):
-        mark = line.strip()
-        if mark not in (BEGIN, END):
-            if _MARK.fullmatch(mark):
-                yield number, f"{mark[:40]!r} should be {BEGIN!r} or {END!r}, on a line of its own"
-            elif BEGIN in line or END in line:
-                yield number, f"{BEGIN!r} and {END!r} stand on lines of their own"
-            inside += bool(mark)
-            continue
-        indent = line[: len(line) - len(line.lstrip())]
-        if mark == BEGIN:
+        if line.strip() == BEGIN:
             if begun is not None:
-                yield number, f"a solution begins within the one that began in line {begun[0]}"
-            begun, inside = (number, indent), 0
-        elif begun is None:
-            yield number, "a solution ends here that has not begun"
-        else:
-            if indent != begun[1]:
-                yield number, f"the mark should be indented like that in line {begun[0]}"
-            if not inside:
-                yield number, "the solution is empty"
+                yield number, f"a solution begins within the one that began in line {begun}"
+            begun = number
+        elif line.strip() == END:
+            if begun is None:
+                yield number, "a solution ends here that has not begun"
             begun = None
     if begun is not None:
-        yield begun[0], f"the solution never ends; write {END!r} below it"
+        yield begun, f"the solution never ends; write {END!r} below it"
 
 
 def _python(text: str) -> list[str]:

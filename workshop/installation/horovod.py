@@ -17,7 +17,7 @@ import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,9 +67,9 @@ def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
 
 
 @contextmanager
-def _alone(file: Path, deadline: float, who: str, waiting: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold a lock alone; `waiting` is called while somebody else has it. Raises WorkshopError where its folder can't
-    be written, or somebody (`who`, for the sentence) holds it too long."""
+def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
+    """Hold a lock alone. Raises WorkshopError where its folder can't be written, or somebody (`who`, for the sentence)
+    holds it too long."""
     folder = file.parent
     with ExitStack() as stack:
         try:
@@ -80,29 +80,18 @@ def _alone(file: Path, deadline: float, who: str, waiting: Callable[[], object] 
                 f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
                 "environment can build it (workshop horovod install)."
             ) from None
-        if not file_locks.lock(lock, deadline, waiting):
+        if not file_locks.lock(lock, deadline):
             raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
         yield
 
 
 def _build(steps: _Steps, folder: Path) -> str:
-    """Build and install the missing version while studies have priority. Returns Horovod's version."""
+    """Build and install the missing version. Returns Horovod's version."""
     settings = horovod.settings()
     wheel_folder = config.cache_folder("horovod") / horovod.key()
     if not list(wheel_folder.glob("*.whl")):
         _compile(steps, folder, settings, wheel_folder)
     steps.take([*prefix.installer(), *settings.needs], "what Horovod needs")
-
-    def waiting() -> None:
-        steps.waits.write_text("the end of a study, whose runs should all exchange gradients in the same way")
-
-    with _alone(folder / horovod.IN_USE, steps.deadline, "a study", waiting) if steps.gives_way else nullcontext():
-        steps.waits.unlink(missing_ok=True)
-        return _put(steps, folder, settings, wheel_folder)
-
-
-def _put(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: Path) -> str:
-    """Install the wheel and try it; returns Horovod's version."""
     # By its name, so that uv takes it for what pyproject.toml asks for, which it doesn't with the wheel's address.
     wheel = ["--no-deps", "--force-reinstall", "--no-index", "--find-links", str(wheel_folder), settings.requirement]
     steps.take([*prefix.installer(), *wheel], "Horovod's wheel")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,9 +23,6 @@ TITLES = {  # of what no session is started with
     "horovodrun": "Horovod (on Open MPI)",
     "sbatch": "Slurm, as a script for sbatch",
 }
-
-_WORD = re.compile(r"(?:[^\s\"']|\"[^\"]*\"|'[^']*')+")
-_VALUES = {"-genv": 2, "--mca": 2}  # how many words belong to an option, where it isn't one
 
 
 def commands(
@@ -120,47 +116,6 @@ def words(tool: str, placement: Placement, cores: int, described: MachineDescrip
         return _words(tool, placement, cores, described)
     except BadInput:
         return None
-
-
-def folded(text: str, width: int = 80) -> str:
-    """The same text in lines that are no longer, as far as its words allow; still good to copy."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("#") and not line.startswith(("#SBATCH", "#!")):
-            lines += textwrap.wrap(line, width, subsequent_indent="# ", break_on_hyphens=False)
-        elif len(line) <= width:
-            lines.append(line)
-        else:
-            lines += _folded(line, width)
-    return "\n".join(lines)
-
-
-def _folded(line: str, width: int) -> list[str]:
-    lines = [""]
-    for chunk in _chunks(_WORD.findall(line)):
-        if lines[-1] and len(lines[-1]) + len(chunk) + 3 > width:
-            lines[-1] += " \\"
-            lines.append("   ")
-        lines[-1] += (" " if lines[-1] else "") + chunk
-    return lines
-
-
-def _chunks(arguments: Sequence[str]) -> list[str]:
-    """Options together with their values; last the program with all its words."""
-    chunks: list[list[str]] = []
-    belong, options = 0, False
-    for place, word in enumerate(arguments):
-        options = options or word.startswith("-")
-        positional = arguments[0] == mpirun_rsh.LAUNCHER and place < len(arguments) - len(PROGRAM)
-        if options and belong == 0 and not word.startswith("-") and not positional:
-            return [" ".join(chunk) for chunk in chunks] + [" ".join(arguments[place:])]
-        if chunks and belong > 0 and not word.startswith("-"):
-            chunks[-1].append(word)
-            belong -= 1
-        else:
-            chunks.append([word])
-            belong = 0 if "=" in word or not word.startswith("-") else _VALUES.get(word, 1)
-    return [" ".join(chunk) for chunk in chunks]
 
 
 def _text(tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str:

@@ -14,8 +14,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -37,7 +37,6 @@ except (OSError, AttributeError) as error:
     print(error)
 """
 UNTIL_THEN = "Until then, training exchanges gradients with MPI, and all else can be used."
-IN_USE = "in-use"  # the file that is locked by those who want nothing to change
 WAITS = "waits"  # the file that says for whom a build stands still
 TAIL = 1 << 16  # bytes at the end of the log in which the compiler's progress is looked for
 
@@ -250,18 +249,6 @@ def is_building(folder: Path) -> bool:
         except BlockingIOError:
             return True
     return False
-
-
-@contextmanager
-def unchanged() -> Iterator[None]:
-    """While the block lasts, `workshop up` installs no Horovod here: runs that are compared with each other should
-    exchange gradients in the same way."""
-    with ExitStack() as stack:
-        if build().state != "built":
-            with suppress(OSError):  # where nobody can build it, either
-                folder().mkdir(exist_ok=True)
-                fcntl.flock(stack.enter_context(open(folder() / IN_USE, "a")), fcntl.LOCK_SH | fcntl.LOCK_NB)
-        yield
 
 
 def percent(log: Path) -> int | None:

@@ -15,7 +15,6 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement, default_for
 from workshop.mpi import command_lines, mapper
-from workshop.mpi.command_lines import folded
 from workshop.mpi.mapper import Prediction
 from workshop.notebook.display import CardsDisplay
 from workshop.notebook.request import ALIASES, FIELDS, in_python, placing, unknown
@@ -126,7 +125,7 @@ class PlacementShown(CardsDisplay):
         return plot.update_layout(autosize=True, meta={"width": WIDTH})
 
     def cards(self) -> list[Card]:
-        command = {"": folded(self.commands.get(self.placement.mpi, "").rstrip("\n"), 100)}
+        command = {"": self.commands.get(self.placement.mpi, "").rstrip("\n")}
         prediction = replace(self.prediction, advice=self.advice)
         all_cards = placement_cards(self.placement, self.machine, prediction, command, rest="`.table` has all of them")
         if prediction.rank_map is not None:

@@ -50,8 +50,7 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     """Run a study of a `kind` to its end.
 
     "scaling" takes `workload`, `ranks` (a list), `weak`, `repeats`; "grid" `workload`, `vary` (name -> values),
-    `repeats`, `best` (cells to repeat), `best_repeats`, `sampler`, `trials`, `limit`, `seed`, `weak`, `compare`,
-    `seeds` and `title`; "ways" `seeds`. Each takes `minutes`, the longest time of a run, and beyond that the settings
+    `repeats` and `weak`; "ways" `seeds`. Each takes `minutes`, the longest time of a run, and beyond that the settings
     of the workload and the fields of a placement, as `session.run` does. Raises BadInput, CellStopped after the
     stop button, WorkshopError where the session is gone.
     """

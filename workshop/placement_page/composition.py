@@ -145,7 +145,7 @@ def commands(composed: Composition, prediction: Prediction) -> None:
         return
     for tab, tool in zip(st.tabs([titles[tool] for tool in written]), written, strict=True):
         with tab:
-            st.code(command_lines.folded(written[tool], 72), language="bash", wrap_lines=True)
+            st.code(written[tool], language="bash", wrap_lines=True)
 
 
 def _edited(composed: Composition, text: str) -> None:
@@ -162,7 +162,7 @@ def _edited(composed: Composition, text: str) -> None:
     with st.container(key="place-command"):
         st.text_area(
             "Command line",
-            typed or command_lines.folded("\n".join(lines), 72),
+            typed or "\n".join(lines),
             key=key,
             on_change=read,
             height="content",

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree.ElementTree import ParseError
 
+from defusedxml.ElementTree import fromstring
 from PIL import Image
 
-from workshop.core import xml_files, yaml_files
+from workshop.core import yaml_files
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Picture
 
@@ -79,7 +80,7 @@ def _raster(data: bytes, decoder: str) -> str | None:
 def _drawing(data: bytes) -> str | None:
     """The problem of an SVG; None if it is fine. As an image, and under `HEADERS`, it can't run or load anything."""
     try:
-        root = xml_files.parse(data, named_type=True)
+        root = fromstring(data)
     except (ParseError, ValueError, LookupError) as error:
         return f"is no SVG that can be read ({' '.join(str(error).split())[:80]})"
     if root.tag != f"{_SVG}svg":

@@ -10,8 +10,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from workshop.mpi.command_lines import folded
-
 if TYPE_CHECKING:
     from workshop.report.cards import Card  # with Plotly, which no command should wait for
 
@@ -78,7 +76,7 @@ def _printed(part: Mapping[str, Any], has_figure: bool, most_rows: int) -> list[
                 printed.append(labelled(label, text) if label else Text(text))
         return printed
     if part["kind"] == "code":
-        return [Text(folded(part["text"], WIDTH), style=COMMAND)]
+        return [Text(part["text"], style=COMMAND)]
     return [_table_of(part, most_rows)] if part["kind"] == "table" and part["rows"] else []
 
 

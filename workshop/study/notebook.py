@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,7 +31,7 @@ def scaling(store: Store, session: SessionRecord, chosen: Workload, arguments: d
 def grid(store: Store, session: SessionRecord, chosen: Workload, arguments: dict[str, Any]) -> Plan:
     from workshop.study.grid import plan as grids
 
-    names = ("vary", *inspect.signature(grids.options).parameters)
+    names = ("vary", "repeats", "weak")
     options = {name: arguments.pop(name) for name in names if name in arguments and name not in params_of(chosen, name)}
     vary = options.pop("vary", None)
     if not isinstance(vary, Mapping):

@@ -16,7 +16,6 @@ from typing import Any
 
 from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.mpi import horovod
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
@@ -117,8 +116,7 @@ def working_on(store: Store, study_id: int) -> Iterator[str]:
     heart = threading.Thread(target=beat, name=f"study {study_id}", daemon=True)
     heart.start()
     try:
-        with horovod.unchanged():
-            yield runner
+        yield runner
     finally:
         ended.set()
         heart.join(SILENT)

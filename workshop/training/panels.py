@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.words import size
 from workshop.extension import Panel
-from workshop.report.cards import Card, Part, about, figure, line, link, links, picture, pictures, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
 from workshop.report.figures.curves import deviation as plain
 from workshop.report.figures.curves import number
@@ -127,17 +127,12 @@ def spent(snapshot: Snapshot) -> list[Card]:
 
 
 def timeline(snapshot: Snapshot) -> list[Card]:
-    """Which ranks waited for which, in a sentence and in a picture of all ranks, with a link for Perfetto."""
+    """Which ranks waited for which, in a sentence and in a picture of all ranks."""
     if TIMELINE not in snapshot.artifacts:
         return []
     trace = json.loads(snapshot.read(TIMELINE))
     sentence = waiting_sentence(snapshot.run)
-    how = "and look closer: on ui.perfetto.dev, choose “Open trace file”."
-    parts = [
-        *([words(line(sentence))] if sentence else []),
-        figure(drawn(trace)),
-        links(link(snapshot.url(TIMELINE, download=True), "Download for Perfetto", how)),
-    ]
+    parts = [*([words(line(sentence))] if sentence else []), figure(drawn(trace))]
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 

@@ -17,8 +17,6 @@ from workshop.report.figures import marks, theme
 PHASES = {"input": "input", "compute": "compute", "wait": "wait", "exchange": "communicate", "update": "update"}
 # Names of other spans, with the phase whose looks they have, and what they are.
 OTHERS = {
-    "NEGOTIATE_ALLREDUCE": ("wait", "Horovod negotiates"),
-    "ALLREDUCE": ("exchange", "Horovod reduces"),
     "bucket": ("exchange", "gradients on their way"),
 }
 STEPS = 8  # as many as can be told apart on a phone
@@ -47,8 +45,8 @@ class Span:
 
 
 def timeline(trace: Mapping[str, Any]) -> go.Figure:
-    """Some steps of all ranks, a row for each rank and rows for Horovod's events or for the buckets of gradients that
-    leave during the computation, where the trace has them.
+    """Some steps of all ranks, a row for each rank and rows for the buckets of gradients that leave during the
+    computation, where the trace has them.
 
     `trace` is a Chrome trace as `engine.training.trace` builds it. Of its steps as many are drawn as can be told apart:
     the first ones that follow each other without a pause and without one that takes far longer than usual, as the first

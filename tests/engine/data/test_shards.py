@@ -27,25 +27,9 @@ def test_shards_are_contiguous_and_even(count, size):
 
 @settings(deadline=None)
 @given(COUNTS, SIZES, SEEDS)
-def test_shuffled_shards_are_disjoint_complete_and_even(count, size, seed):
-    shards = [shard_indices(count, size, rank, seed) for rank in range(size)]
-    assert {shard.dtype for shard in shards} == {np.dtype(np.int64)}
-    assert sorted(np.concatenate(shards).tolist()) == list(range(count))
-    sizes = [len(shard) for shard in shards]
-    assert max(sizes) - min(sizes) <= 1
-
-
-@settings(deadline=None)
-@given(COUNTS, SIZES, SEEDS)
 def test_shuffled_shards_are_the_shares_of_one_order(count, size, seed):
     shards = [shard_indices(count, size, rank, seed) for rank in range(size)]
     np.testing.assert_array_equal(np.concatenate(shards), order(count, seed))
-
-
-def test_another_seed_gives_another_order():
-    orders = {tuple(order(50, seed)) for seed in (0, 1, 2, [0, 1], [0, 2], [2, 1])}
-    assert len(orders) == 6
-    assert tuple(range(50)) not in orders
 
 
 def test_the_order_is_the_same_on_every_machine():

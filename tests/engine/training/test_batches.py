@@ -40,24 +40,10 @@ def test_steps_read_as_much_as_they_say(of, shard, divide):
     assert sum(counts) == sum(of.reads(rank) for rank in range(of.size)) == sum(map(len, orders))
 
 
-@given(batches(shard=False))
-def test_without_shards_all_ranks_read_the_same_in_the_same_order(of):
-    first, *others = read(of, 1)
-    assert all(np.array_equal(first, other) for other in others)
-    assert of.distinct(1) == -(-of.count // of.size)
-
-
 @given(batches(divide=False))
 def test_without_divided_steps_every_rank_takes_the_steps_of_one(of):
     assert of.steps == Batches(of.count, 1, of.batch, of.seed).steps
     assert of.distinct(0) == of.count
-
-
-@given(batches(), st.booleans())
-def test_batches_are_uneven_where_one_is_smaller(of, divide):
-    of = Batches(of.count, of.size, of.batch, of.seed, divide=divide)
-    sizes = [len(order[at : at + of.batch]) for order in read(of, 0) for at in range(0, of.steps * of.batch, of.batch)]
-    assert of.uneven == any(size != of.batch for size in sizes)
 
 
 @given(batches())
@@ -71,8 +57,6 @@ def test_epochs_differ_and_come_again(of):
     ("count", "size", "batch", "words"),
     [
         (100, 2, 51, "batch is 51, but of the 100 examples a rank's share is only 50; take a batch of at most 50"),
-        (100, 1, 101, "batch is 101, but of the 100 examples the whole is only 100"),
-        (1, 2, 1, "2 ranks can't share 1 example; take at most 1 rank."),
         (3, 4, 1, "4 ranks can't share 3 examples; take at most 3 ranks."),
     ],
 )

@@ -29,12 +29,6 @@ def test_what_is_packed_comes_back(weights):
         np.testing.assert_array_equal(one, other)
 
 
-@given(st.binary(max_size=300))
-def test_other_bytes_are_refused(data):
-    with pytest.raises(BadInput, match="lunch is not a checkpoint"):
-        checkpoint.unpack(data, "lunch")
-
-
 def assert_refused_or_as_it_was(data):
     try:
         read = checkpoint.unpack(data, "run 7's")
@@ -67,13 +61,6 @@ def test_arrays_that_a_whole_archive_holds_by_mistake_are_refused():
     arrays = {"weights/0000": np.zeros((3, 2), np.float32), "weights/0001": SOME.weights[1], "optimizer/0000": 7}
     assert "sha256 differs" in refused(about=encode(about), **arrays)
     assert "sha256 differs" in refused(about=encode(about), **{**arrays, "weights/0000": np.ones((2, 3), np.float32)})
-
-
-def test_the_format_before_is_still_read():
-    file = io.BytesIO()
-    about = {"format": 1, "optimizer": "SGD", "progress": PROGRESS}
-    np.savez(file, about=encode(about), **{"weights/0000": SOME.weights[0]})
-    assert checkpoint.unpack(file.getvalue()).progress == PROGRESS
 
 
 def packed_at(update):
@@ -128,7 +115,7 @@ def refused(**arrays_):
 
 
 def test_foreign_archives_are_refused():
-    about = {"format": 1, "optimizer": "SGD", "progress": {"epoch": -1, "update": 0}}
+    about = {"format": 1, "optimizer": "SGD", "progress": {"update": 0}}
     assert "that is not a checkpoint" in refused(x_train=np.zeros(3))
     assert "doesn't say how far" in refused(about=encode(about), **{"weights/0000": np.zeros(3)})
     assert "its format is 9" in refused(about=encode(about | {"format": 9}))
@@ -146,9 +133,3 @@ def test_a_checkpoint_of_another_model_says_where_it_differs():
         checkpoint.check(variables((3, 2)), SOME)
     with pytest.raises(BadInput, match=r"run 7 is of another model: its weight 0 is 3x2, this model's is 4x2"):
         checkpoint.check(variables((4, 2), (2,)), SOME, "run 7")
-
-
-def test_a_checkpoint_of_another_optimizer_is_refused():
-    model = SimpleNamespace(weights=variables((3, 2), (2,)))
-    with pytest.raises(BadInput, match=r"trained with the optimizer SGD, this run has SimpleNamespace"):
-        checkpoint.restore(model, SimpleNamespace(variables=variables((3, 2))), SOME)

@@ -36,11 +36,6 @@ def test_youngs_interval_is_right_for_small_costs_and_too_long_for_large_ones() 
     assert young(0.4, 1.0) > 1.2 * optimum(0.4, 1.0)
 
 
-def test_a_checkpoint_that_costs_more_than_a_failure_and_none_at_all() -> None:
-    assert daly(50.0, 10.0) == 10.0
-    assert young(0.0, 10.0) == daly(0.0, 10.0) == 0.0
-
-
 @pytest.mark.parametrize("interval", [young, daly])
 @pytest.mark.parametrize(("cost", "mtbf"), [(-1.0, 1.0), (1.0, 0.0), (math.nan, 1.0)])
 def test_what_is_no_time_is_refused(interval, cost: float, mtbf: float) -> None:

@@ -55,7 +55,3 @@ def test_a_gradient_that_is_no_number_stays_one():
     for name in ("float16", "bfloat16", "8bit"):
         average = compression(name, 0.1).average(MPI.COMM_SELF, np.float32([1, np.nan]), 0)
         assert np.isnan(average[1]), name
-
-
-def test_none_compresses_nothing():
-    assert compression("none", 0.1) is None

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tests.support import limit, need
-from workshop.core.errors import WorkshopError
+from tests import mpis
+from tests.support import limit
 from workshop.mpi import prefix
 
 pytestmark = pytest.mark.real
@@ -48,10 +48,8 @@ def test_horovod_where_it_is_not_built_is_refused_and_mpi_offered():
 
 
 def test_ranks_of_mpich_exchange_without_horovod(workshop_home):
-    try:
-        folder = prefix.install("mpich")
-    except WorkshopError as error:
-        need(False, f"a network to install MPICH from: {error}")
+    mpis.use(workshop_home, "mpich")
+    folder = prefix.installed()["mpich"]
     start = [prefix.launcher(folder), "-n", "2", sys.executable, "-m", "workshop.engine", *TRAIN]
     done = subprocess.run(
         start, env=os.environ | prefix.environment(folder), capture_output=True, text=True, timeout=limit(240)

@@ -115,10 +115,6 @@ def test_a_distributed_optimizer_works_in_fit(found, way):
         np.testing.assert_allclose(mine, other, atol=1e-4)
 
 
-def test_auto_is_mpi(found):
-    assert found["auto"] == "mpi"
-
-
 def test_rank_0_tells_of_all_and_every_rank_of_itself(found):
     for rank, names in enumerate(found["trained"]["mpi SGD"]["names"]):
         assert {"images/s", "time.input", "time.compute", "time.communicate", "time.wait"} <= set(names)

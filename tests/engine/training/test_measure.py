@@ -36,25 +36,12 @@ def test_what_a_rank_spends_in_an_exchange_beyond_the_last_one_is_waiting():
     assert parts.late.tolist() == [2, 1, 0]
 
 
-def test_phases_add_up_to_the_step():
-    parts = measure.phases(MARKS)
-    np.testing.assert_allclose(
-        parts.input + parts.compute + parts.communicate + parts.wait, measure.step_seconds(MARKS)
-    )
-
-
 def test_clocks_of_two_hosts_may_differ():
     shifted = MARKS.copy()
     shifted[1] += 1234.5
     one, other = measure.phases(MARKS), measure.phases(shifted)
     np.testing.assert_allclose(one.wait, other.wait)
     assert one.last.tolist() == other.last.tolist()
-
-
-def test_one_rank_waits_for_nobody():
-    parts = measure.phases(MARKS[:1])
-    assert parts.wait.tolist() == [[0, 0, 0]]
-    assert parts.late.tolist() == [0, 0, 0]
 
 
 def test_speed_is_what_tf_cnn_benchmarks_say():

@@ -111,17 +111,3 @@ def test_all_notations_agree(
         assert [mask(alone.rank_map["ranks"][rank["rank"]], alone.machine or {}) for rank in bound] == [
             mask(rank, read.machine) for rank in bound
         ]
-
-
-@pytest.mark.real
-def test_the_workshop_s_example(tmp_path: Path) -> None:
-    machine = machines.synthetic("2x4x2")
-    words = asked(machine, tmp_path, "map", ["--map-by", "ppr:1:package:pe=2"])
-    read = reports.read(str(words), machine.machine)
-    assert [mask(rank, read.machine or {}) for rank in read.rank_map["ranks"]] == [
-        *("[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"),
-        *("[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"),
-    ]
-    assert masks(read.rank_map, read.machine or {})[1] == (
-        "[hostA:0] MCW rank 1 bound to socket 1[core 4[hwt 0-1]], socket 1[core 5[hwt 0-1]]: [../../../..][BB/BB/../..]"
-    )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -160,81 +158,6 @@ def test_no_damage_gets_anything_but_bad_input(name: str, seed: int, times: int,
         kept = draw.choice(["", put, text[first:last] * 2, text[first:last].swapcase()])
         text = text[:first] + kept + text[last:]
     harmless(text)
-
-
-LONG = {
-    "brackets": "[" * 500_000,
-    "masks": "[B]" * 300_000,
-    "a mask": "[a:1] MCW rank 0 bound to x: " + "[B]" * 300_000,
-    "packages": "[a:1] Rank 0 bound to " + "package[0]" * 100_000,
-    "ranks": "(a:" + "0," * 400_000 + ")",
-    "words": "Rank " * 200_000,
-    "digits": "process 0 binding: " + "1" * 1_000_000,
-    "continued": HEAD + "[0] MPI startup(): 0 1 a {0," + "\n1," * 400_000,
-    "lines": "\n" * 1_000_000,
-    "a host": "Data for node: " + "a" * 1_000_000,
-    "processors": HEAD + "".join(f"[0] MPI startup(): {rank} 1 a {{0-8191}}\n" for rank in range(4000)),
-    "unbound": "".join(f"[a:1] Rank {rank} is not bound\n" for rank in range(5000)),
-    "large packages": "".join(f"[a:1] Rank {rank} bound to package[0][core:L0-1023]\n" for rank in range(800)),
-    "spaces": " " * 1_000_000 + "Binding: ",
-}
-
-
-@pytest.mark.parametrize("name", LONG)
-def test_long_text_is_read_in_bounded_time(name: str) -> None:
-    harmless(LONG[name])
-
-
-ATTEMPTS = 20
-
-
-def seconds(text: str) -> float:
-    """The processor time that the reading of a text takes, the least of several: what else the machine does counts
-    little. (`sys.settrace` would count lines, but CPython 3.11 may never come back from it.)"""
-    times = []
-    for _ in range(5):
-        begun = time.thread_time()
-        harmless(text)
-        times.append(time.thread_time() - begun)
-    return min(times)
-
-
-# Each of a size that can be chosen; the numbers in it grow with it.
-GROWING: dict[str, Callable[[int], str]] = {
-    "words before a mask": lambda size: (
-        "[a:1] MCW rank 0 bound to " + "socket 0[core 0[hwt 0]]" * size + f": [{'B' * 20 * size}]"
-    ),
-    "words of other cores": lambda size: (
-        "[a:1] MCW rank 0 bound to "
-        + ", ".join(f"socket 0[core {core}[hwt 0]]" for core in range(size))
-        + f": [{'B/' * size}B]"
-    ),
-    "a package again": lambda size: "[a:1] Rank 0 bound to " + f"package[0][core:L0-{4 * size}]" * size,
-    "a list that tells numbers again": lambda size: f"{HEAD}[0] MPI startup(): 0 1 a {{0{f',0-{4 * size}' * size}}}",
-    "ranks that are told again": lambda size: f"(a:0{f',0-{4 * size}' * size})",
-    "one large rank": lambda size: (
-        f"[a:1] Rank 0 bound to package[0][core:L0-{8 * size}]\n"
-        + "".join(f"[a:1] Rank {rank} bound to package[0][core:L{rank}]\n" for rank in range(1, size))
-    ),
-    "hosts": lambda size: "".join(f"[n{rank}:1] Rank {rank} is not bound\n" for rank in range(size)),
-    "unbound ranks": lambda size: (
-        f"[a:1] Rank 0 bound to package[0][core:L0-{8 * size}]\n"
-        + "".join(f"[a:1] Rank {rank} is not bound\n" for rank in range(1, size))
-    ),
-    "one large pinned rank": lambda size: (
-        f"{HEAD}[0] MPI startup(): 0 1 a {{0-{8 * size}}}\n"
-        + "".join(f"[0] MPI startup(): {rank} 1 a {{{rank}}}\n" for rank in range(1, size))
-    ),
-}
-
-
-@pytest.mark.parametrize("name", GROWING)
-def test_the_time_grows_with_the_text_and_not_with_its_square(name: str) -> None:
-    """Four times the text takes about four times as long, not sixteen times. A busy machine can disturb a measurement,
-    but not all of them in the same way."""
-    harmless(GROWING[name](100))
-    small, large = GROWING[name](200), GROWING[name](800)
-    assert any(seconds(large) < 9 * seconds(small) + 0.002 for _ in range(ATTEMPTS))
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,6 @@ def test_on_the_machine_that_it_is_of_a_core_is_its_hardware_threads(name: str) 
     assert facts(read, "units", "cores", "packages", "numa", "local_rank")[1] == ([4, 5, 12, 13], [4, 5], [1], [1], 1)
 
 
-def test_hardware_threads_have_the_numbers_of_the_operating_system() -> None:
-    words = "[node1:71] Rank 0 bound to package[0][hwt:L1,9]"
-    linux = machine(8, packages=2, hardware_threads=2, host="")  # unit 9 is core 1's second hardware thread
-    assert facts(reports.read(words, linux), "units", "cores") == [([1, 9], [1])]
-
-
 def test_mpich_s_digits_are_units_of_the_machine() -> None:
     read = reports.read(sample("mpich-three-hosts"), machine(8, packages=2, host=""))
     assert facts(read, "rank", "host", "cores", "packages") == [
@@ -102,13 +96,6 @@ def test_intel_s_map_tells_hosts_and_nothing_else() -> None:
         assert facts(read, "host", "local_rank", "units") == [
             (host, local, []) for host in ("hostA", "hostB", "hostC") for local in (0, 1)
         ]
-
-
-def test_intel_s_long_lists_go_over_several_lines() -> None:
-    head = "[0] MPI startup(): Rank    Pid      Node name  Pin cpu\n"
-    more = "[0] MPI startup(): 0       71       node1      {0,1,2,3,\n                    4,5}\nhello\n"
-    read = reports.read(f"{head}{more}[0] MPI startup(): 1       72       node2      {{0-1}}\n")
-    assert facts(read, "host", "pid", "units") == [("node1", 71, [0, 1, 2, 3, 4, 5]), ("node2", 72, [0, 1])]
 
 
 @pytest.mark.parametrize("host", ["node1", "node-with-28-letters-abcdefgh", f"{'a' * 60}.{'b' * 60}.example.org"])
@@ -157,11 +144,6 @@ def test_the_program_is_named_that_writes_so(line: str, kind: str, cores: list[i
 def test_unbound_ranks_have_all_of_a_machine_that_is_known(name: str) -> None:
     assert facts(reports.read(sample(name)), "units")[0] == ([],)
     assert facts(reports.read(sample(name), machine(4)), "units", "cores")[0] == ([0, 1, 2, 3], [0, 1, 2, 3])
-
-
-def test_numbers_of_what_a_report_does_not_tell_stay_empty() -> None:
-    assert facts(reports.read(sample("intel-debug5")), "cores", "packages", "numa")[0] == ([], [], [])
-    assert facts(reports.read(sample("openmpi5-map-hwthreads")), "cores", "packages", "numa")[0] == ([], [0], [])
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in SAMPLES.glob("*.txt") if "-map-" not in path.stem))

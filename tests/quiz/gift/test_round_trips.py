@@ -11,7 +11,6 @@ from tests.quiz.decks import decks
 from tests.quiz.gift.carried import there_and_back
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.gift.reader import read
 from workshop.quiz.gift.writer import TYPES, write
 from workshop.quiz.reader import read as read_deck
 from workshop.quiz.reader import shipped
@@ -37,18 +36,6 @@ def test_a_deck_comes_back_without_what_was_lost(tmp_path: Path, deck: Deck) -> 
     for question in deck.questions:
         if question.type not in TYPES:
             assert "question" in lost[question.id]
-
-
-@given(deck=decks(("single",), most=2))
-@settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
-def test_a_tilde_before_right_answers_changes_nothing(tmp_path: Path, deck: Deck) -> None:
-    data, _ = write(deck)
-    assert data.count(b"\n\t=") == len(deck.questions)
-    file = tmp_path / "a.gift"
-    file.write_bytes(data)
-    before = read(file)
-    file.write_bytes(data.replace(b"\n\t=", b"\n\t~="))
-    assert read(file) == before
 
 
 def test_the_labs_decks_come_back(tmp_path: Path) -> None:

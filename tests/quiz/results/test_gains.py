@@ -38,11 +38,6 @@ def test_the_normalised_gain_is_that_of_hake() -> None:
     assert "Of 4 learners who voted twice, 2 went from wrong to right and 0 from right to wrong." in counted.words
 
 
-def test_a_class_that_was_right_before_has_no_normalised_gain() -> None:
-    counted = gain(answers({1: True}), answers({1: True}))
-    assert counted is not None and counted.normalised is None and "normalised" not in counted.words
-
-
 def test_polls_have_no_gain() -> None:
     poll = [RoundAnswer("like", 1, 0)]
     assert gain(poll, poll) is None

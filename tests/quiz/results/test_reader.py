@@ -36,11 +36,6 @@ def test_what_was_kept_is_read_again(store: Store) -> None:
     assert read.notes == ()
 
 
-def test_a_round_that_is_not_there_is_refused(store: Store) -> None:
-    with pytest.raises(BadInput, match="There is no quiz round 7"):
-        reader.read(store, 7)
-
-
 def test_a_deck_of_another_version_is_refused_in_a_sentence(store: Store) -> None:
     this = store.add_round("live", {"deck": "old", "title": "Old", "questions": []})
     with pytest.raises(BadInput, match=f"deck of round {this.id} is of another version"):

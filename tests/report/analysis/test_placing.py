@@ -38,16 +38,6 @@ def test_all_ranks_on_one_of_several_hosts(names: list[str], there: str, said: s
     assert "--map-by node" in told["next"]
 
 
-def test_ranks_on_all_hosts_are_fine() -> None:
-    told = verdict(run(placement=placed("node1", "node2"), rank_map=on_hosts("node1", "node2")), {})
-    assert "All ranks are on" not in told["verdict"]
-
-
-def test_one_rank_can_only_be_on_one_host() -> None:
-    told = verdict(run(placement=placed("node1", "node2", ranks=1), rank_map=rank_map([0], host="node1")), {})
-    assert "All ranks are on" not in told["verdict"]
-
-
 @pytest.mark.parametrize(
     ("more", "why", "following"),
     [
@@ -67,11 +57,6 @@ def test_waiting_ranks_that_poll(more: dict[str, Any], why: str, following: str)
 def test_waiting_ranks_that_yield_are_just_too_many(more: dict[str, Any]) -> None:
     crowded = run(placement=placed(ranks=4, **more), rank_map=rank_map(*[[0, 1]] * 4), machine=machine(2))
     assert verdict(crowded, {})["verdict"] == "Oversubscribed: 4 ranks on 2 cores."
-
-
-def test_polling_takes_nothing_away_where_there_are_cores() -> None:
-    told = verdict(run(placement=placed(mpi="mpich")), {})
-    assert "keep their cores" not in told["verdict"]
 
 
 def test_cores_of_all_hosts_count() -> None:

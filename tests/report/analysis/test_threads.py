@@ -77,61 +77,6 @@ def test_more_workers_than_cores_are_too_many():
     ]
 
 
-def test_threads_that_take_turns_are_not_too_many():
-    rank: Census = {"main": kind(1, 1, 4.0, 0.0), "intra-op": kind(2, 2, 12.0, 0.4)}
-    placed = with_threads(rank, rank_map=rank_map([0, 1]), machine=machine(2))
-    assert not crews(placed)[0].crowded
-    assert "They took turns by themselves (1.6 were ready to work at a time, on average)" in sentences(placed)[0]
-
-
-def test_a_machine_that_is_busy_with_something_else():
-    """Nobody has too many threads here, and yet they wait."""
-    rank: Census = {"inter-op": kind(1, 1, 3.0, 7.0)}
-    (said,) = sentences(with_threads(rank, rank))
-    assert "That is not too many, and yet they waited 70 % of their time for a core" in said
-
-
-def test_a_kernel_that_does_not_tell_who_waits():
-    rank: Census = {"intra-op": kind(8, 8, 9.0, None)}
-    (crew,) = crews(with_threads(rank, rank_map=rank_map([0, 1])))
-    assert crew.ready is None and crew.crowded and crew.delayed == 0
-    assert sentences(with_threads(rank, rank_map=rank_map([0, 1]))) == [
-        "Rank 0 has 8 threads for 2 cores. 8 threads worked: 8 TensorFlow intra-op (Eigen). That is too many."
-    ]
-
-
-def test_hosts_are_told_apart():
-    reports = [*rank_map([0])["ranks"], {**rank_map([0])["ranks"][0], "rank": 1, "host": "tower"}]
-    placed = with_threads(RANK, RANK, rank_map={"ranks": reports}, machine=None)
-    said = sentences(placed)
-    assert [text.split(".")[0] for text in said] == [
-        "Rank 0 on laptop has 15 threads for 1 core",
-        "Rank 1 on tower has 15 threads for 1 core",
-    ]
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"threads": None, "threads_seconds": 1.0},
-        {"threads": [RANK], "threads_seconds": 1.0},
-        {"threads": [RANK, RANK], "threads_seconds": 0.0},
-        {"threads": [RANK, RANK], "threads_seconds": float("nan")},
-        {"threads": [RANK, RANK]},
-    ],
-)
-def test_runs_that_tell_nothing_of_them(changes: dict[str, Any]):
-    assert crews(run(metrics=metrics(2, **changes))) == [] == sentences(run(metrics=metrics(2, **changes)))
-
-
-def test_threads_that_did_nothing():
-    (said,) = sentences(with_threads({"main": kind(1)}, rank_map=rank_map([0, 1])))
-    assert said == (
-        "Rank 0 has 1 thread for 2 cores. They slept nearly all of the time, which costs some memory only: 1 main."
-    )
-
-
 def test_why_openmp_has_no_effect():
     assert is_openmp("OMP_NUM_THREADS") and is_openmp("KMP_BLOCKTIME")
     assert not is_openmp("TF_NUM_INTRAOP_THREADS") and not is_openmp("I_MPI_PIN")
@@ -142,10 +87,3 @@ def test_why_openmp_has_no_effect():
     assert openmp_why(told).endswith("This run had 2 threads of that pool, and no OpenMP thread worked.")
     assert openmp_matters(run()) is None
     assert openmp_why(run()) == openmp_why()
-
-
-def test_it_does_not_say_so_where_openmp_worked():
-    """As in Intel's build of TensorFlow."""
-    told = with_threads({"main": kind(1, 1, 5.0), "openmp": kind(4, 4, 30.0)}, rank_map=rank_map([0, 1]))
-    assert openmp_matters(told) is True
-    assert openmp_why(told) == "OpenMP threads worked in this run, so OMP_NUM_THREADS may well matter here."

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
 import plotly.graph_objects as go
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.server.training import CONFUSION
 from workshop.report import html
 from workshop.report.figures import description
 from workshop.report.figures.description import MOST_ROWS
-from workshop.training.panels import confusion_matrix
 
 VALUES = st.lists(st.one_of(st.none(), st.floats(allow_nan=True, allow_infinity=False, width=32)), max_size=300)
 
@@ -27,25 +24,6 @@ def test_a_line_chart_is_described_by_its_axes_and_ranges() -> None:
     headings, rows = description.table(figure)
     assert headings == ["Series", "step", "loss"]
     assert rows == [["first", "0", "2.5"], ["first", "1", "1.25"], ["first", "2", "0.5"], ["second", "0", "3"]]
-
-
-def test_a_heat_map_has_a_row_for_each_cell() -> None:
-    figure = confusion_matrix(CONFUSION)
-    assert description.sentence(figure) == "Heat map of digit over read as: 100 points from 0 to 7."
-    headings, rows = description.table(figure)
-    assert headings == ["Series", "read as", "digit", "value"] and len(rows) == 100
-    assert ["1", "9", "4", "7"] in rows
-
-
-def test_bars_that_lie_have_their_values_across() -> None:
-    figure = go.Figure(go.Bar(x=np.array([4.0, 12.0]), y=["input", "compute"], orientation="h"))
-    assert description.sentence(figure) == "Bar chart: 2 points from 4 to 12."
-    assert description.table(figure)[1] == [["1", "4", "input"], ["1", "12", "compute"]]
-
-
-def test_nothing_is_said_of_nothing() -> None:
-    assert description.sentence(go.Figure()) == ""
-    assert html.data(go.Figure()) == ""
 
 
 def test_text_of_a_figure_is_shown_as_text() -> None:

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from workshop.report.figures.line import Ideal, line
-from workshop.report.figures.points import NOTHING, Point
+from workshop.report.figures.points import Point
 
 POINTS = [Point("1", (100.0, 104.0, 90.0)), Point("2", (160.0,)), Point("3", state="failed"), Point("4", (120.0,))]
 
@@ -22,19 +22,6 @@ def test_medians_and_the_best() -> None:
     assert (list(best.x), list(best.y), list(best.customdata)) == ([2], [160.0], [1])
     assert "160" in best.name
     assert [(note.x, note.text) for note in figure.layout.annotations] == [(3, "failed")]
-
-
-def test_the_best_may_stay_without_a_mark() -> None:
-    assert len(line([1, 2, 3, 4], {"": POINTS}, "threads", "s", mark=False).data) == 1
-
-
-def test_several_lines_differ_in_more_than_colour() -> None:
-    other = [Point(str(at), (200.0 * at,)) for at in (1, 2, 3, 4)]
-    first, second, best = line([1, 2, 3, 4], {"Open MPI": POINTS, "Intel MPI": other}, "ranks", "images/s").data
-    assert first.line.dash != second.line.dash
-    assert first.marker.symbol != second.marker.symbol
-    assert list(second.customdata) == [4, 5, 6, 7]
-    assert list(best.y) == [800.0]
 
 
 @pytest.mark.parametrize(
@@ -52,23 +39,6 @@ def test_far_apart_settings_are_in_powers_and_their_notes_with_them() -> None:
     figure = line([1, 8, 64], {"": points}, "ranks", "images/s", ideal="faster")
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
     assert figure.layout.annotations[0].x == pytest.approx(math.log10(8))
-
-
-def test_words_as_settings_keep_their_order() -> None:
-    figure = line(
-        ["none", "core", "numa"], {"": [Point("", (1.0,)), Point("", state="failed"), Point("", (3.0,))]}, "", ""
-    )
-    assert list(figure.layout.xaxis.categoryarray) == ["none", "core", "numa"]
-    assert figure.layout.annotations[0].x == 1
-
-
-def test_nothing_yet() -> None:
-    figure = line([1, 2], {"": [Point("1"), Point("2", state="failed")]}, "threads", "images/s")
-    assert figure.layout.annotations[0].text == NOTHING
-
-
-def test_browsers_can_read_it() -> None:
-    assert "NaN" not in json.dumps(json.loads(line([1, 2, 3, 4], {"": POINTS}, "a", "b", ideal="faster").to_json()))
 
 
 def test_settings_are_words_and_no_markup() -> None:

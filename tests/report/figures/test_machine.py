@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import plotly.graph_objects as go
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map
 from workshop.core import machines
 from workshop.report.figures import theme
-from workshop.report.figures.machine import NOT_MEANT, machine_picture
+from workshop.report.figures.machine import NOT_MEANT, Box, arrange, machine_picture
 
 
 def shapes(figure: go.Figure, colour: str) -> list[Any]:
@@ -28,15 +30,7 @@ def test_ranks_on_cores_of_their_own() -> None:
     figure = machine_picture(machine(2), rank_map([0], [1], seen=[[0], [1]]))
     assert len(shapes(figure, theme.rank_colour(0))) == len(shapes(figure, theme.rank_colour(1))) == 1
     assert alarms(figure) == 0
-    for expected in (
-        "laptop · Test CPU · 24 GiB",
-        "package 0",
-        "core 1",
-        "rank 0",
-        "rank 1",
-        "1 thread",
-        "unit 1",
-    ):
+    for expected in ("laptop · Test CPU · 24 GiB", "package 0", "core 1", "rank 0", "rank 1", "1 thread", "unit 1"):
         assert expected in words(figure)
 
 
@@ -51,43 +45,12 @@ def test_shared_units_have_the_stripes_of_all_and_an_alarm() -> None:
     assert "unit 0 · shared" in words(figure)
 
 
-def test_unbound_ranks_with_room_for_all_are_no_alarm() -> None:
-    assert alarms(machine_picture(machine(4), rank_map([0, 1, 2, 3], [0, 1, 2, 3]))) == 0
-    assert alarms(machine_picture(machine(4), rank_map([0, 1, 2, 3], [0, 1, 2, 3]), threads_per_rank=3)) == 4
-
-
-def test_idle_units_say_so() -> None:
-    figure = machine_picture(machine(4), rank_map([0]))
-    assert words(figure).count("idle") == 3
-
-
-def test_hovering_tells_who_and_how_many_threads() -> None:
-    figure = machine_picture(machine(2), rank_map([0], [1], seen=[[0], [1]]))
-    texts = figure.data[0].hovertext
-    assert len(texts) == 2
-    assert "rank 1 may run here, 1 thread seen" in texts[1]
-
-
 def test_a_large_machine_has_a_place_for_every_unit() -> None:
     figure = machine_picture(machine(64, packages=2, hardware_threads=2), rank_map(*[[n, n + 64] for n in range(32)]))
     assert len(figure.data[0].x) == 128
     assert "package 1" in words(figure)
     assert alarms(figure) == 0
     assert figure.layout.height <= 600
-
-
-def test_numa_nodes_of_one_package_are_drawn() -> None:
-    described = machine(4)
-    for row in described["units"]:
-        row["numa"] = row["core"] // 2
-    assert "NUMA node 1" in words(machine_picture(described, None))
-
-
-def test_hosts_whose_machine_is_unknown_are_drawn_from_what_ranks_say() -> None:
-    here, there = rank_map([0])["ranks"], rank_map([3], host="other")["ranks"]
-    figure = machine_picture(machine(2), {"ranks": [*here, {**there[0], "rank": 1}]})
-    assert "other" in words(figure)
-    assert len(shapes(figure, theme.rank_colour(1))) == 1
 
 
 def test_caches_are_drawn_within_numa_nodes_and_numa_nodes_within_caches() -> None:
@@ -131,16 +94,30 @@ def test_who_ran_where_it_was_meant_to_is_not_marked() -> None:
     assert not [shape for shape in machine_picture(machine(2), here, 1, unknown).layout.shapes if shape.line.dash]
 
 
-def test_threads_outside_of_their_rank_s_units_are_told() -> None:
-    texts = machine_picture(machine(2), rank_map([0], [1], seen=[[0, 1], [1]])).data[0].hovertext
-    assert "1 thread of rank 0 seen, which may not run here" in texts[1]
+leaves = st.builds(lambda width: Box("unit", width=width), st.floats(0.5, 4))
+trees = st.recursive(
+    leaves,
+    lambda inner: st.builds(
+        lambda kind, head, children: Box(kind, "title", children, head=head),
+        st.sampled_from(["host", "package", "group", "core"]),
+        st.sampled_from([0.0, 0.3]),
+        st.lists(inner, min_size=1, max_size=9),
+    ),
+    max_leaves=40,
+)
 
 
-def test_on_a_large_machine_the_number_is_marked() -> None:
-    meant = rank_map(*([n] for n in range(32)))
-    figure = machine_picture(machine(32), rank_map([31], *([n] for n in range(1, 31)), [0]), 1, meant)
-    assert [note.text for note in figure.layout.annotations if "!" in note.text] == ["<b>31!</b>", "<b>0!</b>"]
-
-
-def test_nothing_to_draw_says_so() -> None:
-    assert "No machine yet" in words(machine_picture(None, None))
+@given(trees, st.floats(0.5, 5))
+def test_children_are_inside_and_apart(tree: Box, aspect: float) -> None:
+    arrange(tree, aspect)
+    for box in tree.everything():
+        for child in box.children:
+            assert box.x < child.x
+            assert box.y + box.head < child.y
+            assert child.x + child.width < box.x + box.width
+            assert child.y + child.height < box.y + box.height
+        for number, one in enumerate(box.children):
+            for other in box.children[number + 1 :]:
+                beside = one.x + one.width < other.x or other.x + other.width < one.x
+                above = one.y + one.height < other.y or other.y + other.height < one.y
+                assert beside or above

@@ -27,12 +27,6 @@ def test_a_part_has_the_same_colour_before_and_after() -> None:
     assert before.domain.x[1] < after.domain.x[0]
 
 
-def test_phases_look_as_everywhere() -> None:
-    (ring,) = rings({"": {"compute": 1.0, "wait": 1.0}}).data
-    assert list(ring.marker.colors) == [theme.PHASES["compute"], theme.PHASES["wait"]]
-    assert list(ring.marker.pattern.shape) == ["", "/"]
-
-
 def test_what_is_no_amount_is_left_out() -> None:
     (ring,) = rings({"": {"a": 1.0, "b": 0.0, "c": -1.0, "d": math.nan, "e": math.inf}}).data
     assert list(ring.labels) == ["a"]

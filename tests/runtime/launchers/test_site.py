@@ -14,7 +14,6 @@ from tests import mpis
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
-from workshop.mpi import intelmpi
 from workshop.runtime.launchers import site, ssh
 
 SECRETS = {"WORKSHOP_DATABASE_URL": "postgresql://user:secret@host/db", "IPP_CONNECTION_INFO": "{}", "TOKEN": "x"}
@@ -77,8 +76,3 @@ def test_the_mapper_is_not_asked_for_advice_where_the_cores_say_it(monkeypatch: 
     with pytest.raises(BadInput, match=f"has {cores} cores; you placed {4 * cores} ranks. Try fewer ranks"):
         site.check(site.LOCAL, Placement(ranks=4 * cores, bind_to="core"))
     assert asked == []
-
-
-def test_intel_mpi_gives_no_rank_more_cores_than_the_machine_has() -> None:
-    with pytest.raises(BadInput, match="cores_per_rank should be at most 2"):
-        intelmpi.arguments(Placement(mpi="intelmpi", ranks=1, cores_per_rank=64, bind_to="core"), 2)

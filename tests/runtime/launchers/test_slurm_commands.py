@@ -19,11 +19,7 @@ ALL, TWO = ",".join(NODES), ",".join(NODES[:2])
     ("options", "each"),
     [
         (f"-H {ALL} -n 6 --map-by ppr:2:package --oversubscribe", "2(x3)"),
-        (f"-H {NODES[0]}:2,{NODES[1]}:2,{NODES[2]}:1 -n 5", "2(x3)"),
-        (f"-H {TWO} -n 8 --map-by node --oversubscribe", "4(x2)"),
         (f"-H {TWO} -n 2 --map-by package --bind-to package", "1(x2)"),
-        (f"-H {NODES[0]}:2,{NODES[1]}:2 -n 4 --bind-to none", "2(x2)"),
-        (f"-H {NODES[0]}:2,{NODES[1]}:2 -n 2 --map-by node", "1(x2)"),
         ("-n 5 --oversubscribe", "5"),
     ],
 )

@@ -16,12 +16,10 @@ import pytest
 
 from tests.runtime.launchers.on_slurm import ON_EACH, alone, never
 from tests.slurm import Slurm
-from tests.support import limit, until
-from workshop.core import topology
+from tests.support import until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime.launchers.slurm import JOB, commands, nodes
-from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -152,17 +150,6 @@ def test_a_job_has_the_sessions_name_whatever_its_template_says(cluster: Slurm, 
         killed.close()
 
 
-def test_the_nodes_machine_is_known(cluster: Slurm, folder: Path) -> None:
-    site, said = alone(folder), []
-    site.prepare(said.append, never)
-    try:
-        assert not any("clock" in words for words in said), "it is the same one here"
-        mine = topology.machine()
-        assert [unit["core"] for unit in site._machine["units"]] == [unit["core"] for unit in mine["units"]]
-    finally:
-        site.close()
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -180,16 +167,6 @@ def test_what_sbatch_refuses_is_said_in_its_words(
         site.prepare(lambda _: None, never)
     site.close()
     assert cluster.jobs() == []
-
-
-def test_a_refusal_is_one_sentence_on_the_terminal(workshop_home: Path, cluster: Slurm) -> None:
-    words = [WORKSHOP, "session", "start", "--slurm", "--partition", "nosuch"]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
-    assert ended.returncode == 2, ended.stderr
-    assert "invalid partition specified: nosuch" in ended.stderr
-    assert "Traceback" not in ended.stderr
-    with Store.open() as store:
-        assert store.session("workshop").state == "failed"
 
 
 @pytest.mark.parametrize("slow", [False, True], ids=["at once", "later"])

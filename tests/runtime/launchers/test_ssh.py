@@ -14,7 +14,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests import mpis
 from tests.control_groups import control_group, join
 from tests.hosts import WORKSHOP, Hosts, emulated, running, session_on
 from tests.support import need, until
@@ -157,11 +156,6 @@ def test_what_is_no_ipv4_address_gets_one_sentence(odd: str, tmp_path: Path) -> 
             site.Site(site.options(hosts, odd), tmp_path, Placement()).look(lambda _: None, lambda: False)
 
 
-def test_a_name_for_the_address_becomes_its_number() -> None:
-    assert site.numeric("localhost") == "127.0.0.1"
-    assert site.numeric("10.0.0.1") == "10.0.0.1"
-
-
 def test_no_secret_and_everything_needed_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKSHOP_DATABASE_URL", "postgresql://user:secret@host/db")
     monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path))
@@ -172,21 +166,6 @@ def test_no_secret_and_everything_needed_is_exported(tmp_path: Path, monkeypatch
     assert "WORKSHOP_DATABASE_URL" not in exported
     assert "ServerAliveInterval=2" in launch.environment["PRTE_MCA_plm_ssh_args"]
     assert "-H" in launch.arguments
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("mpi", ["mpich", "intelmpi"])
-def test_other_mpis_over_hosts(workshop_home: Path, probe_workloads: None, mpi: str) -> None:
-    mpis.use(workshop_home, mpi)
-    with emulated(2) as hosts, session_on(hosts, workshop_home, "hostA:1,hostB:1") as session:
-        where = Placement(mpi=mpi, ranks=2, hosts=hosts_from("hostA:1,hostB:1"), bind_to="none")
-        before = hosts.sent("hostB")
-        run = session.run("exchange", where, times=8, numbers=1 << 17)
-        assert run.status == "completed", run.error
-        assert run.metrics["sum"] == 2.0**8
-        assert {"mpich": "MPICH", "intelmpi": "Intel"}[mpi] in run.metrics["library"]
-        assert [rank["host"] for rank in run.rank_map["ranks"]] == ["hostA", "hostB"]
-        assert hosts.sent("hostB") - before > 8 << 20
 
 
 def with_sshd(hosts: Hosts, name: str, folder: Path) -> Path:

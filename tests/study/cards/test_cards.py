@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,12 +14,10 @@ from tests.study.tune import cases
 from tests.study.tune import seed as tune_seed
 from workshop.report import html
 from workshop.report.cards import Card
-from workshop.report.figures.points import NOTHING
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import cards as study_cards
 from workshop.study.cards import cards
-from workshop.study.grid import cards as grid
 from workshop.study.kinds import any_report
 from workshop.study.scaling import cards as scaling
 
@@ -58,14 +55,6 @@ def test_a_scaling_study(store: Store, session: SessionRecord) -> None:
     assert "334.0 images/s on one V100" in text(found["figures"])
     rows = part(found["runs"], "table")["rows"]
     assert [links(row) for row in rows] == [[f"/run?run={number}"] for number in range(1, 10)]
-
-
-def test_settings_that_all_trials_have(store: Store, session: SessionRecord) -> None:
-    study = scaling_seed.study(store, session)
-    assert study_cards.settings(replace(study, description={})) == ""
-    given = {"params": {"batch": 999}, "placement": {"threads": None, "cores_per_rank": 2}}
-    assert study_cards.settings(replace(study, description=given)) == "batch 999, 2 threads per rank"
-    assert study_cards.settings(replace(study, description={"params": [1], "placement": None})) == ""
 
 
 def test_a_scaling_study_in_time_counts_evaluations(store: Store, session: SessionRecord) -> None:
@@ -125,14 +114,6 @@ def test_two_axes_are_a_heat_map(store: Store, session: SessionRecord) -> None:
     assert "cross" in text(found["grid"]) and "Hatched" in text(found["grid"])
 
 
-def test_mpis_stand_beside_each_other(store: Store, session: SessionRecord) -> None:
-    axes = {"mpi": ["openmpi", "mpich"], "ranks": [1, 2]}
-    drawn = part(shown(store, seed.grid(store, session, axes, lambda point: 100.0 * point["ranks"]))["grid"], "figure")
-    assert [bars.name for bars in drawn["figure"].data] == ["Open MPI", "MPICH"]
-    second = [drawn["picks"][place]["title"] for place in drawn["figure"].data[1].customdata]
-    assert second == ["mpich, 1 rank", "mpich, 2 ranks"]
-
-
 def test_of_many_axes_the_two_that_mattered_most(store: Store, session: SessionRecord) -> None:
     axes = {"exchange": ["mpi", "auto"], "ranks": [1, 2], "threads": [1, 2]}
     study = seed.grid(store, session, axes, lambda point: 100.0 * point["ranks"] ** 2 * (1 + point["threads"] / 9))
@@ -153,12 +134,6 @@ def test_a_study_that_has_hardly_begun(store: Store, session: SessionRecord, end
     store.leave_study(study.id, "seed")
     following = "Resume it: some of its runs are missing." if ended else "Start it: it has no run yet."
     assert following in text(shown(store, study)["verdict"])
-
-
-def test_a_study_in_which_all_failed(store: Store, session: SessionRecord) -> None:
-    found = shown(store, seed.grid(store, session, {"ranks": [1, 2]}, lambda _: seed.FAILED, state="failed"))
-    assert "best" not in found
-    assert [row[3] for row in part(found["runs"], "table")["rows"]] == ["failed", "failed"]
 
 
 def test_a_kind_that_nobody_knows(store: Store, session: SessionRecord) -> None:
@@ -190,22 +165,9 @@ def test_a_search(store: Store, session: SessionRecord) -> None:
     assert "MemoryError" in str(part(found["cells"], "table")["rows"])
 
 
-def test_a_search_that_has_not_begun(store: Store, session: SessionRecord) -> None:
-    found = shown(store, tune_seed.study(store, session, cases.asked(), lambda _: 1.0, most=0))
-    assert "best" not in found
-    assert part(found["search"], "figure")["figure"].layout.annotations[0].text == NOTHING
-
-
 def test_paths_on_the_server_are_nobodys_business(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0)
     trial = store.trials(study.id)[0]
     told = study_cards.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
     assert told is not None and "secret" not in told
     assert study_cards.command("nowhere", trial.params, trial.placement) is None
-
-
-def test_cells_are_told_apart_by_what_varies(store: Store, session: SessionRecord) -> None:
-    study = seed.grid(store, session, {"ranks": [1, 2], "threads": [1]}, lambda _: 500.0)
-    rows = any_report(store, study).rows
-    assert grid.varying(rows) == ["ranks"]
-    assert grid.picture(rows, [], "images/s") == ()

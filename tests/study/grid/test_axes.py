@@ -45,23 +45,15 @@ def test_values_are_as_their_fields_have_them() -> None:
     [
         ({}, "The grid is empty"),
         ({"ranks": []}, "ranks has no values, so the grid is empty"),
-        ({"ranks": 2}, "ranks should have a list of values"),
         ({"ranks": "12"}, "ranks should have a list of values"),
         ({"ranks": ["x"]}, "ranks is 'x': it should be a whole number."),
-        ({"ranks": [0]}, "ranks is 0: it should be at least 1."),
         ({"threads": [99999]}, "threads is 99999: it should be at most 1024."),
         ({"mpi": ["lam"]}, "mpi is 'lam': it should be openmpi, mpich or intelmpi."),
-        ({"batch": [1.5]}, "batch is 1.5: it should be a whole number"),
-        ({"exchange": ["pigeon"]}, "exchange is 'pigeon': it should be auto, horovod"),
         ({"batch": [64, "64"]}, "batch has the value 64 twice"),
         ({"batch": [1], "params.batch": [2]}, "batch is varied twice"),
         ({"bach": [1]}, "Did you mean batch?"),
         ({"clusters": [1]}, "'clusters' is nothing that a study of mnist can vary; that is env.NAME, ranks, threads"),
-        ({"hosts": [1]}, "'hosts' is nothing"),
-        ({"environment": [1]}, "'environment' is nothing"),
-        ({"env.": [1]}, "env. has to be followed by the name of a variable"),
         ({"env.A B": [1]}, "env. has to be followed by the name of a variable"),
-        ({"env.A": [True]}, "env.A should have texts or numbers"),
         ({"env.A": ["a\nb"]}, "env.A has a value of more than one line"),
         ({"batch": list(range(1, 1002))}, "batch has 1001 values; an axis takes at most 1000"),
         ({"data": ["x" * 2000]}, "data has a value of 2000 characters"),
@@ -142,12 +134,6 @@ def test_a_sample_is_of_different_points_in_the_grids_order(shape: list[int], nu
     assert len(drawn) == min(number, len(every)) and drawn == sample(axes, number, seed)
     places = [every.index(point) for point in drawn]
     assert places == sorted(set(places))
-
-
-def test_a_sample_of_more_points_than_there_are_numbers_for() -> None:
-    axes = {f"a{at}": list(range(1000)) for at in range(12)}
-    assert count(axes) == 1000**12
-    assert len(sample(axes, 5)) == 5 and sample(axes, 5, 1) != sample(axes, 5, 2)
 
 
 def test_labels_tell_values_apart_in_few_words() -> None:

@@ -56,11 +56,3 @@ def test_it_ends_however_noisy_the_machine_is() -> None:
         runs |= found
     repeated = {trial.label for trial in trials if trial.repeat > 1}
     assert len(repeated) == 4 and len(trials) == 30 + 4 * 2, "twice as many as are asked for, at most"
-
-
-def test_failed_trials_count_so_that_they_are_not_repeated_for_ever() -> None:
-    trials, runs = measured(interleave(cells(2), 1), {1: 9.0, 2: 8.0})
-    more = best_again(trials, results(trials, runs, "speed"), BEST, 1)
-    failed = [Trial(**{**vars(trial), "error": {"type": "ValueError", "message": "no"}}) for trial in more]
-    every = [*trials, *failed]
-    assert len(failed) == 4 and best_again(every, results(every, runs, "speed"), BEST, 1) == []

@@ -30,13 +30,13 @@ vary:
 sampler: {name: tpe, trials: 4, seed: 1}
 repeats: 2
 best: {cells: 1, repeats: 5}
-shared: false
+seeds: false
 """
 
 
 def test_a_file_that_says_everything() -> None:
     found = read(WHOLE)
-    assert (found.workload, *(found.options[name] for name in ("title", "repeats", "shared"))) == (
+    assert (found.workload, *(found.options[name] for name in ("title", "repeats", "seeds"))) == (
         "kmeans",
         "which kernel?",
         2,
@@ -49,11 +49,10 @@ def test_a_file_that_says_everything() -> None:
         {"name": "tpe", "trials": 4, "seed": 1},
         {"cells": 1, "repeats": 5},
     )
-    assert "limit" not in found.options
 
 
 def test_what_a_file_leaves_open() -> None:
-    found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\nlimit: ~\n")
+    found = read("workload: mnist\nvary: {checkpoint: [off, rank0, no]}\nsampler: random\ntitle:\n")
     assert found.vary == {"checkpoint": ["off", "rank0", "no"]}, "they are words, not truth values"
     assert (found.params, found.placement, found.options.keys()) == ({}, {}, {"best", "sampler"})
     assert found.options == {"best": {}, "sampler": {"name": "random"}}, "the best are repeated by default"
@@ -80,7 +79,7 @@ def test_what_a_file_leaves_open() -> None:
         ("workload: [a]\nvary: {}\n", "s.yaml, line 1: workload is \"['a']\"; it should be a word or a few."),
         ("workload: a\nvary: {}\nrepeats: many\n", "s.yaml, line 3: repeats is 'many'; it should be a whole number."),
         ("workload: a\nvary: {}\nrepeats: true\n", "s.yaml, line 3: repeats is 'True'"),
-        ("workload: a\nvary: {}\nshared: off\n", "s.yaml, line 3: shared is 'off'; it should be true or false."),
+        ("workload: a\nvary: {}\nseeds: off\n", "s.yaml, line 3: seeds is 'off'; it should be true or false."),
         ("workload: a\nvary: {}\nbest: 2\n", "s.yaml, line 3: best is '2'; it should be names with values"),
         ("workload: a\nvary: {a: [1\n", "is no YAML: expected ',' or ']'"),
         ("workload: a\n\tvary: b\n", "s.yaml, line 2 is no YAML"),

@@ -100,14 +100,6 @@ def test_a_sampler_goes_on_where_it_was(store: Store, session: SessionRecord, na
     assert store.study(twice.id).state == "completed"
 
 
-def test_a_sampler_of_a_small_grid_ends(store: Store, session: SessionRecord) -> None:
-    study = kept(store, grid(sampler={"name": "tpe", "trials": 50}, best=None, repeats=2))
-    assert KIND.total(sofar(store, study.id)) == 12
-    done = run_all(store, session, study.id, speed)
-    assert (done.state, done.trials) == ("completed", 12)
-    assert len(found(store, study.id).rows) == 6
-
-
 def test_a_grid_of_which_nothing_runs(store: Store, session: SessionRecord) -> None:
     study = kept(store, grid(best={"cells": 2, "repeats": 3}))
     done = run_all(store, session, study.id, lambda trial: "no luck")

@@ -33,7 +33,7 @@ def test_a_description_says_all_that_was_asked_for() -> None:
         "which?",
     )
     assert told["best"] == {"cells": 1, "repeats": 3}
-    assert (told["sampler"], told["limit"], told["shared"]) == (None, None, False)
+    assert (told["sampler"], told["shared"]) == (None, False)
     assert told["params"]["points"] == 1000 and "clusters" not in told["params"]
     assert told["placement"]["map_by"] == "core" and "ranks" not in told["placement"]
     assert kmeans(repeats=2, best={"cells": 1}, title="which?").description() == told
@@ -80,10 +80,8 @@ def test_a_cell_that_can_not_be_is_there_once_and_has_failed() -> None:
         ({"ranks": [1]}, {"params": {"epochs": 0}}, "epochs is 0: it should be at least 1"),
         ({"ranks": [1]}, {"repeats": 0}, "repeats is 0: it should be a whole number from 1 to 100."),
         ({"ranks": [1]}, {"repeats": True}, "repeats is True"),
-        ({"ranks": [1]}, {"limit": 0}, "limit is 0: it should be a whole number from 1 to 10,000."),
         ({"ranks": [1]}, {"title": "x" * 201}, "The title has 201 characters; it should have at most 200."),
         ({"ranks": [1]}, {"title": "a\x1b[2J"}, "The title has characters that can't be shown"),
-        ({"ranks": [1]}, {"limit": 5, "sampler": {}}, "either a limit or a sampler"),
         ({"ranks": [1]}, {"sampler": {"name": "magic"}}, "sampler is 'magic': it should be tpe or random."),
         ({"ranks": [1]}, {"sampler": {"trials": 0}}, "trials of the sampler is 0"),
         ({"ranks": [1]}, {"sampler": {"seed": "x"}}, "seed is x"),
@@ -110,11 +108,7 @@ def test_a_million_cells() -> None:
         kmeans(axes, seconds=30.0)
     said = str(refused.value)
     assert said.startswith("The grid has 1,000,000 cells (1000 x 1000), which would take about 347 days at 30 s a run;")
-    assert "--limit 50" in said and "--sampler tpe --trials 50" in said
-    some = kmeans(axes, limit=50, seed=3)
-    assert len(some.cells) == 50 == len({cell.label for cell in some.cells})
-    assert some.description()["limit"] == {"cells": 50, "seed": 3}
-    assert [cell.label for cell in kmeans(axes, limit=50, seed=3).cells] == [cell.label for cell in some.cells]
+    assert "sampler: {name: tpe, trials: 50}" in said
     chosen = kmeans(axes, sampler={"name": "tpe", "trials": 12}, best={"cells": 2, "repeats": 3})
     assert chosen.trials() == [] and cases.planned_runs(chosen) == 12 + 4
     assert some_cell(chosen, KMEANS).label == "clusters 1, features 1"

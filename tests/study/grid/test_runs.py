@@ -19,16 +19,22 @@ from workshop.store.store import Store
 from workshop.study import runner
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
-GRID = ["run", "grid", "--workload", "work", "--vary", "ranks=1,2", "--best", "1", "--best-repeats", "3"]
+GRID = "workload: work\nvary: {ranks: [1, 2]}\nbest: {cells: 1, repeats: 3}\n"
+
+
+def study(folder: Path, text: str) -> list[str]:
+    """The words that run the study of this text."""
+    (folder / "study.yaml").write_text(text)
+    return ["run", "file", str(folder / "study.yaml")]
 
 
 def statuses(told: dict[str, Any]) -> list[str]:
     return [trial["status"] for trial in told["trials"]]
 
 
-def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(session: Session) -> None:
+def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(session: Session, tmp_path: Path) -> None:
     store = session.store
-    words = [*GRID, "--set", "batch=8", "--set", "seconds=1"]
+    words = study(tmp_path, f"{GRID}params: {{batch: 8, seconds: 1}}\n")
     first = start(*words)
     third = working(store, 3)
     first.kill()
@@ -60,9 +66,9 @@ def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(sessi
 
 @pytest.mark.exhaustive
 def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
-    workshop_home: Path, probe_workloads: None
+    workshop_home: Path, probe_workloads: None, tmp_path: Path
 ) -> None:
-    words = [*GRID, "--private", "--set", "batch=8", "--set", "seconds=1", "--repeats", "2"]
+    words = [*study(tmp_path, f"{GRID}params: {{batch: 8, seconds: 1}}\nrepeats: 2\n"), "--private"]
     command = start(*words)
     with Store.open() as store:
         two = working(store, 2)
@@ -90,9 +96,10 @@ def test_a_rank_and_the_conductor_of_a_session_of_its_own_are_killed(
 
 
 @pytest.mark.exhaustive
-def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None) -> None:
+def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_workloads: None, tmp_path: Path) -> None:
     """Its private session ends with it, which says nothing of the cell that was about to run."""
-    command = start(*GRID, "--private", "--set", "batch=8", "--set", "seconds=60")  # no run ends before the kill
+    words = study(tmp_path, f"{GRID}params: {{batch: 8, seconds: 60}}\n")  # no run ends before the kill
+    command = start(*words, "--private")
     with Store.open() as store:
 
         def starting() -> bool:
@@ -108,12 +115,10 @@ def test_the_command_is_killed_while_ranks_start(workshop_home: Path, probe_work
         until(lambda: not leftovers(workshop_home), 30, "its session to end")
 
 
-def test_white_cells_are_shown_and_the_grid_goes_on(session: Session) -> None:
+def test_white_cells_are_shown_and_the_grid_goes_on(session: Session, tmp_path: Path) -> None:
     store = session.store
-    vary = ["--vary", "ranks=1,2,3,64", "--vary", "epochs=1,2"]
-    told = end(
-        start("run", "grid", "--workload", "work", "--set", "batch=64", "--set", "fails=2", *vary, "--best", "0"), 0
-    )
+    vary = "vary: {ranks: [1, 2, 3, 64], epochs: [1, 2]}\n"
+    told = end(start(*study(tmp_path, f"workload: work\nparams: {{batch: 64, fails: 2}}\n{vary}best: null\n")), 0)
     assert told["state"] == "completed" and [run.status for run in reversed(store.runs())] == [
         "completed",
         "completed",

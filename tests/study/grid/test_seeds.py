@@ -66,13 +66,6 @@ def test_cells_are_compared_seed_by_seed(store: Store, supervised: list[float], 
     assert f"Seed by seed, method sgan did better than method supervised {why}" in said["why"]
 
 
-def test_without_seeds_repeats_are_the_same() -> None:
-    made = study(seeds=False, repeats=2)
-    assert {trial.params["seed"] for trial in made.trials()} == {4}
-    assert "seeds" not in made.description(), "studies of before are still the same"
-    assert plan(workload("sgan"), METHODS, {}, Placement()).settings["unit"] == "images/s"
-
-
 @pytest.mark.parametrize(
     ("axes", "asked", "sentence"),
     [

@@ -9,17 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.study.guided.guesses import (
-    Answer,
-    ChoiceGuess,
-    NumberGuess,
-    check,
-    in_words,
-    right,
-    score,
-    stored_guess,
-    tally,
-)
+from workshop.study.guided.guesses import Answer, ChoiceGuess, NumberGuess, check, right, score, tally
 
 FASTER = NumberGuess("How much?", "x", 1, 100, 0.05, 1)
 SHARE = NumberGuess("What share?", "%", 0, 100, 1, 0)
@@ -32,13 +22,8 @@ WHICH = ChoiceGuess("Which?", ("1 x 2", "2 x 1", "4 x 1"))
     [
         (FASTER, 1.5, Answer(1.9), "You guessed 1.50x, measured 1.90x: too low."),
         (FASTER, 2.0, Answer(1.9), "You guessed 2.00x, measured 1.90x: that is near enough."),
-        (FASTER, 9.0, Answer(1.9), "You guessed 9.00x, measured 1.90x: too high."),
         (SHARE, 10.0, Answer(40.0, margin=5), "You guessed 10 %, measured 40 %: 4.0 times too low."),
-        (SHARE, 36.0, Answer(40.0, margin=5), "You guessed 36 %, measured 40 %: that is near enough."),
-        (MEMORY, 500.0, Answer(-0.2, margin=1), "You guessed 500 MB, measured -0.2 MB: too high."),
         (MEMORY, 0.0, Answer(-0.2, margin=1), "You guessed 0 MB, measured -0.2 MB: that is near enough."),
-        (MEMORY, 0.0, Answer(200.0, margin=1), "You guessed 0 MB, measured 200 MB: far too low."),
-        (WHICH, "2 x 1", Answer("2 x 1"), "You guessed 2 x 1, and so it is."),
         (WHICH, "1 x 2", Answer("2 x 1"), "You guessed 1 x 2. Measured: 2 x 1."),
         (
             WHICH,
@@ -64,18 +49,8 @@ def test_what_is_no_guess(value: object) -> None:
     assert check(FASTER, 2) == 2.0 and check(WHICH, "4 x 1") == "4 x 1"
 
 
-def test_what_is_kept() -> None:
-    assert stored_guess({"guess": 2.0}) == 2.0
-    assert stored_guess({"shown": True}) is None and stored_guess(None) is None
-    assert in_words(SHARE, 33.333) == "33.3 %"
-
-
 @given(st.lists(st.floats(1, 100), max_size=60))
 def test_everybody_is_counted_once(numbers: list[float]) -> None:
     counted = tally(FASTER, numbers)
     assert sum(count for _, count in counted) == len(numbers)
     assert len(counted) <= 8
-
-
-def test_choices_are_counted_in_their_order() -> None:
-    assert tally(WHICH, ["2 x 1", "2 x 1", "4 x 1"]) == [("1 x 2", 0), ("2 x 1", 2), ("4 x 1", 1)]

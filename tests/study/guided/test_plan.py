@@ -15,7 +15,7 @@ from workshop.study.estimate import Remaining, ahead_words
 from workshop.study.guided import kind, plan
 from workshop.study.guided.plan import Setting
 from workshop.study.kinds import Sofar
-from workshop.workloads.sgan.study.guide import GUIDE, KIND
+from workshop.workloads.sgan.study.guide import GUIDE
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:
@@ -68,12 +68,3 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
     told = kind.expected(store, setting)
     assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
     assert "6 runs to go, about 3 min (at 30 s a run" in ahead_words(store, Sofar(made, *kinds.read(store, made.id)))
-
-
-def test_another_machine_s_cores_are_what_counts(store: Store) -> None:
-    session = seed.session(store)
-    setting = plan.plan_here(GUIDE, session, {}, thorough=True, steps="a")
-    assert (setting.cores, setting.steps, setting.quick) == (2, "a", False)
-    assert setting.mpis[0] == "openmpi"
-    assert kind.expected(store, setting).runs == 2
-    assert KIND.name == "path"

@@ -16,9 +16,9 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.study.guided import plan as placements
 from workshop.study.guided.kind import TRIAL, ahead, estimate, hopeless, more, total, unfinished
-from workshop.study.guided.plan import Setting, plan, read_steps
-from workshop.study.guided.step_results import StepResults, step_results
-from workshop.study.kinds import Sofar, Watched
+from workshop.study.guided.plan import plan, read_steps
+from workshop.study.guided.step_results import step_results
+from workshop.study.kinds import Watched
 from workshop.workloads.sgan.study.cells import spread_out
 from workshop.workloads.sgan.study.guide import GUIDE
 
@@ -109,14 +109,6 @@ def test_steps_alone_and_more_of_them_later() -> None:
     assert ranks == {2}, "without step d, as many ranks as cores"
 
 
-def test_whoever_goes_on_wants_the_same() -> None:
-    quick = World(world.setting())
-    for _ in range(6):
-        quick.step()
-    again = more(GUIDE, Sofar(quick.sofar.study, list(quick.trials), dict(quick.runs)))
-    assert again == more(GUIDE, quick.sofar) and again
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     rates=st.dictionaries(st.integers(0, 400), st.floats(1, 1e5), max_size=60),
@@ -166,14 +158,6 @@ def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None
     assert unfinished(step_results(GUIDE, some.sofar), "e") == [] == more(GUIDE, some.sofar)
 
 
-def test_what_other_steps_have_run_of_a_step_is_no_beginning() -> None:
-    some = World(world.setting(steps="a"))
-    some.complete()
-    found = step_results(GUIDE, some.sofar)
-    assert found.begun("a") and not found.begun("b") and not found.begun("d")
-    assert any(one.rates for one in found.results("b")), "one rank with all cores is one of its cells"
-
-
 def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
     quick = World(world.setting())
     while not (quick.trials and quick.trials[-1].point["step"] == "c"):
@@ -191,21 +175,6 @@ def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
     assert hopeless(GUIDE, quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
 
 
-def test_past_runs_tell_how_long_it_takes() -> None:
-    quick = World(world.setting(steps="d"))
-    quick.complete()
-    wanted = [trial.placement for trial in quick.trials]
-    assert estimate(wanted, 2, quick.runs.values()).seconds == pytest.approx(8 * len(wanted)), "waits don't count"
-    unknown = estimate([placements.place(4, 1, 2).as_json()], 2, [])
-    assert unknown.seconds > TRIAL, "more ranks than cores take longer to start"
-
-
-def test_a_description_reads_back() -> None:
-    setting = world.setting(steps="abf", thorough=True, given={"size": 56})
-    assert Setting.read(GUIDE, setting.description()) == setting
-    assert setting.params["size"] == 56 and setting.repeats == 3
-
-
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -218,26 +187,3 @@ def test_a_description_reads_back() -> None:
 def test_what_can_t_be_set(given: dict[str, object], words: str) -> None:
     with pytest.raises(BadInput, match=words):
         plan(GUIDE, given, 2)
-
-
-@pytest.mark.parametrize("text", ["", "z", "a;b", ","])
-def test_steps_that_are_none(text: str) -> None:
-    with pytest.raises(BadInput, match="the steps are a to i"):
-        read_steps(GUIDE, text)
-    assert read_steps(GUIDE, None) == GUIDE.keys and read_steps(GUIDE, "C, a") == "ac"
-
-
-def test_batches_are_divided_by_all_numbers_of_ranks() -> None:
-    for cores in (1, 2, 3, 5, 6, 8, 12):
-        setting = world.setting(cores=cores)
-        assert all(setting.params["batch"] % ranks == 0 for ranks in setting.ranks)
-
-
-def test_the_same_variables_are_the_same_cell() -> None:
-    where = placements.place(1, 2, 2)
-    told = placements.with_variables(where, {"OMP_NUM_THREADS": "2"})
-    other = placements.with_variables(where, {"OMP_NUM_THREADS": "1"})
-    assert (
-        placements.key({}, where.as_json()) == placements.key({}, told.as_json()) != placements.key({}, other.as_json())
-    )
-    assert isinstance(step_results(GUIDE, World(world.setting()).sofar), StepResults)

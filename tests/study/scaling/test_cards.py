@@ -14,8 +14,6 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.cards import cards
 from workshop.study.kinds import report
-from workshop.study.scaling.cards import shares
-from workshop.study.scaling.efficiency import Measurement, rows
 
 
 @pytest.fixture
@@ -45,9 +43,3 @@ def test_speed_up_efficiency_and_throughput(store: Store, session: SessionRecord
     for figure in drawn.values():
         assert "NaN" not in figure.to_json()
         json.loads(figure.to_json())
-
-
-def test_nothing_yet(store: Store, session: SessionRecord) -> None:
-    drawn = figures(store, session, ended=0)
-    assert drawn["speed-up"].layout.annotations[0].text == "Nothing has been measured yet"
-    assert "No run has told" in shares(rows([Measurement(1, 1)])).layout.annotations[0].text

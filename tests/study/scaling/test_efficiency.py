@@ -6,10 +6,8 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from tests.report.analysis.cases import machine, rank_map, run, times
+from tests.report.analysis.cases import run, times
 from workshop.report.analysis.oversubscription import Oversubscription
 from workshop.study.scaling.efficiency import PUBLISHED, Measurement, measurement, references, rows
 from workshop.study.scaling.kind import scaling_verdict
@@ -39,11 +37,6 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
         "compute",
         ["Close to the ideal: 1.93x on 2 ranks.", "96 % of the ideal", "computing 94 %", "Every core is at work"],
     ),
-    "close to the ideal, and cores left": (
-        [of(1, 100.0, 101.0, cores=8), of(2, 190.0, 193.0, cores=8)],
-        "compute",
-        ["8 ranks (--ranks 8)"],
-    ),
     "above the ideal": (
         [ONE, of(2, 220.0, 225.0, 221.0)],
         "compute",
@@ -71,14 +64,6 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
         ],
         "oversubscription",
         ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
-    ),
-    "bound to the same core": (
-        [
-            of(1, 100.0, 101.0, cores=4),
-            of(2, 101.5, 104.0, cores=4, crowds=(Oversubscription("a", (0, 1), (0,), 1, 2, "units"),)),
-        ],
-        "oversubscription",
-        ["2 threads for 1 core", "--map-by core --bind-to core"],
     ),
     "one rank is late": (
         [
@@ -114,16 +99,6 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
         "noise",
         ["Too noisy to tell", "80 to 170", "95 to 200", "--repeats"],
     ),
-    "no faster, beyond doubt": (
-        [ONE, of(2, 99.0, 101.0, 102.0, seconds={"compute": 10.0, "communicate": 9.0, "wait": 0.6, "input": 0.2})],
-        "communication",
-        ["1.01x", "Beyond what repeats differ by, that is no faster than 1 rank."],
-    ),
-    "slower": (
-        [ONE, of(2, 60.0, 61.0, 62.0, seconds={"compute": 10.0, "communicate": 19.0, "wait": 0.6, "input": 0.2})],
-        "communication",
-        ["0.61x"],
-    ),
     "another limit further on": (
         [
             ONE,
@@ -133,24 +108,16 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
         "communication",
         ["1.41x on 2 ranks", "Then, with 4 ranks: Ranks 0 to 3 have 4 threads for 2 cores"],
     ),
-    "measured once": ([of(1, 100.0), of(2, 195.0)], "compute", ["Each was measured once, so chance isn't known."]),
     "without one rank": (
         [of(2, 100.0, 101.0, cores=8), of(4, 190.0, 193.0, cores=8)],
         "compute",
         ["1.91x from 2 to 4 ranks", "the throughput of 2 ranks"],
     ),
     "phases unknown": ([ONE, of(2, 120.0, 121.0, seconds={})], "unknown", ["Below the ideal", "did not tell"]),
-    "only one number of ranks": ([ONE], "unknown", ["Not enough measured yet.", "only 1 rank"]),
-    "nothing yet": ([[Measurement(1, 1), Measurement(2, 1)]], "unknown", ["Not enough measured yet.", "there is none"]),
     "all failed": (
         [[Measurement(1, 1, 1, failed="ValueError: no luck"), Measurement(2, 1, 2, failed="ValueError: none")]],
         "unknown",
         ["Nothing could be measured.", "ValueError: no luck."],
-    ),
-    "one number of ranks failed": (
-        [ONE, of(2, 190.0, 195.0, 193.0), [Measurement(4, 1, 9, failed="MemoryLimit: too much")]],
-        "compute",
-        ["Close to the ideal", "All trials with 4 ranks failed: MemoryLimit: too much."],
     ),
     "the base failed": (
         [[Measurement(1, 1, 9, failed="X: y")], of(2, 100.0, 101.0), of(4, 190.0, 193.0)],
@@ -190,30 +157,6 @@ def test_rows_are_medians_against_the_smallest_number_of_ranks() -> None:
     assert (empty["throughput"], empty["speed_up"], empty["efficiency"], empty["low"]) == (None,) * 4
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(1, 8), st.one_of(st.none(), st.floats(1e-3, 1e9)), st.sampled_from(["", "X: y"])),
-        max_size=30,
-    ),
-    st.booleans(),
-    st.lists(st.floats(0, 1e6), min_size=4, max_size=4),
-)
-def test_whatever_was_measured_there_is_an_answer(told: list[Any], weak: bool, seconds: list[float]) -> None:
-    phases = dict(zip(("compute", "communicate", "wait", "input"), seconds, strict=True))
-    measured = [
-        Measurement(ranks, 1, n, rate, "" if rate is not None else failed, phases if n % 2 else {})
-        for n, (ranks, rate, failed) in enumerate(told)
-    ]
-    found = rows(measured)
-    assert [row.ranks for row in found] == sorted({ranks for ranks, _, _ in told})
-    for row in found:
-        if row.speed_up is not None and row.base is not None:
-            assert row.efficiency == pytest.approx(row.speed_up * row.base.ranks / row.ranks)
-            assert row.reach[0] <= row.speed_up * (1 + 1e-9) and row.speed_up <= row.reach[1] * (1 + 1e-9)
-    _, said = scaling_verdict(found, weak)
-    assert all(said.values()) and "nan" not in said["why"]
-
-
 TRAINED = {
     "exchange": "mpi",
     "updates": 100,
@@ -239,31 +182,10 @@ def test_a_workload_that_tells_events_only() -> None:
     assert found.seconds == pytest.approx({"compute": 4.1, "communicate": 0.6, "wait": 0.1, "input": 0.0})
 
 
-def test_four_ranks_on_two_cores_are_crowded() -> None:
-    four = run(
-        placement={"ranks": 4, "cores_per_rank": 1},
-        rank_map=rank_map(*[[0, 1]] * 4),
-        machine=machine(2),
-        metrics={"x": 1.0},
-    )
-    assert measurement(four, {}, "x").crowds[0].threads == 4
-
-
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, 0, -1.0, "fast", [1.0]])
 def test_a_run_without_a_rate_counts_as_failed(value: object) -> None:
     found = measurement(run(metrics={"images_per_second": value}), {}, "images_per_second")
     assert found.rate is None and "has no metric images_per_second" in found.failed
-
-
-@pytest.mark.parametrize("status", ["queued", "running", "cancelled", "interrupted"])
-def test_what_has_not_completed_is_neither(status: str) -> None:
-    found = measurement(run(status=status, metrics=TRAINED), {}, "images_per_second")
-    assert found.rate is None and found.failed == ""
-
-
-def test_a_failed_run_says_why() -> None:
-    failed = run(status="failed", error={"type": "ValueError", "message": "no luck"})
-    assert measurement(failed, {}, "x").failed == "ValueError: no luck"
 
 
 def test_published_figures() -> None:

@@ -69,28 +69,12 @@ def test_k_means_divides_its_points_by_itself() -> None:
         plan(KMEANS, {}, [1, 2], Placement(), weak=True)
 
 
-def test_what_the_user_sets_goes_before_what_the_study_would_set() -> None:
-    assert plan(MNIST, {"scale": "sqrt"}, [1, 2], Placement()).params["scale"] == "sqrt"
-
-
-def test_placements_differ_in_their_ranks_only() -> None:
-    study = plan(MNIST, {}, [1, 2, 4], Placement(ranks=3, threads=2, bind_to="none", environment={"A": "1"}))
-    for number, cell in zip((1, 2, 4), study.cells, strict=True):
-        assert cell.placement == Placement(ranks=number, threads=2, bind_to="none", environment={"A": "1"}).as_json()
-        assert cell.label.startswith(f"{number} rank")
-    assert "ranks" not in study.placement
-
-
 @pytest.mark.parametrize(
     ("given_", "ranks", "more", "says"),
     [
         ({}, [1], {}, "compares 2 to 32"),
-        ({}, [], {}, "compares 2 to 32"),
         ({}, [1, 2, 2], {}, "names 2 twice"),
-        ({}, [0, 1], {}, "ranks is 0"),
         ({}, [1, 2], {"repeats": 0}, "repeats is 0"),
-        ({"nonsense": 1}, [1, 2], {}, "nonsense is not one of its settings"),
-        ({"batch": "many"}, [1, 2], {}, "batch is 'many'"),
         ({"epochs": 600}, [1, 2], {"weak": True}, "epochs is 1200: it should be at most 1000"),
     ],
 )
@@ -117,12 +101,6 @@ def test_whatever_else_is_refused_in_one_sentence(text: str) -> None:
         assert all(number >= 0 for number in read_ranks(text))
     except BadInput as refused:
         assert "such as 1,2,4." in str(refused)
-
-
-@pytest.mark.parametrize("text", ["1,x", "", ",", "1,,2", "1.5", "-1", "1;2", "²", "1e3", "99999999999"])
-def test_words_that_are_no_numbers(text: str) -> None:
-    with pytest.raises(BadInput, match="no number of ranks"):
-        read_ranks(text)
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,10 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     made = seed.study(store, here, asked, speed)
     shown = workshop("study", "show", str(made.id))
     assert shown.returncode == 0, shown.stderr
-    assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
+    assert all(len(line) <= 80 or line.startswith(("workshop", "mpirun")) for line in shown.stdout.splitlines())
     for words in ("tuning of mnist in 5.0 min - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
         assert words in " ".join(shown.stdout.split()), words
-    command = shown.stdout.partition("workshop run ")[2].partition("The same without")[0].replace("\\\n", "")
+    command = shown.stdout.partition("workshop run ")[2].partition("The same without")[0]
     told = answer("study", "show", str(made.id))
     assert isinstance(told, dict)
     assert ["workshop", "run", *command.split()] == told["command"].split(), (

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.study.tune import cases
-from workshop.study import kinds
 from workshop.study.kinds import Watched
 from workshop.study.tune import kind
 from workshop.study.tune.kind import reported
@@ -33,14 +32,6 @@ def watched(rate: float | None, seconds: float) -> Watched:
     return Watched(run, seconds, rate)
 
 
-def test_a_hopeless_trial_is_ended_and_told_why() -> None:
-    sofar, _, trial = begun()
-    said = kind.hopeless(sofar, trial, watched(5000.0, 1.2))
-    assert said == (
-        "After 1.2 s it did 5,000 images/s, 50 % of the best so far (2 ranks x 1 thread, bound to core, horovod)."
-    )
-
-
 @settings(deadline=None, max_examples=50)
 @given(st.floats(0, 30_000), st.floats(0, 10))
 def test_only_what_is_far_below_the_best_for_a_second_is_hopeless(rate: float, seconds: float) -> None:
@@ -49,14 +40,6 @@ def test_only_what_is_far_below_the_best_for_a_second_is_hopeless(rate: float, s
     assert (said is not None) == (rate < 7000.0 and seconds >= 1.0)
     assert kind.hopeless(sofar, naive, watched(rate, seconds)) is None, "the yardstick"
     assert kind.hopeless(sofar, replace(trial, repeat=2), watched(rate, seconds)) is None, "figures for the verdict"
-
-
-def test_nobody_is_judged_without_something_to_be_judged_by() -> None:
-    sofar, _, trial = begun()
-    assert kind.hopeless(sofar, trial, watched(None, 5.0)) is None
-    nothing = cases.sofar(cases.asked(), [], {})
-    (first,) = kind.more(nothing)
-    assert kind.hopeless(nothing, first, watched(1.0, 5.0)) is None
 
 
 def test_the_estimator_learns_from_what_was_pruned() -> None:
@@ -113,14 +96,6 @@ def test_a_study_without_results_says_how_to_go_on() -> None:
     assert "RankDied" in reported(cases.study(asked), failed, runs).verdict["why"]
 
 
-def test_a_run_that_goes_on_has_cost_nothing_yet() -> None:
-    sofar, _, trial = begun()
-    _, run = cases.ended(trial, 1.0)
-    going = replace(run, status="running", finished_at=None, metrics={})
-    found = reported(sofar.study, [*sofar.trials, replace(trial, run_id=run.id)], {**sofar.runs, run.id: going})
-    assert found.spent == 20.0 and found.verdict["next"] == "Let the study go on."
-
-
 def test_where_nothing_beats_the_naive_start() -> None:
     asked = cases.asked(budget=250.0)
     trials, runs = cases.searched(
@@ -130,8 +105,3 @@ def test_where_nothing_beats_the_naive_start() -> None:
     assert found.best is not None
     said = found.verdict["verdict"]
     assert "naive start" in said and "times as fast" not in said
-
-
-def test_it_is_registered() -> None:
-    assert kinds.kind("tune") is kind.KIND
-    assert kinds.title(cases.study(cases.asked(budget=300.0))) == "tuning of mnist in 5.0 min"

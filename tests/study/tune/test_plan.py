@@ -93,13 +93,6 @@ def test_what_somebody_sets_stays_as_it_is() -> None:
 
 
 @pytest.mark.real
-def test_k_means() -> None:
-    asked = planned("kmeans")
-    assert asked.share == "" and asked.params["data"] == "blobs" and asked.load == {"data": "blobs", "clusters": 100}
-    assert list(asked.knobs) == ["backend"]
-
-
-@pytest.mark.real
 def test_a_session_on_hosts_has_its_slots() -> None:
     hosts = [{"name": "a", "slots": 2}, {"name": "b", "slots": 1}]
     asked = planned(given={"batch": 12}, placement={"hosts": hosts})
@@ -110,29 +103,10 @@ def test_a_session_on_hosts_has_its_slots() -> None:
 
 
 @pytest.mark.real
-def test_a_fair_share_of_each_host() -> None:
-    hosts = [{"name": "a", "slots": 4}, {"name": "b", "slots": 4}]
-    asked = planned(given={"batch": 16}, machine=machines.read("1x4"), placement={"hosts": hosts})
-    assert {(spot.ranks, spot.cores_per_rank) for spot in asked.spots} >= {(2, 4), (4, 2)}
-    assert asked.naive["threads"] == 4 and asked.cores == 8
-
-
-@pytest.mark.real
-def test_limits() -> None:
-    limits = TuneLimits(
-        ranks=(1, 2), threads=(1,), knobs={"exchange": ("mpi",), "env.HOROVOD_CYCLE_TIME": (None,)}, yields=("1",)
-    )
-    points = planned(limits=limits).points()
-    assert len(points) == 5, "four, and the naive start with its two threads"
-
-
-@pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "given", "more", "sentence"),
     [
         ("allreduce", {}, {}, "The tuner doesn't know what to try with allreduce"),
-        ("mnist", {"batch": "0"}, {}, "batch is 0"),
-        ("mnist", {}, {"budget": 20.0}, "A budget of 20 s is too small for 2 trials"),
         (
             "mnist",
             {"batch": 3},
@@ -153,7 +127,7 @@ def test_budgets(text: str, seconds: float) -> None:
     assert read_budget(text) == seconds
 
 
-@pytest.mark.parametrize("text", ["", "m", "-5m", "5 minutes", "nan", "1e9", "9" * 400 + "h", "25h"])
+@pytest.mark.parametrize("text", ["", "nan", "9" * 400 + "h", "25h"])
 def test_what_is_no_budget(text: str) -> None:
     with pytest.raises(BadInput, match="--budget"):
         read_budget(text)

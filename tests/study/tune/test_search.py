@@ -14,7 +14,7 @@ from workshop.study.tune import kind, search
 from workshop.study.tune.kind import reported
 from workshop.study.tune.study import Length, TuneStudy, key
 
-few = settings(max_examples=15, deadline=None)
+few = settings(max_examples=8, deadline=None)
 
 
 def speeds(seed: int, failing: float = 0.0) -> cases.Speed:
@@ -70,26 +70,6 @@ def test_whoever_goes_on_decides_alike(seed: int, data: st.DataObject) -> None:
     )
 
 
-def test_another_seed_tries_something_else() -> None:
-    speed = speeds(1)
-    orders = {tuple(trial.label for trial in cases.searched(cases.asked(seed=seed), speed)[0]) for seed in range(4)}
-    assert len(orders) > 1
-
-
-def test_a_small_space_is_exhausted() -> None:
-    asked = cases.asked(
-        spots=cases.SPOTS[2:3],
-        yields=["1"],
-        knobs={"exchange": cases.EXCHANGES, "env.HOROVOD_CYCLE_TIME": [None]},
-        threads=[1],
-    )
-    trials, _ = cases.searched(asked, speeds(3))
-    first, again = search.split(trials)
-    assert {key(trial.point) for trial in first} == {key(point) for point in asked.points()}
-    assert len(first) == 5, "four exchanges, and the naive start"
-    assert again
-
-
 def test_it_ends_after_several_trials_without_a_gain() -> None:
     """The default is the best: every value of every knob is looked at once, then patience runs out."""
     asked = cases.asked()
@@ -121,7 +101,7 @@ def test_the_best_is_found_among_many() -> None:
         rate *= 1.2 if point["bind_to"] == "none" else 1.0
         return rate * (1.1 if point["env.OMPI_MCA_mpi_yield_when_idle"] == "0" else 1.0)
 
-    for seed in range(3):
+    for seed in range(2):
         asked = cases.asked(seed=seed, budget=300.0)
         trials, runs = cases.searched(asked, speed)
         found = reported(cases.study(asked), trials, runs)
@@ -181,19 +161,3 @@ def test_the_best_are_measured_again_in_turn_with_the_naive_start() -> None:
     rounds = {trial.repeat for trial in again}
     assert all(labels.count(label) == len(rounds) for label in labels), "all equally often"
     assert all(trial.params == next(t for t in first if t.label == trial.label).params for trial in again)
-
-
-def test_the_pick_is_by_median_not_by_the_luckiest_run() -> None:
-    asked = cases.asked(budget=250.0)
-    lucky = asked.begin[2]
-    count: dict[str, int] = {}
-
-    def speed(point: Any) -> float:
-        count[key(point)] = count.get(key(point), 0) + 1
-        if key(point) == key(lucky):
-            return 9000.0 if count[key(point)] == 1 else 5000.0
-        return 8500.0 if key(point) == key(asked.begin[0]) else 3000.0
-
-    trials, runs = cases.searched(asked, speed)
-    found = reported(cases.study(asked), trials, runs)
-    assert found.best is not None and found.best.point == asked.begin[0]

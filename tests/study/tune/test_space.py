@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -72,16 +71,6 @@ def test_a_cell_shares_the_work_out() -> None:
     assert cell.label == "2 ranks x 1 thread, bound to core, horovod, polling, HOROVOD_CYCLE_TIME=5"
 
 
-def test_axes_are_what_differs() -> None:
-    axes = cases.asked(yields=["1"], knobs={"exchange": cases.EXCHANGES, CYCLE: [None]}).axes()
-    assert axes == {
-        "ranks": [2, 1, 4],
-        "threads": [1, 2],
-        "bind_to": ["core", "none"],
-        "exchange": list(cases.EXCHANGES),
-    }
-
-
 def test_daal4py_only_goes_with_the_mpis_that_it_is_built_for() -> None:
     found = [cases.SPOTS[2], spots.Spot("mpich", 2, "auto", "core", 1, "0|1")]
     asked = cases.asked(spots=found, workload="kmeans", knobs={"backend": ["numba", "daal4py"]}, begin=[])
@@ -95,15 +84,6 @@ def test_daal4py_only_goes_with_the_mpis_that_it_is_built_for() -> None:
 )
 def test_numbers_of_ranks(cores: int, slots: int | None, numbers: list[int]) -> None:
     assert spots.numbers_of_ranks(cores, slots) == numbers
-
-
-def test_masks_are_the_same_for_the_same_places() -> None:
-    def rank(*units: int) -> Mapping[str, Any]:
-        return {"host": "a", "units": list(units)}
-
-    assert spots.masks([rank(1, 0), rank(0, 1)]) == spots.masks([rank(0, 1)] * 2) == "2*a:0-1"
-    assert spots.masks([rank(0, 1, 4), rank(2)]) == "a:0-1,4|a:2"
-    assert spots.masks([rank(0), rank(1)]) != spots.masks([rank(1), rank(0)])
 
 
 def test_what_the_tuner_sets_of_a_workload_is_valid() -> None:

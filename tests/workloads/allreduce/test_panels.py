@@ -81,9 +81,3 @@ def test_a_comparison_has_the_latencies_of_two_runs_in_one_plot(store: Store, se
     assert traces[0].line.color == traces[1].line.color and traces[0].line.dash != traces[1].line.dash
     beside = {card.name for snapshot in snapshots.values() for card in side_by_side(snapshot)}
     assert "all-reduces" in beside and "latency" not in beside
-
-
-def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:
-    there = shown(store, seed.running(store, session))
-    assert not {"latency", "bandwidth", "all-reduces"} & there.keys()
-    assert "inertia" in there

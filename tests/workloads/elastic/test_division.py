@@ -40,8 +40,3 @@ def test_a_step_that_is_read_twice_or_left_out_shows() -> None:
     order = division.permutation(10, 0, 0)
     assert division.count_reads(0, order, [(0, 4), (0, 4), (4, 10)]) == (0, 14, 10)
     assert division.count_reads(0, order, [(0, 4), (6, 10)]) == (0, 8, 8)
-
-
-def test_epochs_have_orders_of_their_own() -> None:
-    assert division.permutation(50, 0, 0).tolist() != division.permutation(50, 0, 1).tolist()
-    assert division.permutation(50, 7, 2).tolist() == division.permutation(50, 7, 2).tolist()

@@ -65,15 +65,6 @@ def test_a_new_rank_and_a_restart() -> None:
     assert "7 steps after the last checkpoint had to be trained again." in restarted["why"]
 
 
-def test_one_rank_that_is_left_and_images_that_were_missed() -> None:
-    left = words(ranks=[2], losses=[LOSS, LOSS | {"rank": 1, "ranks": [2]}])
-    assert left["verdict"].startswith("Ranks 0 and 1 were lost")
-    assert "the same weights" not in left["why"]
-    wrong = [{"epoch": 0, "read": 480, "distinct": 470}]
-    assert "twice or left out in epoch 0" in words(exactly_once=False, examples_read=wrong)["why"]
-    assert "ranks 1 and 2 have different weights" in words(same_weights=False)["why"]
-
-
 def test_the_page_has_the_losses(store: Store, session: SessionRecord) -> None:
     made = store.submit(session.id, "elastic", {}, seed.PLACEMENT)
     assert store.take_next(session.id).id == made.id

@@ -1,14 +1,15 @@
-"""The workload in a world of one, and what may be asked of it."""
+"""The workload in a world of one."""
 
 from __future__ import annotations
 
 import pytest
 from mpi4py import MPI
 
-from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
+
+ROUNDS = 8
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +17,7 @@ def finished():
     """All three ways where each institution has three of the digits."""
     sink = Memory()
     params = WORKLOAD.check(
-        {"data": "digits", "way": "all", "model": "dense", "partition": "label", "rounds": 12, "epochs": 2}
+        {"data": "digits", "way": "all", "model": "dense", "partition": "label", "rounds": ROUNDS, "epochs": 2}
     )
     inputs = WORKLOAD.inputs(params, no_artifacts)
     WORKLOAD.fits(params, inputs, 1)
@@ -39,7 +40,7 @@ def test_institutions_are_described_before_the_first_round_and_at_the_end(finish
     for before, after in zip(known, ended, strict=True):
         assert sum(before["labels"]) == before["images"] + before["validation"]
         assert {name: after[name] for name in before} == before
-        assert after["took_part"] == 12
+        assert after["took_part"] == ROUNDS
         assert after["held_out_alone"] <= 0.5
     assert sum(one["images"] + one["validation"] for one in known) == 1437
     assert metrics["train_images"] == sum(one["images"] for one in known)
@@ -47,37 +48,10 @@ def test_institutions_are_described_before_the_first_round_and_at_the_end(finish
 
 def test_the_last_round_told_is_what_metrics_say(finished):
     metrics, sink = finished
-    events = [(name, value) for _, name, step, value in sink.events if step == 12]
+    events = [(name, value) for _, name, step, value in sink.events if step == ROUNDS]
     assert dict(events)["held-out accuracy"] == metrics["held_out_accuracy"]
     assert dict(events)["alone own accuracy"] == metrics["by_way"]["alone"]["own_score"]
     assert dict(events)["institution 3 global accuracy"] == metrics["institutions"][2]["own_score"]["federated"]
-    assert sink.done == (12, 12)
-    assert metrics["images_read"] == 3 * 12 * 2 * metrics["train_images"]
+    assert sink.done == (ROUNDS, ROUNDS)
+    assert metrics["images_read"] == 3 * ROUNDS * 2 * metrics["train_images"]
     assert metrics["drift"] > 0
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"alpha": 0}, "alpha is 0: it should be greater than 0"),
-        ({"alpha": -1}, "alpha is -1"),
-        ({"alpha": "nan"}, "alpha is"),
-        ({"participation": 0}, "participation is 0"),
-        ({"participation": 1.5}, "participation is 1.5"),
-        ({"institutions": 0}, "institutions is 0"),
-        ({"rate": "inf"}, "rate is"),
-        ({"way": "together"}, "way is 'together'"),
-        ({"validation": 1}, "validation is 1"),
-    ],
-)
-def test_params_out_of_range_are_refused_in_one_sentence(values, words):
-    with pytest.raises(BadInput) as refused:
-        WORKLOAD.check(values)
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_what_can_not_be_dealt_is_refused_where_it_is_submitted():
-    params = WORKLOAD.check({"data": "digits", "images": 9, "institutions": 5})
-    with pytest.raises(BadInput, match="5 institutions can't share 9 images"):
-        WORKLOAD.fits(params, WORKLOAD.inputs(params, no_artifacts), 2)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workshop.workloads.hangs.diagnosis import KINDS, Diagnosis, diagnose, diagnose_jobs
+from workshop.workloads.hangs.diagnosis import KINDS, Diagnosis, diagnose
 from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState
 
@@ -15,7 +15,6 @@ WORLD: dict[str, Any] = {"comm": "COMM_WORLD", "ranks": (0, 1, 2)}
 PAIR: dict[str, Any] = {"comm": "Split 1 of COMM_WORLD", "ranks": (1, 2)}
 BARRIER = Call("Barrier", **WORLD, number=1, place="work.py:9")
 ALLREDUCE = replace(BARRIER, name="Allreduce", count=10, type="float64")
-CREATE_GROUP = replace(BARRIER, name="Create_group", number=None, **PAIR)
 BCAST = replace(BARRIER, name="Bcast", root=0, count=10, type="float64")
 
 
@@ -80,7 +79,6 @@ HANGS = {
     )),
     "a rank has ended": ("ended", [2], states(BARRIER, BARRIER, "ended")),
     "two ranks have ended": ("ended", [1, 2], states(BARRIER, "ended", "ended")),
-    "two of a group": ("ended", [2], states("ended", CREATE_GROUP, "ended")),
     "all have ended, any source": ("receive-without-send", [0], states(receive(ANY), "ended", "ended")),
     "a send in a circle": ("circular-wait", [0, 1, 2], states(send(1), receive(2), send(0))),
     "a message without room": ("other-size", [1], states(
@@ -105,7 +103,6 @@ HANGS = {
         (replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE))), IBARRIER),
         replace(POLLING, call=replace(PROBE, source=0)),
     )),
-    "processes that are ranks again": ("spawned", [1], states(BARRIER, "spawned", BARRIER)),
     "calls without a record": ("unknown", [0, 1], states(Call("Win_fence"), Call("Win_lock"))),
     "two, while another computes": ("circular-receives", [0, 1], states(receive(1), receive(0), "computing")),
 }  # fmt: skip
@@ -204,36 +201,10 @@ def test_the_calls_of_a_rank_that_has_left_a_loop_are_counted() -> None:
     )
 
 
-def test_horovods_calls_leave_a_graph_unseen() -> None:
-    first = Call("horovod_broadcast", "Horovod", number=1)
-    named = diagnose(states(("unknown", first), ("unknown", first)))
-    assert named is not None and named.kind == "unseen"
-
-
 def test_polls_in_turn_are_said_as_such() -> None:
     state = replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE)), place="work.py:7")
     assert state.describe() == "polls Ibarrier and iprobe from any rank, tag 7, at work.py:7"
     assert state.line == "rank 0  polls Ibarrier and iprobe from any rank, tag 7  work.py:7"
-
-
-def test_a_call_that_has_raised_is_told() -> None:
-    ranks = states(BARRIER, ALLREDUCE, ALLREDUCE)
-    named = diagnose([replace(ranks[0], failed=replace(ALLREDUCE, place="work.py:5")), *ranks[1:]])
-    assert named is not None and named.kind == "other-collective"
-    assert named.sentence.endswith(" The Allreduce of rank 0, at work.py:5, has raised an exception.")
-
-
-def test_two_jobs_that_wait_for_each_other_have_one_diagnosis() -> None:
-    parent = states(Call("Disconnect", "Spawn 1 of COMM_SELF", (ANY,), 1, place="work.py:7"))
-    child = states(replace(receive(0), comm="the parent's intercommunicator", ranks=(ANY,)))
-    [named] = diagnose_jobs({"parent": parent, "child": child}).values()
-    assert (named.kind, named.hang) == ("other-job", True)
-    assert named.sentence == (
-        "Rank 0 waits in Disconnect on Spawn 1 of COMM_SELF, at work.py:9, for another job. In that job, "
-        "rank 0 waits in Recv from rank 0, tag 7 on the parent's intercommunicator, at work.py:9, for another job."
-    )
-    assert len(named.lines) == 2
-    assert not any(named.hang for named in diagnose_jobs({"parent": parent, "child": states("computing")}).values())
 
 
 def test_a_receive_that_has_its_message_takes_no_other() -> None:

@@ -45,8 +45,3 @@ def test_many_images_are_cut(store: Store, session: SessionRecord) -> None:
     assert "recovered.png" in picture["url"] and "never sent" in text(card)
     assert len(part(card, "table")["rows"]) == 32
     assert "inversion" in {one.name for one in side_by_side(Snapshot(store, run))}
-
-
-def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:
-    assert "inversion" not in shown(store, seed.running(store, session))
-    assert "inversion" not in shown(store, begun(store, session, picture=False))

@@ -21,12 +21,7 @@ GOOD, POOR, GONE = picture(), picture(9.0), picture(5.0, nearest=False, correlat
 
 
 def said(*pictures: dict[str, Any], metrics: dict[str, Any] | None = None, **params: Any) -> dict[str, str]:
-    told = {
-        "pictures": list(pictures),
-        "train_images": 1437,
-        "labels_right": len(pictures),
-        **(metrics or {}),
-    }
+    told = {"pictures": list(pictures), "train_images": 1437, "labels_right": len(pictures), **(metrics or {})}
     given = WORKLOAD.check({"data": "digits", **params}).model_dump()
     where = {"machine": machine(2), "rank_map": rank_map([0], [1])}
     return verdict(run(workload="inversion", params=given, metrics=told, **where), {})
@@ -51,19 +46,9 @@ def test_how_many_were_recovered(pictures, words):
     assert said(*pictures)["verdict"] == words
 
 
-def test_the_criterion_is_stated_with_its_figures():
-    several = said(GOOD, POOR, GONE, metrics={"labels_right": 2})["why"]
-    assert "Pictures have a PSNR of 5 to 50 dB, and 20 dB count as recovered." in several
-    assert "2 of 3 labels were read off the last layer's gradient." in several
-
-
 def test_it_says_how_it_came_and_what_to_do_next():
     assert "divided by that of its bias, is the image" in said(GOOD)["why"]
     assert "--images 8" in said(GOOD)["next"]
     harder = said(GONE, GONE, images=2)
     assert "the mean over 2 images, which the attacker has to take apart" in harder["why"]
     assert "--images 1" in harder["next"]
-
-
-def test_of_one_that_goes_on_nothing_is_said():
-    assert "digit" not in said(metrics={"pictures": None})["verdict"]

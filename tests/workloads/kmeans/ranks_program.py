@@ -19,7 +19,7 @@ from workshop.workloads.kmeans import WORKLOAD
 from workshop.workloads.kmeans.lloyd import fit, plus_plus, random_points
 from workshop.workloads.kmeans.shards import centre, kernel
 
-SIZE, FEATURES, CLUSTERS = 2003, 4, 9
+SIZE, FEATURES, CLUSTERS = 2003, 3, 9
 CASES = list(product(("numpy", "numba"), ("float32", "float64")))
 
 

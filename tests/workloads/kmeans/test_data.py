@@ -19,13 +19,6 @@ def test_blobs_do_not_depend_on_who_reads_them(size, ranks, seed):
     np.testing.assert_array_equal(whole, np.concatenate(parts))
 
 
-def test_blobs_are_blobs():
-    points = Blobs(50_000, 3, 1, 1, "float64").read(0, 50_000)
-    assert points.dtype == np.float64
-    np.testing.assert_allclose(points.std(axis=0), 1, atol=0.02)
-    assert not np.array_equal(points[:100], Blobs(100, 3, 1, 2, "float64").read(0, 100))
-
-
 def test_a_stream_of_pixels_brings_every_pixel_once():
     photo = np.arange(5 * 7 * 3, dtype=np.uint8).reshape(5, 7, 3)
     ordered = Pixels(photo, "float32").read(0, 35)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD, photo
 from workshop.workloads.kmeans.data import Blobs
-
-DTYPES = ("float32", "float64")
 
 
 def run(sink=None, **values):
@@ -31,20 +28,6 @@ def run(sink=None, **values):
 
 def events(sink, name):
     return {step: value for _, found, step, value in sink.events if found == name}
-
-
-def test_every_kernel_and_precision_gives_a_photo_the_same_result(tmp_path):
-    random = np.random.default_rng(7)
-    plain = np.array([[200, 40, 40], [40, 180, 60], [40, 60, 200]])[np.arange(120) // 40]
-    noisy = np.clip(plain + random.normal(0, 8, (90, 120, 3)), 0, 255).astype(np.uint8)
-    Image.fromarray(noisy).save(tmp_path / "plain.png")
-    settings = {"image": str(tmp_path / "plain.png"), "clusters": 8, "init": "random", "seed": 7}
-    results = [run(**settings, backend=backend, dtype=dtype)[0] for backend in ("numba", "numpy") for dtype in DTYPES]
-    for name in ("iterations", "sizes", "palette"):
-        assert all(metrics[name] == results[0][name] for metrics in results), name
-    for metrics in results:
-        assert metrics["inertia"] == pytest.approx(results[0]["inertia"], rel=1e-12)
-        np.testing.assert_allclose(metrics["centroids"], results[0]["centroids"], rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["batch", "online"])
@@ -77,11 +60,11 @@ def test_a_photo_is_quantised(mode):
 @pytest.mark.parametrize("backend", ["numpy", "numba"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_blobs_are_found(backend, dtype):
-    values = {"data": "blobs", "points": 20_001, "features": 4, "clusters": 3, "seed": 5}
+    values = {"data": "blobs", "points": 20_001, "features": 3, "clusters": 3, "seed": 5}
     metrics, sink = run(**values, backend=backend, dtype=dtype)
-    points = Blobs(20_001, 4, 3, 5, dtype).read(0, 20_001)
+    points = Blobs(20_001, 3, 3, 5, dtype).read(0, 20_001)
     assert metrics["inertia"] == pytest.approx(exact_inertia(points, np.array(metrics["centroids"])), rel=1e-4)
-    assert metrics["inertia"] == pytest.approx(20_001 * 4, rel=0.05)  # unit variance along each axis
+    assert metrics["inertia"] == pytest.approx(20_001 * 3, rel=0.05)  # unit variance along each axis
     assert metrics["points_per_rank"] == [20_001]
     assert not sink.artifacts
     assert sink.done[0] == sink.done[1]
@@ -92,30 +75,6 @@ def test_a_stream_is_enough_to_find_blobs():
     assert stream["iterations"] == 60
     assert stream["inertia"] == pytest.approx(60_000 * 3, rel=0.1)  # unit variance along each axis
     assert events(sink, "inertia")[60] == pytest.approx(stream["inertia"] / 60, rel=0.2)
-
-
-@pytest.fixture
-def pauses(monkeypatch):
-    """The seconds of each sleep."""
-    slept, sleep = [], time.sleep
-
-    def note(seconds):
-        slept.append(seconds)
-        sleep(seconds)
-
-    monkeypatch.setattr(time, "sleep", note)
-    return slept
-
-
-def test_a_paced_run_shows_each_iteration_and_keeps_pauses_out_of_timings(pauses):
-    began = time.perf_counter()
-    metrics, sink = run(iterations=4, pace=0.3)
-    took = time.perf_counter() - began
-    assert took > 1.2
-    assert 0 < metrics["seconds"]["fit"] < took - sum(pauses)
-    assert sum(value for _, name, _, value in sink.events if name == "time.wait") < took - sum(pauses)
-    preview = Image.open(io.BytesIO(sink.artifacts["preview.png"][1]))
-    assert max(preview.size) <= photo.PREVIEW_SIDE
 
 
 class StopAfter(Memory):
@@ -139,18 +98,15 @@ class Stopped(Memory):
         return True
 
 
-@pytest.mark.parametrize("pace", [0, 9])
 @pytest.mark.parametrize("mode", ["batch", "online"])
-def test_a_stop_ends_it_in_that_iteration(mode, pace, pauses):
-    metrics, sink = run(StopAfter(3 if not pace else 1), mode=mode, pace=pace)
-    assert pauses == []
-    assert metrics["stopped"] and not metrics["converged"]
-    assert metrics["iterations"] == (3 if not pace else 1)
+def test_a_stop_ends_it_in_that_iteration(mode):
+    metrics, sink = run(StopAfter(3), mode=mode)
+    assert metrics["stopped"] and not metrics["converged"] and metrics["iterations"] == 3
     assert "quantised.png" not in sink.artifacts
 
 
 def test_a_stop_is_heard_while_centroids_are_still_being_chosen():
     sink = Stopped()
-    metrics, _ = run(sink, data="blobs", points=100_000, clusters=4096, init="k-means++")
+    metrics, _ = run(sink, data="blobs", points=20_000, clusters=2048, init="k-means++")
     assert metrics["stopped"] and metrics["iterations"] == 1
     assert sink.asked < 10, "it was not asked again for each of the centroids"

@@ -27,7 +27,6 @@ CASES = {
     "average": {"average": False},
     "checkpoint": {"checkpoint": "every-rank"},
     "checkpoint and broadcast": {"checkpoint": "every-rank", "broadcast": False},
-    "checkpoint of a server": {"checkpoint": "every-rank", "exchange": "parameter-server"},
     "none": {"exchange": "none"},
     "mpi": {"exchange": "mpi"},
     "overlap": {"exchange": "mpi-overlap", "bucket": 0.04},

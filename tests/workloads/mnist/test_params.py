@@ -1,4 +1,4 @@
-"""What a run may be asked for, and what is said of what can't be used; all before any rank is started."""
+"""Models and checkpoints of one's own: what is taken, and what is refused before any rank is started."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.core.forms import going_on, named
+from workshop.core.forms import going_on
 from workshop.engine.training.checkpoint import Checkpoint
 from workshop.extension import no_artifacts
 from workshop.workloads.mnist import WORKLOAD
@@ -18,51 +18,6 @@ from workshop.workloads.mnist import WORKLOAD
 
 def inputs(artifacts=no_artifacts, **values):
     return WORKLOAD.inputs(WORKLOAD.check({"data": "digits", **values}), artifacts)
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"epochs": 0}, "epochs is 0: it should be at least 1"),
-        ({"batch": 0}, "batch is 0: it should be at least 1"),
-        ({"rate": "nan"}, "rate is"),
-        ({"rate": "-1"}, "rate is -1"),
-        ({"exchange": "smoke"}, "exchange is 'smoke'"),
-        ({"compression": "8bit", "exchange": "horovod"}, "compression is 8bit, but Horovod can only send float16"),
-        ({"compression": "8bit", "exchange": "none"}, "but the exchange none can't compress; choose mpi, mpi-overlap"),
-        ({"compression": "int4"}, "compression is 'int4'"),
-        ({"bucket": 0, "exchange": "mpi-overlap"}, "bucket is 0"),
-        ({"keep": 0, "compression": "topk"}, "keep is 0"),
-        ({"broadcast": "perhaps"}, "broadcast is 'perhaps'"),
-        ({"learning": 1}, "learning is not one of its settings"),
-        ({"target": 2}, "target is 2"),
-    ],
-)
-def test_params_out_of_range_are_refused_in_one_sentence(values, words):
-    with pytest.raises(BadInput) as refused:
-        WORKLOAD.check(values)
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_a_learning_rate_of_nan_says_what_would_be_right():
-    with pytest.raises(BadInput, match="finite number"):
-        WORKLOAD.check({"rate": "nan"})
-
-
-def test_switches_are_words_on_the_command_line():
-    params = WORKLOAD.check({"broadcast": "no", "shard": "off", "divide": "false", "average": "yes"})
-    assert (params.broadcast, params.shard, params.divide, params.average) == (False, False, False, True)
-
-
-def test_digits_need_no_file():
-    assert sum(len(data) for data in inputs().values()) < 1000
-
-
-def test_a_data_folder_without_mnist_is_refused(tmp_path):
-    (tmp_path / "readme.txt").write_text("nothing here")
-    with pytest.raises(BadInput, match=str(tmp_path)):
-        inputs(data=str(tmp_path))
 
 
 def archive(**files):
@@ -73,20 +28,12 @@ def archive(**files):
     return file.getvalue()
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"hello", archive(), archive(config__json="{}"), archive(config__json="{", model__weights__h5="")],
-)
+@pytest.mark.parametrize("content", [b"", archive(config__json="{}"), archive(config__json="{", model__weights__h5="")])
 def test_a_model_file_that_is_none_is_refused(tmp_path, content):
     path = tmp_path / "mine.keras"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"mine\.keras is not a Keras model"):
         inputs(model=str(path))
-
-
-def test_a_model_file_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(BadInput, match=r"none\.keras can't be read \(No such file or directory\)"):
-        inputs(model=str(tmp_path / "none.keras"))
 
 
 @pytest.mark.parametrize("param", ["model", "resume"])
@@ -98,14 +45,6 @@ def test_what_is_no_ordinary_file_is_refused(tmp_path, param):
     for path in ("~nobody-of-that-name/x", "with\0null"):
         with pytest.raises(BadInput, match="is no path"):
             inputs(**{param: path})
-
-
-def test_a_damaged_archive_is_refused(tmp_path):
-    packed = bytearray(archive(config__json="{}" * 200, model__weights__h5="x"))
-    packed[60:80] = b"\xff" * 20
-    (tmp_path / "mine.keras").write_bytes(bytes(packed))
-    with pytest.raises(BadInput, match="is not a Keras model"):
-        inputs(model=str(tmp_path / "mine.keras"))
 
 
 def packed(epoch):
@@ -172,8 +111,3 @@ def test_a_run_that_goes_on_takes_what_the_earlier_one_was_given(tmp_path):
         inputs(artifacts, model="earlier", resume="7")
     with pytest.raises(BadInput, match="resume names no run from which to take it"):
         inputs(artifacts, data="earlier")
-
-
-def test_paths_are_shown_by_their_last_name():
-    shown = named(WORKLOAD.params, {"data": "/home/teacher/mnist/", "model": "cnn", "resume": "", "seed": 3})
-    assert shown == {"data": "mnist", "model": "cnn", "resume": "", "seed": 3}

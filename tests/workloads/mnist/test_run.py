@@ -13,8 +13,7 @@ from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import checkpoint
 from workshop.extension import no_artifacts
-from workshop.workloads.mnist import WORKLOAD, models
-from workshop.workloads.mnist.heldout import as_inputs
+from workshop.workloads.mnist import WORKLOAD
 
 QUICK = {"data": "digits", "exchange": "mpi", "model": "dense", "trace": 3}
 
@@ -41,15 +40,6 @@ def test_a_single_process_learns_the_digits(finished):
     assert sum(metrics["shards"]) == metrics["train_images"] == 1437
 
 
-def test_time_to_target_is_when_the_held_out_accuracy_reached_it(finished):
-    _, sink = finished
-    told = [value for _, name, _, value in sink.events if name == "held-out accuracy"]
-    reached, _ = run({"epochs": 6, "target": 0.5})
-    assert 0 < reached["time_to_target"] <= reached["seconds"]["train"]
-    assert told[reached["epochs_to_target"] - 1] >= 0.5 > max(told[: reached["epochs_to_target"] - 1], default=0)
-    assert run({"epochs": 1, "target": 1.0})[0]["time_to_target"] is None
-
-
 def test_the_confusion_matrix_counts_every_held_out_digit(finished):
     metrics, _ = finished
     confusion = np.array(metrics["confusion"])
@@ -66,14 +56,6 @@ def test_misclassified_digits_are_kept_as_pictures(finished):
         assert one["label"] != one["predicted"]
         assert 0 < one["probability"] <= 1
     assert [one["probability"] for one in shown] == sorted((one["probability"] for one in shown), reverse=True)
-
-
-def test_the_timeline_holds_the_steps_that_were_asked_for(finished):
-    _, sink = finished
-    media_type, data = sink.artifacts["timeline.json"]
-    spans = [event for event in json.loads(data)["traceEvents"] if event.get("ph") == "X"]
-    assert media_type == "application/json"
-    assert {event["args"]["step"] for event in spans if "step" in event.get("args", {})} == {2, 3, 4}
 
 
 def test_a_batch_larger_than_the_data_is_refused():
@@ -105,65 +87,8 @@ def test_a_model_of_ones_own_is_trained(tmp_path):
     assert max(one["probability"] for one in json.loads(sink.artifacts["misclassified.json"][1])) <= 1
 
 
-def test_a_model_for_other_images_is_refused(tmp_path):
-    layers = tensorflow().keras.layers
-    path = saved(tmp_path, layers.Input((8, 8, 1)), layers.Flatten(), layers.Dense(3))
-    with pytest.raises(BadInput, match=r"takes \(8, 8, 1\) and gives \(3,\); it should take images of \(28, 28, 1\)"):
-        run({"model": str(path)})
-
-
 def test_a_model_that_brings_code_is_refused(tmp_path):
     layers = tensorflow().keras.layers
     path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Lambda(lambda x: x), layers.Flatten(), layers.Dense(10))
     with pytest.raises(BadInput, match="it brings code of its own in a Lambda layer, which isn't run"):
         run({"model": str(path)})
-
-
-def test_a_checkpoint_that_is_too_large_is_told_of_and_not_written(tmp_path):
-    layers = tensorflow().keras.layers
-    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(7500), layers.Dense(10))
-    metrics, sink = run({"model": str(path), "epochs": 2, "images": 32, "batch": 32})
-    assert checkpoint.NAME not in sink.artifacts
-    assert metrics["checkpoints"] is None
-    (notice,) = metrics["notices"]
-    assert "over the 64 MB that can be kept" in notice
-
-
-@pytest.mark.parametrize("ending", ["activation", "layer"])
-def test_a_softmax_at_the_end_is_recognised(ending):
-    layers = tensorflow().keras.layers
-    inputs = layers.Input((28, 28, 1))
-    hidden = layers.Flatten()(inputs)
-    if ending == "activation":
-        outputs = layers.Dense(10, activation="softmax")(hidden)
-    else:
-        outputs = layers.Softmax()(layers.Dense(10)(hidden))
-    model = tensorflow().keras.Model(inputs, outputs)
-    likely = np.full((1, 10), 0.05, np.float32)
-    likely[0, 3] = 0.55
-    loss = models.loss_of(model)(tensorflow().constant([3]), tensorflow().constant(likely))
-    assert float(loss[0]) == pytest.approx(-np.log(0.55), rel=1e-4)
-
-
-def test_models_that_say_too_little_or_have_nothing_to_train_are_refused(tmp_path):
-    keras = tensorflow().keras
-    model = keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(10)])
-    model.save(tmp_path / "mine.keras")
-    with pytest.raises(BadInput, match="doesn't say what it takes"):
-        run({"model": str(tmp_path / "mine.keras")})
-    layers = keras.layers
-    path = saved(tmp_path, layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10, trainable=False))
-    with pytest.raises(BadInput, match="no weights that can be trained"):
-        run({"model": str(path)})
-
-
-def test_losses_of_logits_and_of_probabilities_agree():
-    tf = tensorflow()
-    layers = tf.keras.layers
-    logits = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10)])
-    likely = tf.keras.Sequential([layers.Input((28, 28, 1)), layers.Flatten(), layers.Dense(10, activation="softmax")])
-    likely.set_weights(logits.get_weights())
-    pictures = as_inputs(np.random.default_rng(0).integers(0, 256, (5, 28, 28)).astype(np.uint8))
-    labels = tf.constant([0, 3, 9, 2, 2])
-    losses = [models.loss_of(model)(labels, model(pictures)) for model in (logits, likely)]
-    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-4)

@@ -10,13 +10,12 @@ from tests.report.test_panels import part, shown
 from tests.server import seed
 from tests.support import plain_cells
 from tests.workloads.federated.report.test_panels import FIRST, told
-from tests.workloads.openfl.test_verdict import AUTHORITY, COMMANDS, SHOWN, certificate, command
+from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
 from workshop.report import html
 from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.openfl import panels
 
 KEY = "-----BEGIN PRIVATE KEY-----"
 
@@ -52,11 +51,6 @@ def test_commands_and_certificates_are_shown_as_they_come(store: Store, session:
     assert "".join(f"<td>{cell}</td>" for cell in cells) in after
 
 
-def test_rounds_are_on_the_same_page(store: Store, session: SessionRecord) -> None:
-    there = shown(store, begun(store, session))
-    assert {"fx", "certificates", "institutions", "institutions-global"} <= there.keys()
-
-
 def test_who_was_refused_is_told_with_the_reason(store: Store, session: SessionRecord) -> None:
     refused = certificate("institution2", accepted=False, issuer="other", why="unknown <b>authority</b>")
     run = begun(store, session, certificates=[SHOWN[0], refused])
@@ -73,16 +67,3 @@ def test_no_key_is_ever_shown(store: Store, session: SessionRecord) -> None:
     page = html.live(shown(store, run).values())
     assert "Simple Signing CA (key 0011aabb)" in page
     assert "PRIVATE" not in page
-
-
-def test_other_federations_have_none_of_it(store: Store, session: SessionRecord) -> None:
-    run = begun(store, session, fx=None, certificates=None)
-    assert not {"fx", "certificates"} & shown(store, run).keys()
-
-
-def test_cells_of_the_tables() -> None:
-    shown = SHOWN[1] | {"key": KEY}
-    assert panels.certificate(shown) == ["institution1", "institution1", AUTHORITY, "2027-01-15", "yes"]
-    assert panels.certificate(shown | {"accepted": False, "why": "TLS"})[-1] == "no: TLS"
-    assert panels.certificate(shown | {"accepted": None})[-1] == "not shown yet"
-    assert panels.command(command("fx x", "institution1", -9))[1:3] == ["4.2 s", "signal 9"]

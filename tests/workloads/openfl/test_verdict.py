@@ -87,10 +87,6 @@ def test_a_fault_that_left_no_trace_is_not_claimed() -> None:
     assert said("dies")["verdict"].startswith("3 institutions learned one model")
 
 
-def test_without_openfl_it_says_nothing() -> None:
-    assert "TLS" not in said(certificates=None)["verdict"]
-
-
 def test_every_fault_that_can_be_asked_for_is_explained() -> None:
     schema = OpenFLParams.model_json_schema()["properties"]["fault"]
     assert set(schema["enum"]) - {"none"} == {failure.broken_params["fault"] for failure in failures_of("openfl")}

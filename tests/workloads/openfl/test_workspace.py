@@ -93,12 +93,3 @@ def test_the_u_net_travels_as_json_and_its_weights_by_name(tmp_path):
     copy.set_weights(network.get_weights())
     images = np.random.default_rng(0).random((1, 32, 32, 2), np.float32)
     np.testing.assert_array_equal(copy(images), network(images))
-
-
-def test_images_hold_no_objects(tmp_path):
-    pictures, labels = np.zeros((2, 28, 28, 1), np.float32), np.arange(2, dtype=np.int32)
-    silo = SimpleNamespace(images=pictures, labels=labels, own_images=pictures[:1], own_labels=labels[:1])
-    workspace.write_images(tmp_path, silo, 4)
-    with np.load(tmp_path / "images.npz", allow_pickle=False) as file:
-        assert int(file["institution"]) == 4
-        np.testing.assert_array_equal(file["y_train"], [0, 1])

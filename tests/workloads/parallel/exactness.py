@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,8 +35,7 @@ def build(network: str, cut: Cut, comm: MPI.Comm) -> CutTraining:
     elif network == "perceptron":
         layers, shape, dtype = (lambda: networks.perceptron([12, 16, 16, 3], draw)), (EXAMPLES, 12), np.dtype(float)
     else:
-        experts, tied = (4 if network == "experts" else 0), network == "tied"
-        text = TransformerShape(TEXT.vocabulary, TEXT.length, TEXT.width, TEXT.heads, TEXT.blocks, experts, 1.0, tied)
+        text = replace(TEXT, experts=4 if network == "experts" else 0)
         layers, shape, dtype = (lambda: networks.transformer(text, draw)), (EXAMPLES, TEXT.length), np.dtype(np.int64)
     return CutTraining(comm, cut, layers, lambda: Adam(1e-3), shape, dtype)
 

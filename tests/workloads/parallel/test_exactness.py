@@ -36,7 +36,6 @@ CUTS: list[dict[str, Any]] = [
         {"grid": "pipeline:2", "micro_batches": 4, "schedule": name}
         for name in ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
     ),
-    {"grid": "pipeline:2", "micro_batches": 2, "network": "tied"},
 ]
 HYBRIDS: list[dict[str, Any]] = [
     {"grid": "pipeline:2,tensor:2", "micro_batches": 4, "schedule": "interleaved"},
@@ -45,10 +44,10 @@ HYBRIDS: list[dict[str, Any]] = [
     {"grid": "data:2,spatial:2", "zero": 3, "network": "convolutional"},
     {"grid": "pipeline:2,spatial:2", "micro_batches": 2, "network": "convolutional"},
     {"grid": "data:2,experts:2", "network": "experts", "zero": 1},
-    {"grid": "data:2,pipeline:2", "network": "tied", "micro_batches": 4, "zero": 1},
+    {"grid": "data:2,pipeline:2", "micro_batches": 4, "zero": 1},
     {"grid": "data:2,pipeline:2", "micro_batches": 2, "zero": 3, "recompute": True},
     {"grid": "tensor:4"},
-    {"grid": "pipeline:4", "micro_batches": 8, "schedule": "zero-bubble", "network": "tied"},
+    {"grid": "pipeline:4", "micro_batches": 8, "schedule": "zero-bubble"},
 ]
 
 
@@ -102,7 +101,6 @@ def params(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
         "blocks": draw(st.integers(1, 4)),
         "length": 4 * draw(st.integers(1, 3)),
         "experts": draw(st.sampled_from((2, 4))) if kind == "experts" else 0,
-        "tied": network == "transformer" and draw(st.booleans()),
         "image": 8 * draw(st.integers(1, 2)),
         "batch": 16,
         "steps": 4,

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.network import networks
-from workshop.workloads.parallel.network.layers import Draw, Sequential, buffers, cross_entropy
+from workshop.workloads.parallel.network.layers import Draw, Sequential, buffers
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.schedules import SCHEDULES, most_kept
 
 
 @settings(deadline=None, max_examples=30)
@@ -51,21 +50,3 @@ def test_recomputing_keeps_the_inputs_alone() -> None:
     assert cost.activations == pytest.approx(buffers(saved), rel=0.05)
     assert cost.activations < 0.3 * Sequential(layers).cost(inputs.shape, 8).activations
     assert cost.transient > 0
-
-
-def test_schedules_differ_in_what_a_stage_keeps() -> None:
-    activations = {stage: 1 for stage in range(4)}
-    assert most_kept(SCHEDULES["gpipe"](4, 8)[0], activations) == 8
-    assert [most_kept(SCHEDULES["1f1b"](4, 8)[stage], activations) for stage in range(4)] == [4, 3, 2, 1]
-
-
-def test_what_is_computed_again_is_the_same() -> None:
-    shape = TransformerShape(vocabulary=7, length=4, width=8, heads=2, blocks=2)
-    inputs, targets = np.random.default_rng(1).integers(0, 7, (2, 6, 4))
-    plain = Sequential(networks.transformer(shape, Draw(5)))
-    twice = Sequential(recomputed(networks.transformer(shape, Draw(5))))
-    for network in (plain, twice):
-        scores, saved = network.forward(inputs)
-        network.backward(cross_entropy(scores, targets, targets.size)[1], saved)
-    for parameter, same in zip(plain.parameters, twice.parameters, strict=True):
-        assert np.array_equal(parameter.gradient, same.gradient), parameter

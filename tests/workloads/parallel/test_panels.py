@@ -73,7 +73,6 @@ def test_a_run_without_stages_shows_no_pipeline(store: Store, session: SessionRe
         ),
         ({}, {"idle": 0.5, "rank_seconds": [0.01, 0.03]}, ["rank 1 has the most work", "Give rank 1 fewer layers"]),
         ({"fault": "no-halo"}, {}, ["Stripes without their halo", "--fault none"]),
-        ({"fault": "untied", "tied": True}, {}, ["drift apart"]),
         ({"fault": "no-gather", "zero": 1}, {}, ["collect the weights"]),
         ({}, {"dropped": 3, "paced": True}, ["3 characters", "paced"]),
         ({}, {"traffic": [{}, {}]}, ["Nothing was exchanged"]),

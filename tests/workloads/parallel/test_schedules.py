@@ -78,8 +78,3 @@ def test_two_stages_that_wait_for_each_other_are_named() -> None:
 def test_a_schedule_that_is_wrong_is_refused(change, words: str) -> None:
     with pytest.raises(BadInput, match=words):
         schedules.check(change([list(stream) for stream in SCHEDULES["gpipe"](2, 2)]), 2, 2)
-
-
-def test_interleaving_needs_a_multiple_of_the_stages() -> None:
-    with pytest.raises(BadInput, match="takes a multiple of 2 micro-batches, not 3"):
-        schedules.interleaved(2, 3)

@@ -69,7 +69,6 @@ def test_params_that_do_not_fit_are_refused() -> None:
     for values, words in (
         ({"heads": 3}, "can't be divided into 3 heads"),
         ({"schedule": "own"}, "needs instructions"),
-        ({"fault": "untied"}, "needs tied weights"),
         ({"fault": "no-gather"}, "needs ZeRO 1 or 2"),
         ({"layers": "a,b"}, "numbers with commas"),
     ):

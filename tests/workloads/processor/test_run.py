@@ -13,8 +13,7 @@ import pytest
 from tests.ranks import run_ranks
 from tests.support import starts_processes, until
 from tests.workloads.processor.rank_program import SMALL
-from workshop.core.errors import BadInput
-from workshop.workloads.processor import WORKLOAD, kernels
+from workshop.workloads.processor import kernels
 
 FLAGS = kernels.flags()
 
@@ -101,14 +100,3 @@ def test_a_killed_rank_leaves_no_process():
     finally:
         rank.kill()
         rank.wait()
-
-
-def test_a_layout_without_kernels_is_refused():
-    with pytest.raises(BadInput, match="layout is nchw, for which TensorFlow has no kernels without oneDNN"):
-        WORKLOAD.check({"layout": "nchw", "onednn": False})
-
-
-@pytest.mark.parametrize(("name", "value"), [("intra", 0), ("batch", 0), ("precision", "int8"), ("warmup", 1)])
-def test_other_values_are_refused(name, value):
-    with pytest.raises(BadInput, match=name):
-        WORKLOAD.check({name: value})

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from tests.workloads.sgan.study import world
-from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
@@ -54,7 +53,7 @@ def complete(cores: int = 2, flat: bool = False, failing: str = "", **options: A
     return step_results(GUIDE, Sofar(study, trials, runs)), trials
 
 
-@pytest.mark.parametrize("cores", [1, 2, 16])
+@pytest.mark.parametrize("cores", [1, 2])
 def test_every_step_ends_with_a_verdict_where_it_has_two_settings(cores: int) -> None:
     results, trials = complete(cores)
     assert len(trials) <= 30, "some minutes"
@@ -103,12 +102,6 @@ def test_a_failed_setting_is_named() -> None:
     results, _ = complete(failing="float16")
     verdict = GUIDE.judge(results, "e", {})
     assert verdict is not None and "float16 failed: " in verdict["why"] and "no kernels" in verdict["why"]
-
-
-@pytest.mark.parametrize("param", GUIDE.reserved)
-def test_a_switch_can_t_be_set_for_all_trials(param: str) -> None:
-    with pytest.raises(BadInput, match=f"{param} can't be set"):
-        plan(GUIDE, {param: WORKLOAD.params.model_fields[param].default}, 2)
 
 
 def test_times_add_up_to_a_step() -> None:

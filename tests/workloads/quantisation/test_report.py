@@ -68,16 +68,6 @@ def test_the_processor_has_vnni_or_not_and_the_theory_is_cited() -> None:
         assert "4 times as fast as FP32 (Deep Learning at Scale Using Distributed Frameworks, Fabio Baruffa" in why
 
 
-def test_a_network_that_is_not_trained_has_no_accuracy() -> None:
-    formats = {name: {**values, "accuracy": None} for name, values in METRICS["formats"].items()}
-    why = words(formats=formats)["why"]
-    assert "accuracy" not in why and "99.0 % of the images get the same class" in why
-
-
-def test_a_run_without_formats_has_no_outcome() -> None:
-    assert "FP32" not in verdict(run(workload="quantisation", params={}, metrics={}), times([1.0]))["verdict"]
-
-
 def test_the_page_has_the_table_the_steps_and_the_wrapped_sums(store: Store, session: SessionRecord) -> None:
     made = store.submit(session.id, "quantisation", {}, seed.PLACEMENT)
     assert store.take_next(session.id).id == made.id

@@ -40,12 +40,6 @@ def test_the_mean_of_the_rounds_and_its_deviation() -> None:
     assert closing_lines(rounds, 2) == ["Img/sec per CPU: 12.1 +-0.7", "Total img/sec on 2 CPU(s): 24.2 +-1.5"]
 
 
-def test_a_run_that_was_stopped_before_its_first_round_prints_nothing() -> None:
-    assert summary([], 2) == {}
-    assert closing_lines({}, 2) == []
-    assert "images/s on" not in words({"rounds": {}})["verdict"]
-
-
 def test_the_verdict_has_the_rate_the_most_that_can_be_gained_and_the_published_gain() -> None:
     said = words()
     assert said["verdict"] == "24.2 ± 1.5 images/s on 2 ranks."

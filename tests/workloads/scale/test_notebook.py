@@ -45,13 +45,3 @@ def test_a_run_predicts_other_numbers_of_ranks(run: RunShown) -> None:
 def test_bad_input_is_a_sentence(run: RunShown, ranks: Any, changes: Any, sentence: str) -> None:
     with pytest.raises(BadInput, match=sentence):
         predict(run, ranks, **changes)
-
-
-def test_other_ranks_and_other_runs_are_refused(run: RunShown) -> None:
-    with pytest.raises(BadInput, match="no prediction for 16 ranks; there are 8"):
-        predict(run, 8)[16]
-    with pytest.raises(BadInput, match="is no run of `training-step`"):
-        other = run.store.submit(run.store.run(run.id).session_id, "kmeans", {}, {})
-        predict(RunShown(run.store, other), 8)
-    with pytest.raises(BadInput, match="in `measured` is no run"):
-        predict(run, 8, measured=[RunShown(run.store, other)])

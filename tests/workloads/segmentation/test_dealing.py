@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.workloads.segmentation import WORKLOAD, SegmentationParams
+from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.patients import dealt, held_out, patients, scanner_of
 from workshop.workloads.segmentation.scanners import COMMON
 
@@ -16,12 +16,7 @@ SMALL = {"size": 32, "institutions": 3, "patients": 12, "evaluate_images": 7}
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from(["iid", "shift"]),
-    st.integers(1, 60),
-    st.integers(2, 400),
-    st.floats(0.01, 0.99),
-)
+@given(st.sampled_from(["iid", "shift"]), st.integers(1, 60), st.integers(2, 400), st.floats(0.01, 0.99))
 def test_every_patient_belongs_to_one_institution(partition, institutions, count, validation):
     params = SegmentationParams(partition=partition, institutions=institutions, patients=count, validation=validation)
     if count < 2 * institutions:
@@ -37,13 +32,6 @@ def test_every_patient_belongs_to_one_institution(partition, institutions, count
     assert min(map(len, found.train)) >= 1 and min(map(len, found.validation)) >= 1
     sizes = [len(train) + len(own) for train, own in zip(found.train, found.validation, strict=True)]
     assert max(sizes) - min(sizes) <= 1
-
-
-def test_too_many_institutions_are_refused_where_the_run_is_submitted():
-    params = WORKLOAD.check({"institutions": 7, "patients": 13})
-    with pytest.raises(BadInput, match=r"7 institutions can't share 13 patients: each needs 2.*at most 6 institutions"):
-        WORKLOAD.fits(params, {}, 2)
-    WORKLOAD.fits(WORKLOAD.check({"institutions": 6, "patients": 13}), {}, 2)
 
 
 def test_scanners_differ_in_a_shift_alone():
@@ -66,27 +54,3 @@ def test_held_out_patients_are_nobodys_and_on_everybodys_scanners():
     assert not any(who.anatomy in theirs for who in tested.people)
     alike = held_out(SegmentationParams(**SMALL, partition="iid"))
     assert [who.anatomy for who in alike.people] == [who.anatomy for who in tested.people]
-
-
-@pytest.mark.parametrize(
-    ("values", "words"),
-    [
-        ({"size": 48}, "size is 48"),
-        ({"modality": "mri"}, "modality is 'mri'"),
-        ({"partition": "dirichlet"}, "partition is 'dirichlet'"),
-        ({"beta": 0}, "beta is 0"),
-        ({"alpha": "nan"}, "alpha is"),
-        ({"patients": 1}, "patients is 1"),
-        ({"loss": "accuracy"}, "loss is 'accuracy'"),
-        ({"institutions": 0}, "institutions is 0"),
-    ],
-)
-def test_params_out_of_range_are_refused_in_one_sentence(values, words):
-    with pytest.raises(BadInput) as refused:
-        WORKLOAD.check(values)
-    assert words in str(refused.value)
-    assert "\n" not in str(refused.value)
-
-
-def test_numbers_of_a_command_line_are_read():
-    assert WORKLOAD.check({"size": "32", "patients": "40"}).size == 32

@@ -55,14 +55,6 @@ def test_the_picture_comes_with_its_legend_and_a_table(store: Store, session: Se
     assert later["url"] != picture["url"] and later["label"].endswith("after round 8")
 
 
-def test_it_says_what_the_network_does_not_see(store: Store, session: SessionRecord) -> None:
-    run = begun(store, session, modality="ct")
-    looked(store, run, 4, seed.png())
-    assert [line["text"] for line in part(shown(store, run)["overlays"], "words")["lines"]][-1] == (
-        "The network sees CT alone."
-    )
-
-
 def test_three_measures_are_told_at_the_end(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, alpha=0.3, beta=0.7)
     assert "overlap" not in shown(store, run)
@@ -71,8 +63,3 @@ def test_three_measures_are_told_at_the_end(store: Store, session: SessionRecord
     table = part(shown(store, run)["overlap"], "table")
     assert table["headings"] == ["Way", "Dice", "Jaccard", "Tversky (0.3, 0.7)"]
     assert table["rows"] == [["Federated", "60 %", "43 %", "65 %"]]
-
-
-def test_other_runs_have_neither(store: Store, session: SessionRecord) -> None:
-    run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
-    assert not {"overlays", "overlap"} & shown(store, run).keys()

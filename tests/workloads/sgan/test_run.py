@@ -81,10 +81,6 @@ def test_every_way_of_inference_finds_the_same(finished, inference):
     assert metrics["held_out_loss"] == pytest.approx(finished[0]["held_out_loss"], rel=1e-4)
 
 
-def test_another_seed_is_another_run(finished):
-    assert run({"seed": 1, "iterations": 2})[0]["weights"] != run({"iterations": 2})[0]["weights"]
-
-
 def test_a_loss_that_grows_beyond_all_bounds_ends_the_run():
     metrics, sink = run({"rate": 100.0, "iterations": 400, "evaluate_images": 20})
     assert metrics["diverged"]
@@ -101,17 +97,8 @@ def test_it_ends_where_a_stop_is_asked_for():
     assert "held_out_accuracy" not in metrics
 
 
-@pytest.mark.parametrize("size", [56, 112])
-def test_larger_images_take_larger_nets(finished, size):
-    metrics, sink = run({"size": size, "batch": 2, "iterations": 2, "evaluate_images": 10})
+def test_larger_images_take_larger_nets(finished):
+    metrics, sink = run({"size": 56, "batch": 2, "iterations": 2, "evaluate_images": 10})
     assert metrics["parameters"] > finished[0]["parameters"]
     picture = Image.open(io.BytesIO(base64.b64decode(json.loads(sink.artifacts["generated.json"][1])[0]["png"])))
-    assert picture.size == (size, size)
-
-
-def test_time_to_target_is_when_an_evaluation_reached_it(finished):
-    metrics, sink = run({"target": 0.05})
-    first = next(step for step, value in told(sink, "held-out accuracy") if value >= 0.05)
-    assert metrics["iterations_to_target"] == first
-    assert 0 < metrics["time_to_target"] <= metrics["seconds"]["train"]
-    assert finished[0]["time_to_target"] is None
+    assert picture.size == (56, 56)

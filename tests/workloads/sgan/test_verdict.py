@@ -73,11 +73,6 @@ def test_a_target_that_was_not_reached_asks_for_more_iterations() -> None:
             "as they go by the images that all 2 ranks read.",
             "(--evaluate-unit iterations), and compare.",
         ),
-        (
-            {"evaluate_by": "rank0", "evaluate_unit": "images"},
-            "read; rank 0 made them alone",
-            "(--evaluate-by all) and count iterations (--evaluate-unit iterations), and compare.",
-        ),
     ],
 )
 def test_evaluation_that_takes_a_good_part_of_the_time_is_told(params: Any, why: str, following: str) -> None:
@@ -85,24 +80,3 @@ def test_evaluation_that_takes_a_good_part_of_the_time_is_told(params: Any, why:
     assert told["verdict"] == "Evaluation takes 33 % of the time."
     assert why in told["why"]
     assert following in told["next"]
-
-
-def test_a_single_evaluation_can_not_come_less_often() -> None:
-    told = said({"seconds": {"train": 2.0, "evaluate": 1.0}, "evaluations": 1, "held_out_images": 360})
-    assert "There was 1 evaluation in 400 iterations." in told["why"]
-    assert told["next"] == "Train for longer, or evaluate fewer images (--evaluate-images 180), and compare."
-
-
-def test_evaluation_of_workloads_that_cannot_choose_is_not_told() -> None:
-    params = {name: value for name, value in PARAMS.items() if name != "evaluate_every"}
-    known = run(params=params, metrics=METRICS | {"seconds": {"train": 20.0, "evaluate": 10.0}})
-    assert "Evaluation" not in verdict(known, TOTALS)["verdict"]
-
-
-def test_no_larger_batch_is_asked_for_than_there_are_unlabelled_images() -> None:
-    told = verdict(
-        run(workload="sgan", params=PARAMS | {"batch": 660}, metrics=METRICS),
-        times([1.0, 1.0], [2.0, 2.0], [0.0, 0.0], [0.0, 0.0]),
-    )
-    assert told["verdict"].startswith("Communication dominates")
-    assert "--batch 668" in told["next"]

@@ -44,8 +44,3 @@ def test_a_dense_image_is_a_window_of_a_slice_twice_as_wide() -> None:
     windows = np.lib.stride_tricks.sliding_window_view(whole[0, ..., 0], (32, 32))
     assert (windows == masks[0, ..., 0]).all(axis=(2, 3)).any()
     assert images.shape == (1, 32, 32, 2) and masks.shape == (1, 32, 32, 1)
-
-
-def test_no_image_at_all_has_the_shape_of_images() -> None:
-    nothing = slices.held_out(params(), [])
-    assert nothing.images.shape == (0, 32, 32, 2) and nothing.masks.shape == (0, 32, 32, 1)

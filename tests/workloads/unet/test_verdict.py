@@ -49,15 +49,6 @@ def test_the_verdict_has_the_dice_score_the_images_and_the_published_gain() -> N
     assert "how close to 2 times as fast is it?" in text["next"]
 
 
-def test_a_missed_target_asks_for_more_epochs() -> None:
-    assert "(--epochs 20)" in words({"time_to_target": None})["next"]
-
-
-def test_different_networks_come_before_the_score() -> None:
-    text = words({"exchange": "none", "spread": 0.4, "weights": ["a", "b"]})
-    assert text["verdict"] == "The ranks train different networks: they exchange nothing."
-
-
 def test_outlines_stand_beside_the_panels_of_training(store: Store, session: SessionRecord) -> None:
     record = store.submit(session.id, "unet", {}, seed.PLACEMENT)
     assert overlays(Snapshot(store, store.run(record.id))) == [], "a run that has kept no picture yet"

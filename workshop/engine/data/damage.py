@@ -6,8 +6,6 @@ import hashlib
 
 from workshop.core.errors import BadInput
 
-LARGEST = 256 << 20  # bytes that the arrays of one file may take, whatever it claims
-
 
 class DamagedFile(BadInput):
     """A file whose contents aren't what they should be."""

@@ -7,7 +7,6 @@ Gradients are means over a rank's own batch. Where batches differ in size, the l
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,11 +88,11 @@ class Exchange:
         where no step was built. Collective."""
         return None
 
-    def record(self, file: Path) -> None:
-        """Begin to record the exchange, where it can be recorded; rank 0 writes, in the exchange's own format."""
+    def record(self) -> None:
+        """Begin to record `transfers`, where the exchange has any."""
 
     def stop_recording(self) -> None:
-        """End the recording. The file is complete when the exchange is closed."""
+        """End the recording."""
 
     def artifacts(self) -> Mapping[str, str]:
         """The texts of a closed exchange by file name, on rank 0."""

@@ -21,7 +21,6 @@ from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.mpi_exchanges import MPIExchange
 from workshop.mpi import horovod
 
-TIMELINE = "HOROVOD_TIMELINE"
 AUTOTUNE, AUTOTUNE_LOG = "HOROVOD_AUTOTUNE", "HOROVOD_AUTOTUNE_LOG"
 AUTOTUNE_FILE = "horovod-autotune.csv"
 SAMPLED = 64 << 20  # bytes that are exchanged to time an exchange, about
@@ -47,7 +46,6 @@ class HorovodExchange(Exchange):
         if os.environ.get(AUTOTUNE) == "1" and AUTOTUNE_LOG not in os.environ:
             self._log = Path(tempfile.mkdtemp(prefix="workshop-")) / AUTOTUNE_FILE
             os.environ[AUTOTUNE_LOG] = str(self._log)
-        self._before: dict[str, str] | None = None  # what is set again when recording ends
         self._gradients: list[Any] = []  # shapes and types, once a step was built
         hvd.init()
         if hvd.size() != comm.size:
@@ -81,27 +79,7 @@ class HorovodExchange(Exchange):
             seconds.append(time.perf_counter() - began)
         return float(self.comm.allreduce(np.median(seconds), op=MPI.MAX))
 
-    # The thread that writes the timeline spins from one `init` to the next `shutdown`, whether or not there is anything
-    # to write, and takes most of rank 0's core. So Horovod knows of a timeline only while one is kept.
-
-    def record(self, file: Path) -> None:
-        self._before = {TIMELINE: os.environ[TIMELINE]} if TIMELINE in os.environ else {}
-        self._restart({TIMELINE: str(file)})
-
-    def stop_recording(self) -> None:
-        if self._before is not None:
-            before, self._before = self._before, None
-            self._restart(before)
-
-    def _restart(self, variables: Mapping[str, str]) -> None:
-        """Initialise Horovod again, with or without a timeline. Collective."""
-        self.hvd.shutdown()
-        os.environ.pop(TIMELINE, None)
-        os.environ.update(variables)
-        self.hvd.init()
-
     def close(self) -> None:
-        self.stop_recording()
         if self._log is not None:
             os.environ.pop(AUTOTUNE_LOG, None)
         # Its background thread would go on looking for work a thousand times a second, between runs as well.

@@ -189,7 +189,7 @@ class OverlappedExchange(MPIExchange):
     def _mean(self, buffer: NDArray[Any], key: int) -> NDArray[Any]:
         return self._mean_over(self._patient, buffer, key)
 
-    def record(self, file: Any) -> None:
+    def record(self) -> None:
         self.recording = True
 
     def stop_recording(self) -> None:

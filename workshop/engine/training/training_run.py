@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import socket
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +18,6 @@ from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings, choose
 from workshop.engine.training.loop import WARM, Loop
 
-HOROVOD_FILE = "horovod-timeline.json"
 OnTrace = Callable[[bool], None]
 
 
@@ -43,19 +40,17 @@ class RankTraining(Protocol):
 def run(
     ctx: RankContext, settings: ExchangeSettings, begin: Callable[[Exchange, OnTrace], RankTraining]
 ) -> dict[str, Any]:
-    """Train over an exchange and return the run's metrics; the artifact timeline.json is kept, with Horovod its own as
-    well. `begin` makes what is trained, with what its loop has to call where the kept steps begin and end. Collective.
-    """
+    """Train over an exchange and return the run's metrics; the artifact timeline.json is kept. `begin` makes what is
+    trained, with what its loop has to call where the kept steps begin and end. Collective."""
     began = time.perf_counter()
     ctx.activity("loading TensorFlow")
     tensorflow()
     ctx.activity("reading data and building the model")
     exchange, why = choose(settings, ctx.comm)
     exchange.phase = lambda name: ctx.phase(name, account=False)
-    with ExitStack() as stack, tempfile.TemporaryDirectory(prefix="workshop-") as folder:
+    with ExitStack() as stack:
         stack.callback(exchange.close)
-        recording = Path(folder) / HOROVOD_FILE
-        training = begin(exchange, lambda begins: exchange.record(recording) if begins else exchange.stop_recording())
+        training = begin(exchange, lambda begins: exchange.record() if begins else exchange.stop_recording())
         training.seconds["prepare"] = time.perf_counter() - began
         ctx.publish(exchange=exchange.name, exchange_why=why, **training.conditions())
         ctx.activity("compiling the training step")
@@ -75,29 +70,22 @@ def run(
         seconds = {"train": training.loop.seconds, **training.seconds}
         metrics["seconds"] = {name: round(value, 6) for name, value in seconds.items()}
         stack.close()  # what the exchange has recorded is complete now
-        metrics |= _keep_timeline(ctx, training.loop, recording, exchange)
+        metrics |= _keep_timeline(ctx, training.loop, exchange)
         if ctx.rank == 0:
             for name, text in exchange.artifacts().items():
                 ctx.artifact(name, text.encode(), "text/plain")
     return metrics
 
 
-def _keep_timeline(ctx: RankContext, loop: Loop, recording: Path, exchange: Exchange) -> dict[str, Any]:
+def _keep_timeline(ctx: RankContext, loop: Loop, exchange: Exchange) -> dict[str, Any]:
     """Rank 0 keeps the timeline of all ranks, once the exchange is closed; returns what timelines tell as metrics."""
     hosts = ctx.comm.gather(socket.gethostname())
     transfers = ctx.comm.gather(exchange.transfers)
     if ctx.rank != 0 or not loop.reporter.kept:
-        return {"horovod": None}
-    horovod, about_horovod = None, None
-    if recording.exists():
-        horovod = trace.read_horovod(recording.read_text(errors="replace"))
-        ctx.artifact(HOROVOD_FILE, json.dumps(horovod).encode(), "application/json")
-        from importlib.metadata import version
-
-        about_horovod = {"allreduces": trace.allreduces(horovod), "version": version("horovod")}
+        return {}
     first = loop.updates - loop.done + WARM
     marks = np.concatenate(loop.reporter.kept, axis=1)
     exchanged = exchange.name != "none"
-    document = trace.trace(marks, first, hosts, horovod, exchanged=exchanged, transfers=transfers)
+    document = trace.trace(marks, first, hosts, exchanged=exchanged, transfers=transfers)
     ctx.artifact("timeline.json", json.dumps(document).encode(), "application/json")
-    return {"horovod": about_horovod, "hidden": measure.hidden(marks, transfers)}
+    return {"hidden": measure.hidden(marks, transfers)}

@@ -8,9 +8,6 @@ from typing import Literal
 
 from workshop.core.errors import BadInput
 
-MOST_RANKS = 4096
-MOST_NUMBERS = 8192  # processing units or cores in one list
-MOST_PLACES = 1 << 20  # of all ranks together: short lines can name many
 LARGEST_NUMBER = 65535
 HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"  # a host's name in patterns
 
@@ -38,23 +35,6 @@ class RankBinding:
     pid: int | None = None
 
 
-class RankBindings(list[RankBinding]):
-    """The bindings that a reader has read, up to a limit."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._places = 0
-
-    def add(self, binding: RankBinding) -> None:
-        """Take in one more. Raises BadInput where it is one too many."""
-        self._places += len(binding.units) + len(binding.cores) + len(binding.hardware_threads)
-        if len(self) >= MOST_RANKS or self._places > MOST_PLACES:
-            raise wrong(
-                binding.line, f"up to here are more ranks or processors than can be shown; {MOST_RANKS} ranks can."
-            )
-        self.append(binding)
-
-
 @dataclass
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
@@ -64,7 +44,7 @@ class MappingReport:
     """
 
     kind: Kind
-    bindings: RankBindings = field(default_factory=RankBindings)
+    bindings: list[RankBinding] = field(default_factory=list)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
     precision: Literal["", "both", "units"] = ""
@@ -91,16 +71,12 @@ def number(text: str, line: int, what: str) -> int:
 def numbers(text: str, line: int, what: str, largest: int = LARGEST_NUMBER) -> tuple[int, ...]:
     """A list like 0-3,8 in order, each number once. Raises BadInput, also for lists that no machine can have."""
     values: set[int] = set()
-    count = 0  # with those that are told again: short lists can tell many
     for part in text.split(","):
         low, dash, high = part.strip().partition("-")
         first = number(low, line, what)
         last = number(high, line, what) if dash else first
         if last < first or last > largest:
             raise wrong(line, f"{what} are {excerpt(text)}; they should be numbers like 0-3,8, up to {largest}.")
-        count += last - first + 1
-        if count > MOST_NUMBERS:
-            raise wrong(line, f"{what} are more than {MOST_NUMBERS}.")
         values.update(range(first, last + 1))
     return tuple(sorted(values))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from workshop.mpi.reports.bindings import HOST, MOST_NUMBERS, MappingReport, RankBinding, excerpt, row, wrong
+from workshop.mpi.reports.bindings import HOST, MappingReport, RankBinding, excerpt, row, wrong
 
 _LINE = re.compile(r"process ([0-9]{1,9}) binding:(.*)$")
 # Which rank a line is of, if MPICH was told to say so: `-l` writes [0], `-prepend-pattern "[%r@%h] "` writes [0@node1].
@@ -23,7 +23,7 @@ def read(text: str) -> MappingReport | None:
         if not match:
             continue
         digits = match[2].strip()
-        if not digits or set(digits) - {"0", "1"} or len(digits) > MOST_NUMBERS:
+        if not digits or set(digits) - {"0", "1"}:
             raise wrong(line, f"the binding is {excerpt(digits)}; it should be a 0 or 1 for each processing unit.")
         units = tuple(unit for unit, digit in enumerate(digits) if digit == "1")
         if not units:
@@ -36,5 +36,5 @@ def read(text: str) -> MappingReport | None:
             plain[rank] = line
         host_rows = report.rows.setdefault(host, [])
         host_rows += [row(unit, unit, 0) for unit in range(len(host_rows), len(digits))]
-        report.bindings.add(RankBinding(rank, host, line, bound=len(units) < len(digits), units=units))
+        report.bindings.append(RankBinding(rank, host, line, bound=len(units) < len(digits), units=units))
     return report if report.bindings else None

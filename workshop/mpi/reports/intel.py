@@ -34,7 +34,7 @@ def pinning(text: str) -> MappingReport | None:
     while at < len(lines):
         if _BEGUN.search(lines[at]):
             binding, at = _pinned(lines, at)
-            report.bindings.add(binding)
+            report.bindings.append(binding)
         elif "MPI startup():" in lines[at]:
             break  # what follows the table; lines of the program may stand within it
         else:
@@ -84,5 +84,5 @@ def ranks(text: str) -> MappingReport | None:
     for line, words in enumerate(text.split("\n"), 1):
         if match := _RANKS.match(words.strip()[:100_000]):
             for rank in numbers(match[2], line, f"the ranks of {match[1]}"):
-                report.bindings.add(RankBinding(rank, match[1], line, bound=None))
+                report.bindings.append(RankBinding(rank, match[1], line, bound=None))
     return report if report.bindings else None

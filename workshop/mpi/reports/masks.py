@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from workshop.core import topology, words
-from workshop.mpi.reports.bindings import MOST_NUMBERS, Rows, excerpt, numbers, row, wrong
+from workshop.mpi.reports.bindings import Rows, excerpt, numbers, row, wrong
 
 MASK = re.compile(r"(?:\[[B.~/]*\])+")
 _WORDS = re.compile(r"socket ([0-9]{1,6})\[core ([0-9]{1,6})\[hwt ([0-9,-]{1,200})\]\]")
@@ -61,8 +61,6 @@ def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
     allowed: list[int] = []
     core = 0
     text = text.strip()
-    if len(text) > 4 * MOST_NUMBERS:
-        raise wrong(line, f"the mask has more than {MOST_NUMBERS} hardware threads.")
     for package, of_package in enumerate(text[1:-1].split("][")):
         for letters in of_package.split("/"):
             if not letters or set(letters) - set("B.~"):

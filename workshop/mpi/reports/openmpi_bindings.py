@@ -14,7 +14,6 @@ from workshop.mpi.reports.bindings import (
     Kind,
     MappingReport,
     RankBinding,
-    RankBindings,
     Rows,
     excerpt,
     numbers,
@@ -45,8 +44,8 @@ class _BindingsReader:
     """Takes in a text line by line; `--display map` tells host, rank and binding in lines of their own."""
 
     def __init__(self) -> None:
-        self.reported = RankBindings()
-        self.mapped = RankBindings()
+        self.reported = list[RankBinding]()
+        self.mapped = list[RankBinding]()
         self.drawn: dict[str, tuple[int, Rows]] = {}  # by host: the line and the machine of its first mask
         self.kind: Kind = "openmpi5"  # the program, as far as lines of unbound ranks tell
         self.node = ""
@@ -62,7 +61,7 @@ class _BindingsReader:
             if "MCW" in where[0] and self.kind == "openmpi5":
                 self.kind = "openmpi"  # PRRTE says this, too
             place = words[match.end() :] if match[2] == "bound to" else None
-            self.reported.add(self._binding(int(match[1]), where[1], place, line))
+            self.reported.append(self._binding(int(match[1]), where[1], place, line))
         elif match := _NODE.search(words):
             self.node = match[1]
         elif match := _PROCESS.search(words):
@@ -81,9 +80,9 @@ class _BindingsReader:
         if not self.node:
             raise wrong(line, "the line that names the host (Data for node: …) is missing above; give the whole map.")
         if place in ("N/A", "(null)"):  # of a host that mpirun didn't know yet, or of one without packages
-            self.mapped.add(RankBinding(rank, self.node, line, bound=None))
+            self.mapped.append(RankBinding(rank, self.node, line, bound=None))
             return
-        self.mapped.add(self._binding(rank, self.node, None if place == "UNBOUND" else place, line))
+        self.mapped.append(self._binding(rank, self.node, None if place == "UNBOUND" else place, line))
 
     def _binding(self, rank: int, host: str, place: str | None, line: int) -> RankBinding:
         if place is None:

@@ -8,7 +8,7 @@ from itertools import pairwise, zip_longest
 from typing import Any
 
 from workshop.core import topology, words
-from workshop.mpi.reports.bindings import MOST_PLACES, MappingReport, RankBinding, Rows, wrong
+from workshop.mpi.reports.bindings import MappingReport, RankBinding, Rows, wrong
 
 
 def place_ranks(
@@ -28,12 +28,8 @@ def place_ranks(
     knows = ("cores", "packages", "numa") if machine else report.knows
     local: dict[str, int] = defaultdict(int)
     ranks = []
-    places = 0
     for binding in bindings:
         places_of_rank = hosts[binding.host].places(binding)
-        places += len(places_of_rank["units"])
-        if places > MOST_PLACES:
-            raise wrong(binding.line, "the ranks up to here may run on more processors than can be shown.")
         ranks.append(
             {
                 "rank": binding.rank,

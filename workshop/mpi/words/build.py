@@ -32,7 +32,7 @@ _RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
 
 def build(options: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
     """The placement that a command asks for; sets the command's tool. Raises BadInput."""
-    environment = _environment(options, base)
+    environment = _environment(options)
     if options.launcher == mpirun_rsh.LAUNCHER:
         return _mpirun_rsh(options, base, environment)
     mpi = _mpi(options, base, environment)
@@ -83,15 +83,10 @@ def _mpirun_rsh(options: ParsedOptions, base: Placement | None, environment: dic
     return Placement.parse(values)
 
 
-def _environment(options: ParsedOptions, base: Placement | None) -> dict[str, str]:
-    base_variables = base.rank_environment() if base is not None else {}
+def _environment(options: ParsedOptions) -> dict[str, str]:
     values = {name: value for name, value in options.before.items() if name not in _OURS}
     for name in options.names:
-        if name in values:
-            continue
-        if name in base_variables:
-            values[name] = base_variables[name]
-        elif name not in _OURS:
+        if name not in values and name not in _OURS:
             options.unknown.append(f"{name}, whose value is not told")
     return values | options.environment
 

@@ -20,8 +20,6 @@ _KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where the
 def map_openmpi(options: ParsedOptions, values: dict[str, Any]) -> None:
     """Say in the values of a placement over what Open MPI 5 deals ranks out where a command doesn't say it, if that
     isn't what `auto` means. Raises BadInput for words that Open MPI doesn't take together."""
-    if options.oversubscribe and options.exclusive:
-        raise BadInput("The command allows more ranks than slots and forbids it; it should have one of the two.")
     # With several cores, the placement's own command says most of these, and Open MPI refuses them in its own words.
     too_large = ("none",) if (options.cores_per_rank or 1) > 1 else ("none", "l3cache", "numa", "package")
     if options.cores_per_rank and options.bind_to in too_large:
@@ -31,10 +29,7 @@ def map_openmpi(options: ParsedOptions, values: dict[str, Any]) -> None:
         )
     if "map" in options.settled or options.map_by or options.per_host:
         return
-    if options.hardware_threads and options.bind_to is None and not options.cores_per_rank:
-        values["map_by"] = "hwthread"
-        values["bind_to"] = options.bind_to = None if options.oversubscribe else "hwthread"
-    elif options.oversubscribe and (options.hosts or options.overload):
+    if options.oversubscribe and (options.hosts or options.overload):
         # The cores of the first host are filled before its slots are told apart from those of the next.
         bound = options.bind_to or "core"
         values["map_by"] = bound if bound in _PARTS and (options.cores_per_rank or 1) == 1 else "slot"
@@ -47,9 +42,8 @@ def ranks_of_openmpi(options: ParsedOptions, hosts: Sequence[Mapping[str, Any]],
     nodes = len(hosts) or 1
     if each:
         return nodes * each * (1 if by == "node" else described.count(_KEYS.get(str(by), str(by))))
-    threads = described.count("unit")
-    places = threads if options.hardware_threads else described.cores
-    slots = sum(host["slots"] for host in hosts) or (threads if options.thread_slots else described.cores)
+    places = described.count("unit") if options.hardware_threads else described.cores
+    slots = sum(host["slots"] for host in hosts) or described.cores
     cores_per_rank = options.cores_per_rank or 1
     return slots if cores_per_rank == 1 else max(min(nodes * (places // cores_per_rank), slots), 1)
 
@@ -73,15 +67,13 @@ def settle(
     if (alone or on_each) and several and not options.hardware_threads:
         what = f"--map-by ppr:{options.per_resource}:hwthread" if on_each else "--bind-to hwthread"
         raise BadInput(
-            f"{what} needs hardware threads that are counted as places for ranks; it should have --use-hwthread-cpus, "
-            "or :HWTCPUS behind --map-by."
+            f"{what} needs hardware threads that are counted as places for ranks; it should have :HWTCPUS behind "
+            "--map-by."
         )
-    threads = bound == "hwthread" and not options.hardware_threads  # which the placement's own command counts as slots
-    slots = described.count("unit") if described is not None and options.thread_slots else cores
-    if values["ranks"] > max(slots, cores) and dealt and not options.oversubscribe and options.tool == "openmpi":
+    if values["ranks"] > cores and dealt and not options.oversubscribe and options.tool == "openmpi":
         raise BadInput(
             f"ranks is {values['ranks']}, but the machine has {cores} cores, which are its slots; it should have "
-            f"--oversubscribe{' or --use-hwthread-cpus' if threads else ''}."
+            "--oversubscribe."
         )
     if options.tool == "openmpi" and not dealt and values["map_by"] != "node" and _beyond(options, values):
         each, by = values["per_resource"], values["map_by"]
@@ -89,12 +81,8 @@ def settle(
             f"ranks is {values['ranks']}, but ppr:{each}:{by} puts {each} ranks on every {by} that gets any; the "
             f"number of ranks should be a multiple of {each}."
         )
-    if options.thread_slots and not dealt and not options.oversubscribe and values["ranks"] > cores:
-        options.unknown.append("--use-hwthread-cpus, which makes hardware threads slots")
     if options.tool == "openmpi":
         _share(options, values, bound, described)
-    if options.thread_slots and dealt and cores < values["ranks"] <= slots and bound not in (None, "none", "hwthread"):
-        values["oversubscribe"] = True  # of cores: their hardware threads are the slots
     scarce = values["ranks"] * values["cores_per_rank"] > cores
     unbound = scarce and dealt and values["cores_per_rank"] == 1
     auto = "none" if unbound else "hwthread" if values["map_by"] == "hwthread" else "core"
@@ -119,34 +107,19 @@ def _share(
     options: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription | None
 ) -> None:
     """Whether ranks share: Open MPI tells sharing slots (`:OVERSUBSCRIBE`) from sharing cores (`:overload-allowed`),
-    a placement doesn't. Where the other one would change the map, the word that it can't keep is named."""
+    a placement doesn't. Where the other one could change the map, the word that it can't keep is named."""
+    values["oversubscribe"] = options.oversubscribe
     if bound in (None, "none") or options.overload == options.oversubscribe:
-        values["oversubscribe"] = options.oversubscribe
         return
-    hosts, each, cores_per_rank = values["hosts"], values["per_resource"], values["cores_per_rank"]
-    slots = sum(host["slots"] for host in hosts) or (described.cores if described else 1 << 30)
-    dealt = "slot" if bound == "core" and values["map_by"] == "auto" else values["map_by"]
-    # Ranks fill the slots of each host before they share any.
-    in_turn = len(hosts) < 2 or (each is None and dealt == "slot")
     if options.overload:
-        most = max((host["slots"] for host in hosts), default=0) * cores_per_rank
-        expressible = in_turn or (described is not None and most <= described.cores)
-        values["oversubscribe"] = in_turn
-    elif (values["ranks"] <= slots and in_turn) or (each is None and not hosts):
-        expressible, values["oversubscribe"] = (
-            True,
-            False,
-        )  # which the command of a placement allows where cores are scarce
-    else:
-        expressible = each is not None and _fit(each * cores_per_rank, values["map_by"], described)
-        # Several cores of its own for each rank can't be had and shared.
-        values["oversubscribe"] = expressible or cores_per_rank == 1 or values["ranks"] > slots
-    if not expressible:
-        options.unknown.append(
-            ":overload-allowed without :OVERSUBSCRIBE"
-            if options.overload
-            else ":OVERSUBSCRIBE without :overload-allowed"
-        )
+        options.unknown.append(":overload-allowed without :OVERSUBSCRIBE")
+        return
+    each = values["per_resource"]
+    if each is None and not values["hosts"]:
+        values["oversubscribe"] = False  # which the command of a placement allows where cores are scarce
+    elif each is None or not _fit(each * values["cores_per_rank"], values["map_by"], described):
+        options.unknown.append(":OVERSUBSCRIBE without :overload-allowed")
+        values["oversubscribe"] = values["ranks"] > sum(host["slots"] for host in values["hosts"])
 
 
 def _fit(cores: int, resource: str, described: MachineDescription | None) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
 from workshop.mpi.words.parsed_options import read_binding, read_mapping
@@ -97,52 +97,32 @@ def _more(reader: OptionReader, word: str, value: str | None) -> None:
     reader.options.unknown += words[inner.place :]
 
 
-def _fixed(**values: Any) -> Handler:
-    """An option without a value, which sets these fields."""
-
-    def settle(reader: OptionReader, word: str, value: str | None) -> None:
-        for name, fixed in values.items():
-            setattr(reader.options, name, fixed)
-
-    return settle
+def _oversubscribe(reader: OptionReader, word: str, value: str | None) -> None:
+    reader.options.oversubscribe = True
 
 
-def _number(name: str, **values: Any) -> Handler:
-    """An option whose number is the field `name`; it also sets the other fields."""
+def _number(name: str) -> Handler:
+    """An option whose number is the field `name`."""
 
     def settle(reader: OptionReader, word: str, value: str | None) -> None:
         setattr(reader.options, name, reader.number(word, value))
-        _fixed(**values)(reader, word, value)
 
     return settle
 
 
 HANDLERS: dict[str, Handler] = {
-    **dict.fromkeys(("n", "np", "c", "num-proc"), _number("ranks")),
-    **dict.fromkeys(
-        ("ppn", "perhost", "grr", "npernode", "N", "processes-per-node", "slots-per-host"), _number("per_host")
-    ),
-    **dict.fromkeys(("rr", "pernode"), _fixed(per_host=1)),
+    **dict.fromkeys(("n", "np"), _number("ranks")),
+    **dict.fromkeys(("ppn", "perhost", "npernode", "N"), _number("per_host")),
     **dict.fromkeys(("H", "host", "hosts"), _hosts),
-    **dict.fromkeys(("cpus-per-proc", "cpus-per-rank"), _number("cores_per_rank")),
-    "npersocket": _number("per_resource", map_by="package"),
+    "cpus-per-proc": _number("cores_per_rank"),
     "map-by": _map_by,
     "bind-to": _bind_to,
     "x": _variable,
     **dict.fromkeys(("genv", "env"), _pair),
-    **dict.fromkeys(("genvlist", "envlist"), _names),
-    **dict.fromkeys(("mca", "omca", "gmca"), _mca),
-    "oversubscribe": _fixed(oversubscribe=True),
-    "nooversubscribe": _fixed(exclusive=True),
-    "use-hwthread-cpus": _fixed(hardware_threads=True, thread_slots=True),
+    "genvlist": _names,
+    "mca": _mca,
+    "oversubscribe": _oversubscribe,
     **dict.fromkeys(("binding-args", "mpi-args"), _more),
-    "bynode": _fixed(map_by="node"),
-    "byslot": _fixed(map_by="slot"),
-    "bycore": _fixed(map_by="core"),
-    "bysocket": _fixed(map_by="package"),
-    "bind-to-core": _fixed(bind_to="core"),
-    "bind-to-socket": _fixed(bind_to="package"),
-    "bind-to-none": _fixed(bind_to="none"),
 }
 SLURM: dict[str, Handler] = {
     **dict.fromkeys(("n", "ntasks"), _number("ranks")),

@@ -13,25 +13,23 @@ from workshop.mpi.words.lines import CommandLine
 from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Options that only one of the MPIs has, in its own spelling.
-_OPENMPI_ONLY = {"x", "mca", "omca", "gmca", "prtemca", "npernode", "N", "npersocket", "pernode", "oversubscribe"}
-_OPENMPI_ONLY |= {"report-bindings", "use-hwthread-cpus", "allow-run-as-root", "nooversubscribe", "cpus-per-proc"}
-_HYDRA_ONLY = {"genv", "env", "genvlist", "envlist", "genvall", "envall", "ppn", "perhost", "hosts", "print-rank-map"}
-_HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap", "rr", "grr", "genvnone", "f"}
+_OPENMPI_ONLY = {"x", "mca", "prtemca", "npernode", "N", "oversubscribe"}
+_OPENMPI_ONLY |= {"report-bindings", "use-hwthread-cpus", "allow-run-as-root", "cpus-per-proc"}
+_HYDRA_ONLY = {"genv", "env", "genvlist", "genvall", "ppn", "perhost", "hosts", "print-rank-map"}
+_HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap", "f"}
 
 # What reports, forwards or allows and moves no rank.
 _HARMLESS = {"report-bindings", "tag-output", "allow-run-as-root", "print-rank-map", "prepend-rank", "l", "v", "q"}
-_HARMLESS |= {"genvall", "envall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh", "export"}
+_HARMLESS |= {"genvall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh", "export"}
 _HARMLESS |= {"exclusive", "overcommit", "O"}  # of Slurm: what a job is given
 # Options with one value (or two) that say nothing of a placement; they are named together with it.
-_ONE_VALUE = {"hostfile", "machinefile", "machine", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "wd", "prefix"}
-_ONE_VALUE |= {"path", "timeout", "tune", "launcher", "launcher-exec", "bootstrap", "bootstrap-exec", "rmk", "iface"}
-_ONE_VALUE |= {"configfile", "outfile-pattern", "errfile-pattern", "prepend-pattern", "stdin", "dvm", "personality"}
-_ONE_VALUE |= {"start-timeout", "network-interfaces", "network-interface", "p", "ssh-port", "i", "ssh-identity-file"}
-_ONE_VALUE |= {"output-filename", "job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint"}
-_ONE_VALUE |= {"distribution", "m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D"}
+_ONE_VALUE = {"hostfile", "machinefile", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "prefix", "timeout"}
+_ONE_VALUE |= {"launcher", "bootstrap", "iface", "configfile", "prepend-pattern", "p", "output-filename"}
+_ONE_VALUE |= {"job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint", "distribution"}
+_ONE_VALUE |= {"m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D"}
 _QUIET = {"display", "output"}  # of mpirun: reports
 _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
-_TWO_VALUES = {"prtemca", "pmixmca", "gpmixmca"}
+_TWO_VALUES = {"prtemca", "pmixmca"}
 
 
 def read_options(line: CommandLine) -> ParsedOptions:

@@ -44,11 +44,9 @@ class ParsedOptions:
     cores_per_rank: int | None = None
     bind_to: str | None = None
     oversubscribe: bool = False  # of slots
-    exclusive: bool = False  # slots: nooversubscribe
     overload: bool = False  # of cores
     settled: set[str] = field(default_factory=set)  # "map", "bind": also in words that aren't understood
     hardware_threads: bool = False  # are counted where ranks are placed
-    thread_slots: bool = False  # and are slots of a machine that has no others
     environment: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)  # variables before the command
     names: list[str] = field(default_factory=list)  # variables without values
@@ -85,8 +83,6 @@ def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:
             options.oversubscribe = True
         elif modifier.lower() == "hwtcpus":
             options.hardware_threads = True
-        elif modifier.lower() == "nooversubscribe":
-            options.exclusive = True
         elif modifier.lower() == "span" and options.map_by in _IN_TURN and options.per_resource is None:
             continue  # these are dealt out over all hosts as they are, with it and without
         elif modifier.lower() != "corecpus":

@@ -10,8 +10,6 @@
     sampler: {name: tpe, trials: 20, seed: 0}
     repeats: 1                  # runs of each cell
     best: {cells: 2, repeats: 3}
-    shared: true                # more ranks divide the work of a step
-    limit: 50                   # so many cells at random
     compare: held_out_accuracy  # a metric, the more the better; else how fast they are
     seeds: true                 # each repeat has a seed of its own
 
@@ -55,32 +53,9 @@ def grid(
     ] = None,
     settings: Settings = None,
     repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each cell.")] = 1,
-    best: Annotated[int, typer.Option(metavar="N", min=0, max=50, help="Repeat the best N cells; 0: none.")] = 2,
-    best_repeats: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100, help="Until each of them was run so often.")
-    ] = 3,
-    sampler: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Choose cells instead of running all: tpe (Optuna's) or random.")
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Cells that the sampler chooses; default: 20.")
-    ] = None,
-    limit: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Run only so many cells of the grid, drawn at random.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, max=2**31 - 1, help="Of the sampler, or the limit.")] = 0,
     weak: Annotated[
         bool, typer.Option("--weak", help="Each rank has the whole batch, instead of its part, where ranks are varied.")
     ] = False,
-    compare: Annotated[
-        str,
-        typer.Option(
-            metavar="METRIC",
-            help="Compare by this metric, the more the better (like held_out_accuracy), not by how fast runs are.",
-        ),
-    ] = "",
-    seeds: Annotated[bool, typer.Option("--seeds", help="Give each repeat a seed of its own.")] = False,
-    title: Annotated[str, typer.Option(metavar="WORDS", help="What to call the study.")] = "",
     *,
     where: Where,
     session: common.SessionName = None,
@@ -89,7 +64,7 @@ def grid(
     minutes: Minutes = 30,
     as_json: common.JSON = False,
 ) -> int:
-    """Every combination of some values, and which is fastest. A sampler can choose some of them.
+    """Every combination of some values, and which is fastest. The best two are repeated.
 
     Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
     """
@@ -103,19 +78,7 @@ def grid(
     both = next((name for name in params if name in axes), None)
     if both is not None:
         raise BadInput(f"{both} is both set and varied; leave one out.")
-    options = grids.options(
-        repeats=repeats,
-        best=best,
-        best_repeats=best_repeats,
-        sampler=sampler,
-        trials=trials,
-        limit=limit,
-        seed=seed,
-        weak=weak,
-        compare=compare,
-        seeds=seeds,
-        title=title,
-    )
+    options = grids.options(repeats, weak)
     store, shared = commands.store_and_session(session, private, no_wait)
     placement = common.placement_from(shared.placement if shared else {}, **where)
     planned = grids.plan_here(store, shared, chosen, axes, params, placement, options)
@@ -248,8 +211,6 @@ _FIELDS: Mapping[str, tuple[str, Any]] = {
     "sampler": ("names with values, such as {name: tpe, trials: 20}", (str, dict)),
     "repeats": ("a whole number", int),
     "best": ("names with values, such as {cells: 2, repeats: 3}", dict),
-    "shared": ("true or false", bool),
-    "limit": ("a whole number", int),
     "compare": ("a word or a few", str),
     "seeds": ("true or false", bool),
 }

@@ -1,8 +1,8 @@
 """Plan grid studies: all combinations of some values, each run at least once. Pure except for `plan_here`.
 
-A grid that is too large is sampled, at random or by Optuna (`sampler`). All cells are run equally often in interleaved
-rounds. Then the best cells are repeated, because the best of many cells that were measured once is partly lucky (the
-optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
+A grid that is too large is sampled, at random or by Optuna (`sampler`, in a study's file). All cells are run equally
+often in interleaved rounds. Then the best cells are repeated, because the best of many cells that were measured once is
+partly lucky (the optimiser's curse: Smith and Winkler, Management Science 52(3), 2006).
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
-from pydantic.config import JsonDict
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
@@ -32,7 +31,7 @@ from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.settings import read_axes
 from workshop.study.trials import Cell, Plan
 
-MOST_LIMIT = 10_000  # cells, or trials of a sampler
+MOST_TRIALS = 10_000  # of a sampler
 LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
@@ -46,7 +45,7 @@ def read_sampler(requested: Mapping[str, Any] | None) -> dict[str, Any] | None:
     name = requested.get("name", "tpe")
     if name not in SAMPLERS:
         raise BadInput(f"sampler is {str(name)[:60]!r}: it should be {' or '.join(SAMPLERS)}.")
-    trials = between("trials of the sampler", requested.get("trials", 20), 1, MOST_LIMIT)
+    trials = between("trials of the sampler", requested.get("trials", 20), 1, MOST_TRIALS)
     return {"name": name, "trials": trials, "seed": between("seed", requested.get("seed", 0), 0, 2**31 - 1)}
 
 
@@ -84,7 +83,7 @@ def between(name: str, value: Any, least: int, most: int) -> int:
 
 
 KIND = "grid"
-MOST = 500  # cells that a study runs unless somebody sets a limit
+MOST = 500  # cells that a study runs without a sampler
 TRIED = 2000  # points that are tried for one whose params fit together
 CHECK_SECONDS = 15.0  # seconds for checking placements beforehand; the others are checked when they are run
 
@@ -98,8 +97,6 @@ def plan(
     repeats: int = 1,
     best: Mapping[str, int] | None = None,
     sampler: Mapping[str, Any] | None = None,
-    limit: int | None = None,
-    seed: int = 0,
     title: str = "",
     shared: bool = True,
     compare: str = "",
@@ -109,10 +106,10 @@ def plan(
     """A study over `axes` (name -> values) of the given params and a placement. Raises BadInput.
 
     `best` ({"cells", "repeats"}) repeats so many of the best cells until each has so many runs. `sampler` ({"name",
-    "trials", "seed"}) chooses the cells while the study goes on. `limit` takes so many random cells, drawn with `seed`.
-    `shared`: if the ranks are varied, they divide the work of a step (`Scaling.share`) as in a scaling study. `compare`
-    names a metric to compare cells by, instead of their speed; more is better. `seeds` gives each repeat its own seed.
-    `seconds` is the estimated time of a run, for the message about grids that are too large.
+    "trials", "seed"}) chooses the cells while the study goes on. `shared`: if the ranks are varied, they divide the
+    work of a step (`Scaling.share`) as in a scaling study. `compare` names a metric to compare cells by, instead of
+    their speed; more is better. `seeds` gives each repeat its own seed. `seconds` is the estimated time of a run, for
+    the message about grids that are too large.
     """
     scaling = scaling_of(workload)
     metric = seeding.metric(compare.strip())
@@ -125,16 +122,12 @@ def plan(
     base = _base(workload, values, values_set)
     where = placement.as_json()
     chosen = read_sampler(sampler)
-    limited = None if limit is None else {"cells": between("limit", limit, 1, MOST_LIMIT), "seed": seed}
-    if limited and chosen:
-        raise BadInput("A study has either a limit or a sampler, which has its own number of trials; leave one out.")
     cells: list[Cell] = []
     if not chosen:
         total = axes_of.count(values)
-        if limited is None and total > MOST:
+        if total > MOST:
             raise BadInput(_too_many(values, total, repeats, seconds))
-        at = axes_of.sample(values, limited["cells"], seed) if limited else axes_of.points(values)
-        cells = [axes_of.cell(point, workload, base, where, shared) for point in at]
+        cells = [axes_of.cell(point, workload, base, where, shared) for point in axes_of.points(values)]
         _some_can_be(cells)
     varied_params = {name.removeprefix(axes_of.PARAM) for name in axes_of.params_at(dict.fromkeys(values))}
     settings = {
@@ -146,7 +139,6 @@ def plan(
         "repeats": repeats,
         "best": read_best(best),
         "sampler": chosen,
-        "limit": limited,
         "shared": shared,
         "title": read_title(title),
         **({"seeds": True} if seeds else {}),
@@ -154,37 +146,9 @@ def plan(
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
 
 
-def options(
-    *,
-    repeats: int = 1,
-    best: int = 2,
-    best_repeats: int = 3,
-    sampler: str | None = None,
-    trials: int | None = None,
-    limit: int | None = None,
-    seed: int = 0,
-    weak: bool = False,
-    compare: str = "",
-    seeds: bool = False,
-    title: str = "",
-) -> dict[str, Any]:
-    """The options of `plan` from those of a command or a notebook. Raises BadInput."""
-    if trials is not None and sampler is None:
-        raise BadInput(
-            f"--trials {trials} says how many cells a sampler chooses; add --sampler tpe, or use --limit {trials}."
-        )
-    chooses = {"name": sampler, "seed": seed} | ({} if trials is None else {"trials": trials})
-    return {
-        "repeats": repeats,
-        "best": {"cells": best, "repeats": best_repeats},
-        "sampler": None if sampler is None else chooses,
-        "limit": limit,
-        "seed": seed,
-        "shared": not weak,
-        "compare": compare,
-        "seeds": bool(seeds),
-        "title": title,
-    }
+def options(repeats: int = 1, weak: bool = False) -> dict[str, Any]:
+    """The options of `plan` from those of a command, a page or a notebook: the best two cells are repeated."""
+    return {"repeats": repeats, "best": {}, "shared": not weak}
 
 
 def plan_here(
@@ -279,14 +243,9 @@ def _too_many(axes: Mapping[str, Sequence[Any]], total: int, repeats: int, secon
     each = "" if repeats == 1 else f", {repeats} runs each"
     return (
         f"The grid has {total:,} cells ({shape}{each}), which would take about "
-        f"{words.long(total * repeats * seconds)} at {words.seconds(seconds)} a run; give a limit (--limit 50: so many "
-        f"of them, at random) or a sampler (--sampler tpe --trials 50), or vary less: up to {MOST} cells are run as "
-        "they are."
+        f"{words.long(total * repeats * seconds)} at {words.seconds(seconds)} a run; vary less, up to {MOST} cells, or "
+        "have a sampler choose in a study's file (sampler: {name: tpe, trials: 50})."
     )
-
-
-WITH: JsonDict = {"when": {"sampler": ["tpe", "random"]}}
-WITHOUT: JsonDict = {"when": {"sampler": "none"}}
 
 
 class GridOptions(Params):
@@ -295,27 +254,15 @@ class GridOptions(Params):
     vary: dict[str, str] = Field(
         {"ranks": "1,2"}, description="ranks, threads, … of the placement, env.NAME, or a setting of the workload"
     )
-    title: str = Field("", description="what to call the study")
-    sampler: Literal["none", "tpe", "random"] = Field(
-        "none", description="none runs all combinations; tpe (Optuna's) or random choose some of them"
-    )
     weak: bool = Field(False, description="each rank has the whole batch, instead of its part, where ranks are varied")
-    seeds: bool = Field(False, description="each repeat has a seed of its own")
     repeats: int = Field(1, ge=1, le=REPEATS, description="interleaved runs of each combination")
-    trials: int = Field(20, ge=1, description="combinations that the sampler chooses", json_schema_extra=WITH)
-    limit: int | None = Field(None, ge=1, description="run only so many, drawn at random", json_schema_extra=WITHOUT)
-    best: int = Field(2, ge=0, le=MOST_BEST, description="repeat the best combinations; 0: none")
-    best_repeats: int = Field(3, ge=1, le=REPEATS, description="until each of them was run so often")
-    compare: str = Field("", description="a metric to compare by, the more the better; empty: the speed")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="of the sampler, or the limit")
 
 
 def _plan(form: StudyRequest) -> Plan:
     axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
     if both := next((name for name in form.params if name in axes), None):
         raise BadInput(f"{both} is both set and varied; leave one out.")
-    unused = {"sampler", "trials"} if form.options.sampler == "none" else {"limit"}
-    chosen = options(**form.options.model_dump(exclude={"vary", *unused}))
+    chosen = options(form.options.repeats, form.options.weak)
     return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
 
 

@@ -90,7 +90,7 @@ def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: boo
         f"Use it: {command} - or, to tell them apart," if command and len(tied) < len(order) else "To tell them apart,"
     )
     return (
-        f"{use} run longer, or repeat the best more often: --best {cells} --best-repeats {repeats}, in a study's file "
+        f"{use} run longer, or repeat the best more often, in a study's file: "
         f"best: {{cells: {cells}, repeats: {repeats}}}."
     )
 

@@ -48,8 +48,8 @@ def watch(
     """Run a program of MPI ranks, and say why it hangs. For example: workshop watch -- mpirun -n 4 python work.py.
 
     The program needs no change. Its input, output and exit code stay as they are. The diagnosis comes on standard
-    error. Ranks of this machine can be seen, ranks of other hosts can't. Calls that C makes, or Horovod in a graph,
-    can't be seen either.
+    error. Ranks of this machine can be seen, ranks of other hosts can't. Calls that C or Horovod makes can't be seen
+    either.
     """
     if not command:
         raise BadInput("watch has no command; write workshop watch -- mpirun -n 4 python work.py.")
@@ -96,7 +96,6 @@ class Watch:
     def run(self) -> int:
         """Run it to its end; returns the exit code."""
         from workshop.workloads.hangs import recorder
-        from workshop.workloads.hangs.diagnosis import diagnose_spawned
         from workshop.workloads.hangs.sampler import Sampler
 
         path = os.pathsep.join(filter(None, [str(PRELOAD), os.environ.get("PYTHONPATH")]))
@@ -136,21 +135,19 @@ class Watch:
                 program.wait()
                 return 1
             still = time.monotonic() - self.after + (self.after if reported else 1.0)  # when it looks next
-        if program.returncode and not self.diagnoses and (ranks := sampler.spawned()):
-            self._report(diagnose_spawned(ranks), time.monotonic() - moved)
         return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
     def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
         """Diagnose each job twice; return the diagnoses that are the same a moment later, if nothing has moved."""
-        from workshop.workloads.hangs.diagnosis import diagnose_jobs
+        from workshop.workloads.hangs.diagnosis import diagnose
 
-        before = diagnose_jobs(sampler.states())
+        before = {job: diagnose(states) for job, states in sampler.states().items()}
         time.sleep(CONFIRM)
-        after = diagnose_jobs(sampler.states())
+        after = {job: diagnose(states) for job, states in sampler.states().items()}
         if sampler.progress() != progress:
             return []
-        jobs = (job for job, named in after.items() if job in before and before[job].key == named.key)
-        return [after[job] for job in jobs]
+        pairs = [(before.get(job), named) for job, named in after.items()]
+        return [named for earlier, named in pairs if earlier and named and earlier.key == named.key]
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
         self.diagnoses.append((diagnosis, round(seconds, 3)))

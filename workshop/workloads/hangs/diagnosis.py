@@ -9,7 +9,7 @@ a rank that stands still outside of MPI, or a circle of waits. Calls are compare
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import files
@@ -18,11 +18,11 @@ from typing import Any
 import yaml
 
 from workshop.core import words
-from workshop.workloads.hangs.recorder import ANY, HOROVOD
+from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
 
 MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
-BLOCKED = ("input", "lock", "file-lock", "stopped", "spawned")  # outside of MPI; nothing changes that by itself
+BLOCKED = ("input", "lock", "file-lock", "stopped")  # outside of MPI; nothing changes that by itself
 _ranks = partial(words.numbered, "rank")
 TRUNCATED = "MPI_ERR_TRUNCATE"  # in an exception: a rank got more than it had room for
 _FILE = files("workshop.workloads.hangs").joinpath("kinds.yaml")
@@ -57,39 +57,16 @@ def cause(kind: str, ranks: Sequence[int]) -> str:
     return f"{words.capital(_ranks(ranks))}: {KINDS[kind]['cause']}"
 
 
-def diagnose(states: Sequence[RankState], others_move: bool = True) -> Diagnosis | None:
-    """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one.
-    `others_move`: ranks of other jobs may move on."""
-    return _WaitGraph(states, others_move).diagnosis() if states else None
-
-
-def diagnose_jobs(jobs: Mapping[str, Sequence[RankState]]) -> dict[str, Diagnosis]:
-    """The diagnoses of a program's jobs by job. Jobs that wait for each other have one together."""
-    all_states = [state for states in jobs.values() for state in states]
-    others_move = len(jobs) == 1 or any(not state.waits and state.does != "ended" for state in all_states)
-    diagnoses = {job: named for job, states in jobs.items() if (named := diagnose(states, others_move)) is not None}
-    together = [job for job, named in diagnoses.items() if named.kind == "other-job"]
-    for job in together[1:]:
-        first, other = diagnoses[together[0]], diagnoses.pop(job)
-        sentence = f"{first.sentence} In that job, {other.sentence[:1].lower()}{other.sentence[1:]}"
-        lines = (*first.lines, *other.lines)
-        diagnoses[together[0]] = replace(first, sentence=sentence, lines=lines)
-    return diagnoses
-
-
-def diagnose_spawned(ranks: Collection[int]) -> Diagnosis:
-    """Say why a program has failed in which multiprocessing has spawned processes that are ranks again."""
-    numbers = _ranks(sorted(ranks))
-    sentence = f"multiprocessing has spawned processes of {numbers}, and each starts MPI again as the same rank."
-    return Diagnosis("spawned", sentence, KINDS["spawned"]["fix"], False, tuple(sorted(ranks)), ())
+def diagnose(states: Sequence[RankState]) -> Diagnosis | None:
+    """Say why the ranks of a program wait in which nothing moves; None where no rank waits for another one."""
+    return _WaitGraph(states).diagnosis() if states else None
 
 
 class _WaitGraph:
     """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on.
-    `others_move` says that ranks of other jobs, which stand as ANY among the targets, may move on."""
+    Ranks of other jobs, which stand as ANY among the targets, may always move on."""
 
-    def __init__(self, states: Sequence[RankState], others_move: bool = True) -> None:
-        self.others_move = others_move
+    def __init__(self, states: Sequence[RankState]) -> None:
         self.states = {state.rank: state for state in sorted(states, key=lambda state: state.rank)}
         self.waiters = [state for state in self.states.values() if state.waits]
         self.targets = {state.rank: self._targets(state) for state in self.waiters}
@@ -116,25 +93,19 @@ class _WaitGraph:
 
     def absent(self, call: Call) -> list[int]:
         """The ranks that have not reached a collective call. A rank that is further has left the call behind, also
-        where its history doesn't reach back so far. Those that are in a call without a number have reached it."""
-        if call.number is None:
-            inside = {
-                (state.rank, other.name, other.scope) for state in self.waiters if (other := state.call) is not None
-            }
-            return [rank for rank in self.members(call) if (rank, call.name, call.scope) not in inside]
+        where its history doesn't reach back so far."""
         numbers = {
             rank: max((other.number or 0 for other in state.calls if other.scope == call.scope), default=0)
             for rank, state in self.states.items()
         }
-        return [rank for rank in self.members(call) if numbers.get(rank, 0) < call.number]
+        return [rank for rank in self.members(call) if numbers.get(rank, 0) < (call.number or 0)]
 
     def _targets(self, state: RankState) -> list[set[int]]:
         """For each operation that a rank awaits, the ranks for which it waits; empty: that can't be told."""
         targets: list[set[int | None]] = []
         for call in self.awaited(state):
             if call.collective:
-                calls = self.calls_at(call) if call.number is not None else {}
-                others = {rank for rank, other in calls.items() if not match_collectives(call, other)}
+                others = {rank for rank, other in self.calls_at(call).items() if not match_collectives(call, other)}
                 absent = set(self.absent(call))
                 root = call.world(call.root)  # a rank that is not the root may wait for the root alone
                 targets.append({*others, *({root} if root in absent else absent)})
@@ -156,7 +127,7 @@ class _WaitGraph:
         movable = {state.rank for state in self.states.values() if state.does in MOVING}
         if movable:  # a moving rank may be the one that gives a lock on a file back
             movable |= {state.rank for state in self.states.values() if state.does == "file-lock"}
-        movable |= {ANY} if self.others_move else set()
+        movable.add(ANY)
         while more := {state.rank for state in self.waiters if self._may_move(state, movable)} - movable:
             movable |= more
         return {state.rank for state in self.states.values() if state.waits or state.does in BLOCKED} - movable
@@ -229,11 +200,10 @@ class _WaitGraph:
         truncated = any(state.does == "raised" and TRUNCATED in state.detail for state in self.states.values())
         return (
             (self._mismatch() if truncated else None)
-            or self._outside("raised", "stopped", "spawned")
+            or self._outside("raised", "stopped")
             or self._mismatch()
             or self._message()
             or self._outside("file-lock", "lock", "input", "ended")
-            or self._other_job()
             or self._circle()
             or self._missing()
             or self._pending()
@@ -245,10 +215,6 @@ class _WaitGraph:
     def _result(self, kind: str, sentence: str, ranks: Iterable[int], hang: bool = True) -> Diagnosis:
         cause = tuple(sorted(set(ranks)))
         waiting = tuple(state.rank for state in self.waiters if state.rank not in cause)
-        for rank, state in self.states.items():
-            if hang and state.failed is not None and state.does != "raised":
-                failed = state.failed
-                sentence += f" The {failed.name} of rank {rank}, at {failed.place}, has raised an exception."
         lines = tuple(state.line for state in self.states.values())
         return Diagnosis(kind, sentence, KINDS[kind]["fix"], hang, cause, waiting, lines)
 
@@ -282,7 +248,7 @@ class _WaitGraph:
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
         for state, call in self.stuck_calls():
-            if not call.collective or call.number is None or call.foreign:
+            if not call.collective or call.foreign:
                 continue
             calls = {state.rank: call} | self.calls_at(call)  # a request may be older than the history
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]
@@ -429,18 +395,10 @@ class _WaitGraph:
         )
         return self._result(self._kind(state, message), sentence, [state.rank])
 
-    def _other_job(self) -> Diagnosis | None:
-        """Ranks that wait for ranks of another job."""
-        stuck = sorted({state.rank for state, call in self.stuck_calls() if call.foreign})
-        parts = [f"rank {rank} {self.states[rank].describe()}" for rank in stuck]
-        sentence = f"{words.capital('; '.join(parts))}, for another job."
-        return self._result("other-job", sentence, stuck) if stuck else None
-
     def _unseen(self) -> Diagnosis | None:
         """Ranks of which no call can be seen."""
         living = [state for state in self.states.values() if state.does not in ("ended", "raised")]
-        calls = [call for state in self.states.values() for call in state.calls if call.comm != HOROVOD]
-        if calls or {state.does for state in living} != {"unknown"}:
+        if any(state.calls for state in self.states.values()) or {state.does for state in living} != {"unknown"}:
             return None
         ranks = [state.rank for state in living]
         parts = "; ".join(f"rank {state.rank} {state.describe()}" for state in living)

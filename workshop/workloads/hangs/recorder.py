@@ -1,8 +1,7 @@
 """Write down the MPI calls of this process in a file that another process reads.
 
 `preload/sitecustomize.py` loads this file by its path in each Python process of a watched program, so it imports
-nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record, and
-Horovod's operations become functions that record.
+nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record.
 
 The file is mapped into memory. It begins with numbers of 8 bytes, which are each written at once: calls, progress
 (begins and ends of calls), polls (tests without success). Behind them is how the process ended, then a ring of SLOTS
@@ -24,7 +23,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
@@ -37,15 +36,11 @@ START = END + END_SIZE
 INSIDE, DONE, RAISED, POLLED = b"(", b")", b"!", b"?"
 ANY = -1  # any source or tag, whatever number the MPI has for it
 FOREIGN = "other job"  # instead of the ranks of a communicator that has ranks of a job of its own
-HOROVOD = "Horovod"  # instead of a communicator
-SPAWNED = re.compile(r"from multiprocessing\.(spawn|forkserver) import")  # in the command of such a process
 LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
-    "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_group|create_cart|"
-    "create_graph|create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)"
-    r"|(win|file)\.\w+|horovod_(grouped_)?(allreduce|allgather|broadcast|alltoall|reducescatter)_?( .*)?"
-    "|broadcast_variables",
+    "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_cart|create_graph|"
+    r"create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)|(win|file)\.\w+",
     re.IGNORECASE,
 )
 # Calls of windows and files that all ranks make together; the others are not recorded.
@@ -53,7 +48,6 @@ SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|W
 MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
 Entry = dict[str, Any]
-_HOROVOD_CALLS = itertools.count(1)  # numbers of collective calls
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
 
 
@@ -133,23 +127,15 @@ def start() -> None:
 
 
 class _Finder:
-    """Finds mpi4py.MPI and Horovod's operations like everybody else, and has them recorded when they were imported."""
+    """Finds mpi4py.MPI like everybody else, and has it recorded when it was imported."""
 
     def __init__(self, record: CallRecord) -> None:
         self.record = record
-        self.recorders: dict[str, Callable[[Any, CallRecord], None]] = {
-            "mpi4py.MPI": record_calls,
-            "horovod.tensorflow.mpi_ops": record_horovod,
-            "horovod.tensorflow.functions": record_horovod,
-        }
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if (record_module := self.recorders.pop(name, None)) is None:
+        if name != "mpi4py.MPI":
             return None
-        if name == "mpi4py.MPI" and SPAWNED.search(" ".join(sys.orig_argv)):
-            self.record.pid = os.getpid()  # a fork server forks
-            rank = next(os.environ[name] for name in RANK_VARIABLES if name in os.environ)
-            self.record.close(how="spawned", rank=rank)
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
             loader: Any = spec.loader
@@ -157,7 +143,7 @@ class _Finder:
 
             def execute_and_record(module: ModuleType) -> None:
                 execute(module)
-                record_module(module, self.record)
+                record_calls(module, self.record)
 
             loader.exec_module = execute_and_record
         return spec
@@ -196,33 +182,6 @@ def record_calls(module: Any, record: CallRecord) -> None:
         comm = module.Intracomm(getattr(module, name))
         comm._scope = _Scope(name)
         setattr(module, name, comm)
-
-
-def record_horovod(module: Any, record: CallRecord) -> None:
-    """Replace Horovod's operations by ones that record. Only what is called outside of a graph can be seen: that
-    returns when all ranks have called it. A part of the ranks (a process set) has no numbers of its own."""
-
-    def recorded(name: str, operation: Any) -> Any:
-        @functools.wraps(operation)
-        def call(*args: Any, **settings: Any) -> Any:
-            part = getattr(settings.get("process_set"), "process_set_id", settings.get("process_set_id"))
-            if part or not module._executing_eagerly():
-                return operation(*args, **settings)
-            frame = sys._getframe(1)
-            while LIBRARY.search(frame.f_code.co_filename) and frame.f_back is not None:
-                frame = frame.f_back
-            entry = _entry(
-                frame, name=f"{name} {settings.get('name') or ''}".rstrip(), comm=HOROVOD, number=next(_HOROVOD_CALLS),
-                root=settings.get("root_rank"),
-            )  # fmt: skip
-            return _run(record, entry, operation, args, settings)
-
-        return module.tf.autograph.experimental.do_not_convert(call)
-
-    operations = getattr(module, "MPI_LIB", module)
-    for name in dir(operations):
-        if name.startswith(("horovod_", "broadcast_variables")) and COLLECTIVE.fullmatch(name):
-            setattr(operations, name, recorded(name, getattr(operations, name)))
 
 
 def _entry(frame: FrameType, **fields: Any) -> Entry:
@@ -269,7 +228,6 @@ class _Scope:
 
     def __init__(self, name: str, ranks: str | None = None) -> None:
         self.name, self.ranks, self.number = name, ranks, 0
-        self.groups: dict[str, int] = {}  # communicators by the ranks for which Create_group made them
 
 
 class _Kind(type):
@@ -378,14 +336,10 @@ class _Recording:
     ) -> Entry:
         """The entry of a call that begins; `arguments` are the names of those of a collective call."""
         scope = self._scope(comm)
-        ranks = scope.ranks
         number = root = dest = tag = source = recvtag = None
         if arguments is not None:
-            if name != "Create_group":  # which not all ranks of the communicator call
-                scope.number += 1
-                number = scope.number
-            elif isinstance(group := values.get("group"), self.module.Group):
-                ranks = self._world(group)
+            scope.number += 1
+            number = scope.number
             if "root" in arguments:
                 root = values.get("root", 0)
             part = values.get("recvbuf" if "catter" in name and "educe" not in name else "sendbuf")
@@ -400,19 +354,17 @@ class _Recording:
                 source = self._plain(values.get("source", ANY))
                 recvtag = self._plain(values.get("recvtag", ANY if "dest" in values else values.get("tag", ANY)))
         return _entry(
-            frame, name=name, comm=scope.name, ranks=ranks, number=number, root=root, count=count, type=kind, dest=dest,
-            tag=tag, source=source, recvtag=recvtag,
+            frame, name=name, comm=scope.name, ranks=scope.ranks, number=number, root=root, count=count, type=kind,
+            dest=dest, tag=tag, source=source, recvtag=recvtag,
         )  # fmt: skip
 
     def _parent(self, base: Any) -> Any:
         """The intercommunicator with the ranks that have spawned this one, if there are any."""
         parent = base.Get_parent()
-        if not parent:
-            return parent
-        if not self.parent:
+        if parent and not self.parent:
             self.parent = self.classes[type(parent)](parent)
             self.parent._scope = _Scope("the parent's intercommunicator", FOREIGN)
-        return self.parent
+        return self.parent or parent
 
     def _plain(self, number: Any) -> Any:
         return ANY if number in (self.module.ANY_SOURCE, self.module.ANY_TAG) else number
@@ -434,18 +386,12 @@ class _Recording:
     def _ranks(self, comm: Any) -> str:
         """The ranks of a communicator as numbers in COMM_WORLD; for an intercommunicator those of its other side."""
         group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
-        try:
-            return self._world(group)
-        finally:
-            group.Free()
-
-    def _world(self, group: Any) -> str:
-        """The ranks of a group as numbers in COMM_WORLD."""
         world = self.module.COMM_WORLD.Get_group()
         try:
             ranks = self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world)
             return FOREIGN if self.module.UNDEFINED in ranks else ranges(ranks)
         finally:
+            group.Free()
             world.Free()
 
     def _recorded(self, result: Any, entry: Entry, parent: Any) -> Any:
@@ -455,11 +401,8 @@ class _Recording:
             return result
         recorded = result if type(result) is kind else kind(result)
         if isinstance(result, self.module.Comm):
-            ranks, scope = self._ranks(recorded), parent._scope
-            number = entry.get("number")
-            if number is None:
-                number = scope.groups[ranks] = scope.groups.get(ranks, 0) + 1
-            recorded._scope = _Scope(f"{entry['name']} {number} of {scope.name}", ranks)
+            name = f"{entry['name']} {entry['number']} of {parent._scope.name}"
+            recorded._scope = _Scope(name, self._ranks(recorded))
         else:
             recorded._entry = entry
         return recorded

@@ -172,12 +172,11 @@ class Sampler:
         status = psutil.STATUS_DEAD
         with suppress(psutil.Error):
             status = psutil.Process(pid).status()
-        history, failed, inside = (
-            [call for mark, call in record.calls if mark == sought]
-            for sought in (recorder.DONE, recorder.RAISED, recorder.INSIDE)
+        history, inside = (
+            [call for mark, call in record.calls if mark == sought] for sought in (recorder.DONE, recorder.INSIDE)
         )
         mark, last = record.calls[-1] if record.calls else (b"", Call(""))
-        state = partial(RankState, rank, pid, history=tuple(history), failed=failed[-1] if failed else None)
+        state = partial(RankState, rank, pid, history=tuple(history))
         if status == psutil.STATUS_STOPPED:
             return state("stopped", detail=f"after {history[-1].name} at {history[-1].place}" if history else "")
         if record.end is not None:
@@ -195,16 +194,7 @@ class Sampler:
             later = read_record(self.folder / str(pid))
             if record.polls > before or (later is not None and later.polls > record.polls):
                 return state("polling", last.place, _polled(record))
-        now = look(rank, pid, tuple(history))
-        if rank not in self.spawned():
-            return now
-        does: Activity = "spawned" if now.does in ("lock", "pipe") else now.does
-        return replace(now, does=does, detail="multiprocessing's spawn starts processes that are this rank again")
-
-    def spawned(self) -> set[int]:
-        """The ranks of which multiprocessing has spawned a process that has imported mpi4py."""
-        ends = [record.end for path in self.folder.iterdir() if (record := read_record(path)) and record.end]
-        return {int(end["rank"]) for end in ends if end["how"] == "spawned"}
+        return look(rank, pid, tuple(history))
 
 
 def _polled(record: Recorded) -> Call:

@@ -13,7 +13,7 @@ from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
 
 Activity = Literal[
     "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
-    "spawned", "unknown",
+    "unknown",
 ]  # fmt: skip
 DOES: dict[Activity, str] = {
     "mpi": "waits in",
@@ -27,7 +27,6 @@ DOES: dict[Activity, str] = {
     "ended": "has ended",
     "raised": "has raised an exception",
     "stopped": "was stopped by a signal",
-    "spawned": "waits for processes of its own",
     "unknown": "does something that can't be seen",
 }
 # Collective calls in which all ranks have the same count.
@@ -109,7 +108,7 @@ class Call:
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
     `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `complete` says
-    that the history has all of its calls. `failed` is the last call that has raised an exception."""
+    that the history has all of its calls."""
 
     rank: int
     pid: int | None
@@ -119,7 +118,6 @@ class RankState:
     detail: str = ""
     history: tuple[Call, ...] = ()
     complete: bool = False
-    failed: Call | None = None
 
     @property
     def waits(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workshop.core import archives
 from workshop.core.errors import BadInput
 from workshop.core.forms import EARLIER, is_run_number
 from workshop.engine.training import checkpoint
@@ -17,8 +18,6 @@ from workshop.workloads.mnist.data.files import ordinary
 
 if TYPE_CHECKING:
     from workshop.workloads.mnist import MnistParams
-
-LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 
 
 def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
@@ -68,8 +67,8 @@ def _model(path: str) -> bytes:
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
     data = _read(path, right)
     try:
-        with archives.opened(data) as archive:
-            json.loads(archives.read(archive, "config.json", LARGEST_CONFIG))
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            json.loads(archive.read("config.json"))
             archive.getinfo("model.weights.h5")
     except Exception as error:  # from damaged bytes, zipfile raises nearly anything
         raise BadInput(f"{path} is not a Keras model; {right}.") from error

@@ -12,7 +12,6 @@ from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Extension, Page, Params, Preset, Scaling, Workload
 
 TEXT: dict[str, Any] = {"when": {"network": "transformer"}}
-FAULTS = ("none", "no-halo", "untied", "no-gather")
 
 
 class ParallelParams(Params):
@@ -66,7 +65,6 @@ class ParallelParams(Params):
     capacity: float = setting(
         1.0, "share of a rank's characters that an expert takes; others are dropped", {**TEXT, **ADVANCED}, gt=0, le=1
     )
-    tied: bool = setting(False, "scores of characters by the table of the embedding", {**TEXT, **ADVANCED})
     image: int = setting(
         16, "rows and columns of an image", when={"network": "convolutional"}, ge=8, le=256, multiple_of=8
     )
@@ -78,23 +76,8 @@ class ParallelParams(Params):
         le=2,
     )
     verify: bool = Field(True, description="train once more in one process, and compare the weights")
-    fault: Literal["none", "no-halo", "untied", "no-gather"] = setting(
-        "none",
-        "a mistake to study: stripes without their halo, tied weights whose gradients aren't added up, or "
-        "ZeRO that doesn't collect the weights",
-        ADVANCED,
-    )
-    host_delay: float = setting(
-        0,
-        "two emulated hosts: each call between them takes longer by this time; 0: no hosts are emulated",
-        {"unit": "s", **ADVANCED},
-        ge=0,
-        le=0.5,
-    )
-    host_order: Literal["slot", "node"] = setting(
-        "slot",
-        "ranks of the emulated hosts: slot fills the first host first, node gives each host a rank in turn",
-        ADVANCED,
+    fault: Literal["none", "no-halo", "no-gather"] = setting(
+        "none", "a mistake to study: stripes without their halo, or ZeRO that doesn't collect the weights", ADVANCED
     )
     seed: int = setting(0, "seed of weights and examples", ADVANCED, ge=0, le=2**32 - 1)
 
@@ -111,12 +94,6 @@ class ParallelParams(Params):
             raise ValueError(f"a width of {self.width} can't be divided into {self.heads} heads; take a multiple")
         if self.schedule == "own" and not self.instructions.strip():
             raise ValueError("the schedule own needs instructions, such as F0 F1 B0 B1 / F0 B0 F1 B1")
-        if self.tied and self.zero >= 2:
-            raise ValueError(
-                "ZeRO 2 and 3 divide the table of tied weights, which two layers share; take zero 1 or less"
-            )
-        if self.fault == "untied" and not self.tied:
-            raise ValueError("the fault untied needs tied weights; set tied")
         if self.fault == "no-gather" and self.zero not in (1, 2):
             raise ValueError("the fault no-gather needs ZeRO 1 or 2; set zero")
         return self
@@ -156,7 +133,6 @@ WORKLOAD = Workload(
         "dropped": "characters that no expert took",
         "grid": "grid of ranks",
         "paced": "stages were paced",
-        "slow_axes": "cuts whose calls leave an emulated host",
         "stopped": "stopped early",
         "seconds.train": "time of the training",
         "seconds.verify": "time of the training in one process",

@@ -81,7 +81,6 @@ class CountingCommunicator:
     ) -> None:
         self.rank, self.size, self.axis = rank, size, axis
         self.traffic = traffic or Exchanges()  # of all axes of a rank, if they share it
-        self.delay = 0.0  # seconds that each call takes longer, since it leaves an emulated host
         self._comm = comm
         self._sends: list[tuple[MPI.Request, Array]] = []  # with their buffers, until they are through
 
@@ -123,19 +122,13 @@ class CountingCommunicator:
     def _call(self, kind: Kind, call: Callable[[Array, Array], None], sent: Array, received: Array, size: int) -> Array:
         """Call a collective, and count it with its time."""
         began = time.perf_counter()
-        self._wait()
         call(np.ascontiguousarray(sent), received)
         self.traffic.seconds += time.perf_counter() - began
         self.traffic.count(self.axis, kind, size)
         return received
 
-    def _wait(self) -> None:
-        if self.delay:
-            time.sleep(self.delay)
-
     def send(self, array: Array, to: int, tag: int) -> None:
         """Send without waiting; `finish` waits until everything has been sent."""
-        self._wait()
         buffer = np.array(array, order="C")
         self._sends = [(request, pending) for request, pending in self._sends if not request.Test()]
         self._sends.append((self.comm.Isend(buffer, dest=to, tag=tag), buffer))

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 AXES = ("data", "pipeline", "layer")
-HOSTS = 2  # emulated
 LAYER_CUTS = ("tensor", "sequence", "channel", "spatial", "experts")
 
 
@@ -95,12 +94,6 @@ class RankGrid:
         """The place of a rank along data, pipeline and layer."""
         data, pipeline, layer = np.unravel_index(rank, self.shape)
         return int(data), int(pipeline), int(layer)
-
-    def crosses_hosts(self, axis: str, order: str) -> bool:
-        """Whether ranks that differ along an axis are on different emulated hosts. `order`: "slot" fills the first host
-        first, "node" gives each host a rank in turn."""
-        host = self.ranks % HOSTS if order == "node" else self.ranks * HOSTS // self.size
-        return bool((host != host.take([0], AXES.index(axis))).any())
 
     def communicators(self, comm: MPI.Comm | None, rank: int) -> Mapping[str, CountingCommunicator]:
         """For each axis a rank's group: ranks that differ from it along this axis only. All share one count of their

@@ -94,7 +94,6 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
         },
         "parameters": max(rank["parameters"] for rank in of_ranks),
         "paced": bool(cut.pace),
-        "slow_axes": [cut.grid.kind if axis == "layer" else axis for axis in cut.slow_axes],
         "seconds": {"train": sum(seconds), "verify": verified},
         "stopped": steps < params.steps,
     }

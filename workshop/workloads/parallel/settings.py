@@ -93,10 +93,7 @@ def cut_of(params: ParallelParams, ranks: int) -> Cut:
         layers=[int(word) for word in params.layers.split(",")] if params.layers else (),
         streams=streams,
         halo=params.fault != "no-halo",
-        sum_tied=params.fault != "untied",
         gather=params.fault != "no-gather",
-        host_delay=params.host_delay,
-        host_order=params.host_order,
     )
     backward = each if cut.puts_gradients_off else 2 * each
     return replace(cut, pace={"forward": each, "backward": backward, "weights": each}) if each else cut
@@ -119,7 +116,6 @@ def network_of(params: ParallelParams, plan: bool = False) -> Callable[[], Seque
         params.blocks,
         params.experts,
         params.capacity,
-        params.tied,
     )
     return lambda: networks.transformer(shape, draw)
 

@@ -14,20 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import CountingCommunicator, Exchanges
+from workshop.workloads.parallel.communicator import Exchanges
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
-from workshop.workloads.parallel.grid import AXES, RankGrid
+from workshop.workloads.parallel.grid import RankGrid
 from workshop.workloads.parallel.network.layers import (
     Array,
     Layer,
     Parameter,
     Sequential,
     Shape,
-    TiedLinear,
 )  # fmt: skip
 from workshop.workloads.parallel.optimizer import Adam, Update
 from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, most_kept, splits
@@ -39,9 +38,8 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Cut:
     """How a training is cut. `zero`: 0 to 3; `micro_batches`: of each rank's share of the data; `layers`: of each part
-    of the pipeline, empty for about equal numbers; `streams`: a schedule written by hand. `halo`, `sum_tied` and
-    `gather` are faults to study when they are False. `host_delay`: seconds that a call between two emulated hosts takes
-    longer; `host_order`: how ranks are dealt to them, see `RankGrid.crosses_hosts`."""
+    of the pipeline, empty for about equal numbers; `streams`: a schedule written by hand. `halo` and `gather` are
+    faults to study when they are False."""
 
     grid: RankGrid
     schedule: str = "1f1b"
@@ -54,15 +52,7 @@ class Cut:
     pace: Mapping[Kind, float] = field(default_factory=dict)
     streams: Streams | None = None
     halo: bool = True
-    sum_tied: bool = True
     gather: bool = True
-    host_delay: float = 0.0
-    host_order: str = "slot"
-
-    @property
-    def slow_axes(self) -> list[str]:
-        """The axes whose calls leave a host."""
-        return [axis for axis in AXES if self.host_delay and self.grid.crosses_hosts(axis, self.host_order)]
 
     @property
     def puts_gradients_off(self) -> bool:
@@ -121,8 +111,6 @@ class CutTraining:
         self.comm, self.comms = comm, grid.communicators(comm, self.rank)
         self.traffic = self.comms["data"].traffic  # of all axes, counted
         self.waited = 0.0  # seconds at the end of the last step for ranks that finished later
-        for axis in cut.slow_axes:
-            self.comms[axis].delay = cut.host_delay
         pipeline = self.comms["pipeline"]
         self.streams = cut.instructions()
         share, layers, operations = self.own_shape(shape), self._cut_layers(network()), list[int]()
@@ -137,7 +125,6 @@ class CutTraining:
             local = {n: sharded(part, self.comms["data"], self.comms["layer"], cut.zero) for n, part in local.items()}
         self.stage = PipelineStage({n: Sequential(part) for n, part in local.items()}, cut.parts, pipeline, cut.pace)
         self.parameters = list({id(parameter): parameter for parameter in self.stage.parameters}.values())
-        self.tied, self.tied_comm = self._tied(full)
         self.stage.learn_shapes(
             share, dtype, lambda part, inputs: Sequential(full[part]).cost(inputs, itemsize).outputs
         )
@@ -161,19 +148,6 @@ class CutTraining:
                     layers = tensor.cut(layers, group)
             _check_something_was_cut(layers, grid)
         return recomputed(layers) if self.cut.recompute else layers
-
-    def _tied(self, parts: Sequence[Sequence[Layer]]) -> tuple[Parameter | None, CountingCommunicator]:
-        """The table that the first and the last stage both have, and the group of these two."""
-        pipeline, last = self.comms["pipeline"], parts[-1][-1]
-        if pipeline.size == 1 or not isinstance(last, TiedLinear):
-            return None, CountingCommunicator()
-        ends = {0: 0, pipeline.size - 1: 1}
-        group = None
-        if self.comm is not None:
-            group = pipeline.comm.Split(0 if pipeline.rank in ends else 1, pipeline.rank)
-        if pipeline.rank not in ends:
-            return None, CountingCommunicator()
-        return last.tokens, CountingCommunicator(ends[pipeline.rank], 2, group, "pipeline", self.traffic)
 
     def own_shape(self, shape: Shape) -> Shape:
         """The shape of this rank's micro-batch. Raises BadInput where the inputs can't be divided."""
@@ -219,8 +193,6 @@ class CutTraining:
             targets.size,
         )
         data.add_up(partial, self.comms["layer"])
-        if self.tied is not None and cut.sum_tied:
-            data.add_up([self.tied], self.tied_comm)
         if cut.zero == 0:
             data.add_up(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
         update.step(cut.gather)
@@ -239,8 +211,6 @@ class CutTraining:
         for cost in self.stage.costs().values():
             total += (cost.forward + cost.backward) * micro
         total += data.traffic(self._partial(), self.comms["layer"])
-        if self.tied is not None and cut.sum_tied:
-            total += data.traffic([self.tied], self.tied_comm)
         if cut.zero == 0:
             return total + data.traffic(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
         if cut.zero == 1:

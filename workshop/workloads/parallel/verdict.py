@@ -13,7 +13,6 @@ from workshop.report.analysis import placement, timing
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.workloads.parallel.failures import failure_of
-from workshop.workloads.parallel.grid import LAYER_CUTS
 
 # Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
 # weight without a gradient moves by its rounding error; in 32 bits that is visible.
@@ -29,29 +28,14 @@ def outcome(facts: Facts) -> Finding | None:
         return None
     if params.get("fault", "none") != "none" and (broken := failure_of(params["fault"])):
         return Finding(f"{broken.title}.", f"{broken.shows} {_exactness(metrics, params)}", broken.fix)
-    idle, slow = metrics.get("idle"), metrics.get("slow_axes") or ()
+    idle = metrics.get("idle")
     why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
-    if set(slow) & set(LAYER_CUTS):
-        return _across_hosts(metrics, why)
     if idle is not None and idle >= MANY_IDLE:
         return _bubble(facts, idle, why)
     rate = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
     if metrics["bytes_difference"] == metrics["calls_difference"] == 0:
         rate += ", with exactly the bytes of the formula"
     return Finding(f"{rate}.", why, _following(facts))
-
-
-def _across_hosts(metrics: Mapping[str, Any], why: str) -> Finding:
-    """Ranks that share each layer are on different hosts. The grid exchanges most often along this axis."""
-    calls = max(
-        sum(count for kind, (count, _) in rank.items() if kind.startswith("layer")) for rank in metrics["traffic"]
-    )
-    return Finding(
-        "Ranks that share each layer are on different hosts.",
-        f"Each step has {words.count(calls, 'exchange')} of a rank with another host, and each waits for the link: "
-        f"{words.rate(metrics['rate'])} examples/s. {why}",
-        "Put ranks that share a layer on one host (--host-order slot), and let the data cross the link.",
-    )
 
 
 def _exactness(metrics: Mapping[str, Any], params: Mapping[str, Any]) -> str:

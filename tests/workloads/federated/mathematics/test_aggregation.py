@@ -11,15 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics.aggregation import (
-    FedAdam,
-    FedAvg,
-    combined,
-    mean,
-    relative_spread,
-    server,
-    usable,
-)
+from workshop.workloads.federated.mathematics.aggregation import FedAdam, FedAvg, combined, mean, relative_spread
 
 VALUES = st.floats(-10, 10, width=32)
 
@@ -79,12 +71,6 @@ def test_adam_on_the_aggregator_is_that_of_the_paper(updates, rate):
     np.testing.assert_allclose(model, reference(begin, updates, rate), rtol=1e-4, atol=1e-5)
 
 
-def test_algorithms_by_name():
-    assert isinstance(server("fedavg", 1.0), FedAvg)
-    assert isinstance(server("fedprox", 1.0), FedAvg)
-    assert server("fedadam", 0.5).rate == 0.5
-
-
 @settings(deadline=None)
 @given(rounds())
 def test_drift_is_the_spread_around_the_mean_over_its_length(given_round):
@@ -135,11 +121,3 @@ def test_what_is_no_number_is_dropped_and_trimming_may_then_leave_nothing():
     left = combined({0: FIVE[0], 1: FIVE[1], 2: bad}, COUNTS, asked(rule="trimmed"))
     assert left.update is None
     assert left.dropped == [2]
-
-
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
-def test_a_single_value_that_is_no_number_makes_an_update_unusable(bad):
-    update = np.zeros(9, np.float32)
-    assert usable(update)
-    update[4] = bad
-    assert not usable(update)

@@ -64,14 +64,6 @@ def test_a_federation_that_goes_on_is_drawn_by_round(store: Store, session: Sess
     assert "ways-table" not in there, "what it came to is known at the end"
 
 
-def test_before_the_first_round_it_shows_who_has_what(store: Store, session: SessionRecord) -> None:
-    there = shown(store, begun(store, session, rounds=0))
-    rows = part(there["institutions"], "table")["rows"]
-    assert [row[0] for row in rows] == ["1", "2"]
-    assert rows[1][-1] == "10"
-    assert not {"bytes", "institutions-global"} & there.keys()
-
-
 def test_a_finished_federation_says_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
     run = begun(store, session, rounds=2)
     came = {"held_out_score": 0.961, "own_score": 0.97, "images_read": 34_500, "held_out": [0.9, 0.961]}
@@ -99,14 +91,3 @@ def test_a_finished_federation_says_what_each_way_came_to(store: Store, session:
     assert "rounds" in labels
     assert not any("size" in label for label in labels), "the card of what was sent has them"
     assert {"ways", "institutions", "bytes"} <= {card.name for card in side_by_side(Snapshot(store, store.run(run.id)))}
-
-
-def test_a_single_way_has_nothing_beside_it(store: Store, session: SessionRecord) -> None:
-    there = shown(store, begun(store, session, rounds=2, ways=["alone"]))
-    assert not {"ways", "ways-own", "bytes"} & there.keys()
-    assert there["institutions-own"].title == "Its own model"
-
-
-def test_other_runs_have_none_of_it(store: Store, session: SessionRecord) -> None:
-    there = shown(store, seed.running(store, session))
-    assert not {"ways", "institutions", "bytes", "phases"} & there.keys()

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.report.test_panels import part, shown
 from tests.server import seed
-from tests.workloads.federated.report.test_panels import begun, figure
+from tests.workloads.federated.report.test_panels import figure
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -60,25 +60,3 @@ def test_epsilon_by_round_with_what_it_does_not_cover(store: Store, session: Ses
     assert values["updates clipped, last round"] == "80 %"
     assert (values["noise"], values["clip"], values["delta"]) == ("1.5 x clip", "0.5", "1e-05")
     assert "have no noise" in card.parts[-1]["lines"][0]["text"]
-
-
-def test_without_noise_there_is_no_epsilon(store: Store, session: SessionRecord) -> None:
-    params = {"privacy": "institutions", "noise": 0.0, "clip": 0.5, "delta": 1e-5}
-    card = shown(store, guarded(store, session, {"clipped": [0.9]}, params))["epsilon"]
-    assert not any(one["kind"] == "figure" for one in card.parts)
-    assert any("nothing is promised" in line["text"] for one in card.parts for line in one.get("lines", []))
-
-
-def test_an_undisturbed_federation_is_drawn_beside_it(store: Store, session: SessionRecord) -> None:
-    names = ("held-out accuracy", "own accuracy", "plain held-out accuracy", "plain own accuracy")
-    came = {"held_out_score": 0.9, "own_score": 0.9, "images_read": 10}
-    events = {name: [0.5, 0.6] for name in names}
-    run = guarded(store, session, events, {"attack": "scale"}, by_way=dict.fromkeys(FIRST["ways"], came))
-    there = shown(store, run)
-    assert [trace.name for trace in figure(there["ways"]).data] == ["federated", "undisturbed"]
-    assert there["ways-table"].title == "Two ways side by side"
-    assert not any(one["kind"] == "words" for one in there["ways-table"].parts), "nothing is published of these"
-
-
-def test_other_federations_have_none_of_it(store: Store, session: SessionRecord) -> None:
-    assert not {"distances", "dropped", "epsilon"} & shown(store, begun(store, session, rounds=2)).keys()

@@ -75,13 +75,6 @@ def test_what_explains_that_it_stays_behind(params, changes, because, following)
     assert because not in said(three(0.97, 0.97, 0.70), params, **changes)["why"], "there is nothing to explain"
 
 
-def test_one_way_by_itself_asks_for_the_others():
-    told = said({"federated": way(0.9)}, {"way": "federated"})
-    assert told["verdict"].startswith("Federated learning came to 90.0 % on held-out images in 9 rounds")
-    assert "--way all" in told["next"]
-    assert said({"alone": way(0.5)})["verdict"].startswith("Each institution alone came to 50.0 %")
-
-
 def test_updates_that_are_no_numbers_are_named():
     dropped = [{"round": number, "institution": one} for number in (1, 2) for one in (2, 3)]
     told = said(three(0.80, 0.97, 0.70), dropped=dropped)
@@ -98,16 +91,3 @@ def test_a_loss_that_grew_beyond_all_bounds_comes_first(loss, words):
     assert told["verdict"] == "The training diverged."
     assert words in told["why"]
     assert "diverged" not in said(three(0.1, 0.1, 0.1), loss=2.4)["verdict"]
-
-
-@pytest.mark.parametrize(
-    "broken", [{"by_way": 3}, {"by_way": {"federated": {}}}, {"institutions": None}, {"by_way": {}}]
-)
-def test_what_can_not_be_read_is_no_error(broken):
-    assert "Federated" not in said(three(0.9, 0.9, 0.9), **broken)["verdict"]
-
-
-def test_a_mu_that_steps_over_the_shared_model_is_what_to_make_smaller():
-    dropped = [{"round": 1, "institution": 2}]
-    told = said(three(0.80, 0.97, 0.70), {"algorithm": "fedprox", "mu": 1000.0}, dropped=dropped)
-    assert told["next"] == "Take a smaller mu than 1000 (--mu 1): its steps go past the shared model."

@@ -12,15 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import session
-from tests.cli.test_cli import answer, workshop
-from tests.study.conftest import own_lock
+from tests.study.conftest import Command, command, own_lock
 from tests.support import limit, until
 from tests.workloads.federated.study import seed
-from workshop.cli.main import run
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
-__all__ = ["own_lock", "session"]
+__all__ = ["command", "own_lock", "session"]
 WAYS = ["study", "run", "ways"]
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
 SMALL = ["--data", "digits", "--model", "dense", "--rounds", "3", "--partition", "label", "--images", "400"]
@@ -31,48 +29,29 @@ SMALL = ["--data", "digits", "--model", "dense", "--rounds", "3", "--partition",
     ("words", "sentence"),
     [
         ([*WAYS, "--workload", "mnist"], "mnist doesn't learn in three ways"),
-        ([*WAYS, "--workload", "nothing"], "There is no workload 'nothing'"),
-        ([*WAYS, "--seeds", "0"], "--seeds"),
-        ([*WAYS, "--way", "alone"], "leave it out"),
-        ([*WAYS, "--alpha", "-1"], "alpha is -1"),
-        ([*WAYS, "--set", "nonsense=1"], "nonsense is not one of its settings"),
         ([*WAYS, "--data", "digits", "--images", "10", "--institutions", "100"], "institutions"),
-        ([*WAYS, "--session", "nobody"], "no session 'nobody'"),
     ],
 )
-def test_bad_input_is_one_sentence(
-    workshop_home: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
-) -> None:
-    assert run(words) == 2
-    said = capsys.readouterr()
-    assert sentence in said.err and said.out == "" and len(said.err.strip().splitlines()) == 1, said.err
+def test_bad_input_is_one_sentence(workshop_home: Path, command: Command, words: list[str], sentence: str) -> None:
+    ended = command(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert sentence in ended.err and len(ended.err.strip().splitlines()) == 1, ended.err
     with Store.open() as store:
         assert store.studies() == [] and store.sessions() == [], "nothing was begun"
 
 
-@pytest.mark.real
-def test_a_study_on_a_terminal(store: Store, session: SessionRecord) -> None:
+def test_a_study_on_a_terminal(store: Store, session: SessionRecord, command: Command) -> None:
     seed.study(store, session)
     seed.study(store, session, ended=0)
     seed.study(store, session, failing=(1, 2, 3))
-    for study in ("1", "2", "3"):
-        shown = workshop("study", "show", study)
-        assert shown.returncode == 0, shown.stderr
-        assert max(map(len, shown.stdout.splitlines())) <= 80, shown.stdout
-        assert "Verdict:" in shown.stdout and "Next:" in shown.stdout and "10:12598" in shown.stdout
-    lines = [" ".join(line.split()) for line in workshop("study", "show", "1").stdout.splitlines()]
+    shown = [command("study", "show", study).out for study in ("1", "2", "3")]
+    for text in shown:
+        assert max(map(len, text.splitlines())) <= 80, text
+        assert "Verdict:" in text and "Next:" in text and "10:12598" in text
+    lines = [" ".join(line.split()) for line in shown[0].splitlines()]
     assert any(line.endswith("92.0 ± 1.6 % 91.2 ± 1.3 %") for line in lines), lines
     assert any(line.endswith("91.0 % 94.0 % 46.0 % 90.0 % 93.0 % 96.0 %") for line in lines), lines
     assert any("+50.0 ± 1.9" in line for line in lines), lines
-
-
-@pytest.mark.real
-def test_a_study_as_json(store: Store, session: SessionRecord) -> None:
-    seed.study(store, session)
-    told = answer("study", "show", "1")
-    assert isinstance(told, dict)
-    assert (told["kind"], told["state"], told["seeds"], told["measure"]) == ("ways", "completed", 5, "accuracy")
-    assert told["ways"]["federated"]["held_out"]["values"] == [0.92, 0.93, 0.90, 0.94, 0.91]
 
 
 @pytest.mark.real

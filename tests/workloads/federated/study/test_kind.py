@@ -13,11 +13,9 @@ from tests.workloads.federated.study import seed
 from workshop.core.documents import finite
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study import kinds
-from workshop.study.estimate import remaining_work, seconds_each
-from workshop.study.kinds import Sofar, read, report
+from workshop.study.kinds import report
 from workshop.workloads.federated.study import kind as guesses
-from workshop.workloads.federated.study.kind import WaysReport, columns
+from workshop.workloads.federated.study.kind import WaysReport
 
 
 @pytest.fixture
@@ -73,13 +71,6 @@ def came(*values: tuple[float, float, float]) -> list[dict[str, tuple[float, flo
     ]
 
 
-def test_what_comes_close_is_to_be_attacked(store: Store, session: SessionRecord) -> None:
-    close = came(*((0.93 + 0.001 * one, 0.94 + 0.002 * one, 0.5) for one in range(5)))
-    said = found(store, seed.study(store, session, came=close).id).verdict
-    assert said["verdict"].startswith("Federated learning is 1.2 points behind pooled images and 43.2")
-    assert "page Three ways to learn" in said["next"]
-
-
 def test_seeds_that_disagree_tell_nothing(store: Store, session: SessionRecord) -> None:
     mixed = came((0.93, 0.94, 0.92), (0.94, 0.93, 0.95), (0.93, 0.92, 0.92), (0.94, 0.95, 0.93), (0.92, 0.93, 0.94))
     said = found(store, seed.study(store, session, came=mixed).id).verdict
@@ -120,39 +111,6 @@ def test_what_failed_is_named_and_the_others_count(store: Store, session: Sessio
     assert [trial["status"] for trial in told.as_json()["trials"]].count("failed") == 2
     none = found(store, seed.study(store, session, came=seed.CAME[:1], failing=(1,)).id)
     assert none.verdict["verdict"] == "No seed came to an end."
-
-
-@pytest.mark.parametrize(
-    "broken",
-    [{"by_way": 3}, {"by_way": {}}, {"by_way": {"federated": {"held_out_score": 0.9}}}, {}],
-)
-def test_runs_that_told_something_else_don_t_count(
-    store: Store, session: SessionRecord, broken: dict[str, Any]
-) -> None:
-    study = seed.study(store, session, ended=0, came=seed.CAME[:1])
-    run = seed.begin(store, session, study.id, 1)
-    store.finish(run.id, "completed", metrics=broken)
-    assert found(store, study.id).seeds == []
-    assert "alone_held_out" not in columns(store.run(run.id))
-
-
-def test_how_long_it_will_take(store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session, ended=0)
-    ahead = remaining_work(store, Sofar(study, *read(store, study.id)))
-    assert ahead.seconds == 5 * 30 and "a guess" in ahead.why
-    run = seed.end(store, session, study.id, 1)
-    ahead, ended = remaining_work(store, Sofar(study, *read(store, study.id))), store.run(run)
-    assert ended.finished_at is not None and ended.started_at is not None
-    assert ahead.seconds == pytest.approx(4 * (ended.finished_at - ended.started_at))
-    assert ahead.why == "as its own runs took"
-    each, why = seconds_each(store, study.workload, {**study.description["params"], "seed": 77})
-    assert each == pytest.approx(ended.finished_at - ended.started_at) and why.endswith("as its last run took")
-
-
-def test_its_title_and_that_it_needs_no_machine_for_itself(store: Store, session: SessionRecord) -> None:
-    study = seed.study(store, session)
-    assert kinds.title(study) == "three ways side by side: federated, 4 institutions, 5 seeds"
-    assert not kinds.kind("ways").measured and kinds.kind("scaling").measured
 
 
 def test_answers_to_what_is_predicted(store: Store, session: SessionRecord) -> None:

@@ -7,7 +7,7 @@ import pytest
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.workloads.federated.study.plan import SETTINGS, plan
+from workshop.workloads.federated.study.plan import plan
 
 
 def test_every_seed_is_a_run_of_all_three_ways() -> None:
@@ -23,21 +23,12 @@ def test_every_seed_is_a_run_of_all_three_ways() -> None:
     assert wanted.description() == plan(workload("federated"), wanted.params, Placement(ranks=2), 3).description()
 
 
-def test_what_is_given_goes_before_what_it_would_set() -> None:
-    preset = SETTINGS["federated"]
-    assert preset.items() <= dict(plan(workload("federated"), {}, Placement()).params).items()
-    given = plan(workload("federated"), {"alpha": 3.0, "partition": "iid"}, Placement()).params
-    assert (given["alpha"], given["partition"]) == (3.0, "iid")
-
-
 @pytest.mark.parametrize(
     ("name", "given", "seeds", "sentence"),
     [
         ("mnist", {}, 5, "mnist doesn't learn in three ways; federated and segmentation do"),
         ("federated", {"way": "alone"}, 5, "way is 'alone', but this study sets all three side by side"),
         ("federated", {}, 0, "seeds is 0: it should be 1 to 100"),
-        ("federated", {}, 101, "seeds is 101"),
-        ("federated", {"alpha": 0}, 5, "alpha is 0"),
         ("federated", {"nonsense": 1}, 5, "nonsense is not one of its settings"),
         ("federated", {"seed": 2**31 - 2}, 5, "seed is 2147483648"),
     ],

@@ -56,12 +56,6 @@ def test_one_seed_has_no_spread() -> None:
     assert paired("federated", "alone", "own", []) is None
 
 
-def test_what_came_to_nothing_has_no_proportion() -> None:
-    found = paired("federated", "alone", "held_out", [(0.9, 0.0), (0.8, 0.4)])
-    assert found is not None
-    assert (found.share, found.shares) == (None, ())
-
-
 def test_a_band_is_over_the_rounds_that_all_have() -> None:
     found = band([{1: 0.1, 2: 0.3, 3: 0.9}, {1: 0.3, 2: 0.5}])
     assert found is not None

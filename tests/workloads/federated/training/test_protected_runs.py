@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import numpy as np
 import pytest
@@ -67,16 +66,6 @@ def test_the_shared_model_moves_by_noise_of_the_size_that_epsilon_supposes():
     assert moved.std() == pytest.approx(1.0 / 5, rel=0.02)  # noise x clip over five institutions
 
 
-def test_a_round_in_which_nobody_was_drawn_is_one_like_others():
-    found = {"privacy": "institutions", "participation": 0.05, "rounds": 4, "way": "all", "noise": 1e-6}
-    _, metrics, sink = learned(**found)
-    drawn = metrics["participants"] * 4
-    assert drawn < 4, "choose another seed: in some round nobody may be drawn"
-    assert len(told(sink, "epsilon")) == len(told(sink, "held-out accuracy")) == 4
-    assert all(math.isfinite(value) for value in told(sink, "loss"))
-    assert metrics["rounds"] == 4
-
-
 def test_a_scaled_update_is_found_and_the_median_wins_back_what_it_cost():
     _, metrics, sink = learned(attack="scale", rule="median", partition="iid", rounds=6)
     by_way = {way: came["held_out_score"] for way, came in metrics["by_way"].items()}
@@ -116,15 +105,3 @@ def test_updates_that_are_no_numbers_are_told_while_the_run_goes_on():
     assert sink.metrics["skipped"] == [1, 2, 3], "of three updates none is left when four are trimmed"
     assert np.array_equal(made.ways[0].model, start)
     assert made.finish()["skipped"] == [1, 2, 3]
-
-
-def test_an_institution_that_diverges_alone_is_named_and_keeps_its_model():
-    sink = Memory()
-    params = WORKLOAD.check(SMALL | {"way": "alone", "rounds": 2})
-    made = Federation(RankContext(MPI.COMM_SELF, sink, WORKLOAD.inputs(params, no_artifacts)), params)
-    silos, start = made.ways[0].rank.silos, made.ways[0].models[1].copy()
-    silos[1] = dataclasses.replace(silos[1], images=silos[1].images * np.nan)
-    made.rounds()
-    assert sink.metrics["dropped"] == [{"round": number, "institution": 2} for number in (1, 2)]
-    assert np.array_equal(made.ways[0].models[1], start)
-    assert math.isfinite(made.finish()["loss"]), "that of the others"

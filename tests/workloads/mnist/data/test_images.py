@@ -36,12 +36,6 @@ def test_an_npz_file(tmp_path):
     assert read(inputs).notice == ""
 
 
-def test_labels_of_another_type_and_arrays_in_another_order(tmp_path):
-    (images, labels), path = some(30), tmp_path / "mine.npz"
-    path.write_bytes(npz(30, 12, x_train=np.asfortranarray(images), y_train=labels.astype(">i4")))
-    assert same(given(path), some(30), some(12, 1))
-
-
 def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
     (tmp_path / "mine.npz").write_bytes(npz())
     monkeypatch.chdir(tmp_path)
@@ -53,12 +47,8 @@ def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
     ("path", "says"),
     [
         ("no.npz", "no.npz isn't there; give auto, mnist, digits, or the path of an npz file"),
-        ("no", "no isn't there"),
         ("letter.txt", "can't be read as npz"),
-        (".", "is no ordinary file"),
-        ("letter.txt/more", "can't be read (Not a directory)"),
         ("letter.txt/more.npz", "can't be read (Not a directory)"),
-        ("x" * 5000, "can't be read (File name too long)"),
         ("~nobody-of-this-name/mnist", "is no path"),
         ("null\0.npz", "null"),
         ("pipe.npz", "is no ordinary file"),
@@ -76,11 +66,6 @@ def test_paths_that_cannot_be_taken(tmp_path, monkeypatch, path, says):
     assert says in refused(lambda: find(path))
 
 
-def test_a_folder_that_cannot_be_read(tmp_path):
-    (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    assert "can't be read" in refused(lambda: find(str(tmp_path / "loop" / "mnist.npz")))
-
-
 IMAGES, LABELS = some(12)
 
 
@@ -92,17 +77,11 @@ IMAGES, LABELS = some(12)
             "float32 [12, 28, 28] as x_train; MNIST's images are uint8 [n, 28, 28]",
         ),
         ({"x_train": IMAGES[:, :27]}, "uint8 [12, 27, 28] as x_train"),
-        ({"x_train": IMAGES[..., None]}, "uint8 [12, 28, 28, 1] as x_train"),
         ({"x_test": IMAGES[:0], "y_test": LABELS[:0]}, "uint8 [0, 28, 28] as x_test"),
-        ({"x_test": np.uint8(3)}, "uint8 [] as x_test"),
         ({"y_train": LABELS[:11]}, "11 labels as y_train for 12 images; every image needs one label"),
-        ({"y_test": np.append(LABELS, 1)}, "13 labels as y_test for 12 images"),
-        ({"y_train": LABELS.astype(float)}, "float64 [12] as y_train; MNIST's labels are whole numbers [n]"),
-        ({"y_train": LABELS[:, None]}, "uint8 [12, 1] as y_train"),
         ({"y_train": np.where(np.arange(12) == 5, 10, LABELS)}, "the label 10 as y_train; labels are 0 to 9"),
-        ({"y_train": np.where(np.arange(12) == 5, -1, LABELS.astype(int))}, "the label -1 as y_train"),
         ({"y_test": None}, "has no y_test; give an npz file with x_train, y_train, x_test, y_test"),
-        ({"x_test": np.array([{}], object)}, "Python objects, which aren't loaded"),
+        ({"x_test": np.array([{}], object)}, "can't be read as npz"),
     ],
 )
 def test_npz_files_that_hold_something_else(tmp_path, other, says):
@@ -119,10 +98,6 @@ def test_digits_need_no_files():
     assert found.words == "scikit-learn's digits, scaled to 28x28 (1,437 images)"
     assert len(found.train_images) == 1437 and len(found.held_out_images) == 360
     np.testing.assert_array_equal(read({}).train_images, found.train_images)
-
-
-def test_other_inputs_of_a_run_are_not_looked_at():
-    assert read({"model": b"something", **find("digits")}).words == given("digits").words
 
 
 def test_a_file_that_was_damaged_on_its_way_is_refused_on_the_rank(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from tests.workloads.mnist.data.made import npz
 from tests.workloads.mnist.data.refusals import names
-from tests.workloads.mnist.data.serving import serve, took
+from tests.workloads.mnist.data.serving import serve
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.workloads.mnist.data.images import Images, find, read
@@ -84,32 +84,6 @@ def test_the_order_of_places(look, server, keras, tmp_path, monkeypatch):
     assert len(server.asked) == 1
 
 
-def test_the_words_say_which_place_it_was(look, keras, tmp_path, monkeypatch):
-    assert look().words == f"MNIST from Keras's cache ({KERAS} images)"
-    (tmp_path / "named.npz").write_bytes(npz(NAMED))
-    monkeypatch.setenv("WORKSHOP_DATA", str(tmp_path / "named.npz"))
-    assert look().words == f"the npz file that WORKSHOP_DATA names ({NAMED} images)"
-
-
-def test_keras_home_is_the_users_unless_it_is_named(look, keras, tmp_path, monkeypatch):
-    monkeypatch.delenv("KERAS_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    keras.parent.parent.rename(tmp_path / ".keras")
-    assert count(look()) == KERAS
-
-
-def test_ranks_with_a_keras_home_of_their_own_find_the_users(look, keras, tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKSHOP_KERAS_HOME", os.environ["KERAS_HOME"])
-    monkeypatch.setenv("KERAS_HOME", str(tmp_path / "ours"))
-    assert count(look()) == KERAS
-
-
-def test_what_was_downloaded_is_kept_whole(look, server):
-    look()
-    assert cached().read_bytes() == server.data
-    assert [path.name for path in cached().parent.iterdir()] == ["mnist.npz"]
-
-
 @pytest.mark.parametrize("data", ["auto", "mnist", "given"])
 def test_a_damaged_file_that_somebody_named_is_refused(look, keras, tmp_path, monkeypatch, data):
     path = tmp_path / "mine.npz"
@@ -120,12 +94,7 @@ def test_a_damaged_file_that_somebody_named_is_refused(look, keras, tmp_path, mo
     assert sentence.startswith("WORKSHOP_DATA: ") == (data != "given")
 
 
-def test_a_folder_that_is_not_there_is_not_passed_over(look, keras, tmp_path, monkeypatch):
-    monkeypatch.setenv("WORKSHOP_DATA", str(tmp_path / "no"))
-    assert f"WORKSHOP_DATA: The data {tmp_path / 'no'} isn't there" in refused(look, "auto")
-
-
-@pytest.mark.parametrize("damage", [b"", b"x" * 1000, npz(KERAS)[:-100], npz(KERAS, y_test=None)])
+@pytest.mark.parametrize("damage", [b"", npz(KERAS)[:-100]])
 def test_a_damaged_cache_of_keras_is_told_and_left_out(look, keras, monkeypatch, damage):
     keras.write_bytes(damage)
     images = look()
@@ -165,15 +134,7 @@ def test_a_failed_download_is_not_tried_again_for_ten_minutes(look, server):
         failure.write_text("why")
 
 
-def test_a_class_without_a_network_waits_once(look, server):
-    server.silent = True
-    with took(0.5):
-        assert count(look(silence=0.5)) == DIGITS
-    assert count(look()) == DIGITS  # this one would be silent for longer
-    assert len(server.asked) == 1
-
-
-@pytest.mark.parametrize(("value", "offline"), [("1", True), ("yes", True), ("0", False), ("", False)])
+@pytest.mark.parametrize(("value", "offline"), [("1", True), ("0", False)])
 def test_offline_never_asks(look, server, monkeypatch, value, offline):
     monkeypatch.setenv("WORKSHOP_OFFLINE", value)
     assert count(look()) == (DIGITS if offline else REMOTE)
@@ -186,17 +147,3 @@ def test_mnist_is_never_replaced_by_the_digits(look, server, monkeypatch):
     assert sentence.startswith("MNIST can't be had: Keras's cache has no ")
     for part in (os.environ["KERAS_HOME"], "127.0.0.1", "WORKSHOP_OFFLINE", "path"):
         assert part in sentence
-
-
-def test_a_state_folder_that_cannot_be_written_leaves_the_digits(look, server, monkeypatch, tmp_path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("WORKSHOP_HOME", str(tmp_path / "file" / "home"))
-    images = look()
-    assert count(images) == DIGITS and images.notice == ""
-    assert "can't be written" in refused(look)
-
-
-def test_a_cache_that_cannot_be_read_is_passed_over(look, keras):
-    keras.unlink()
-    keras.symlink_to(keras)
-    assert count(look()) == REMOTE

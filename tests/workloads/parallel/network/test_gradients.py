@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -16,11 +15,7 @@ DRAW = Draw(3)
 STREAM = np.random.default_rng(7)
 SHAPE = TransformerShape(vocabulary=11, length=5, width=8, heads=2, blocks=2)
 NETWORKS: dict[str, tuple[Sequence[Layer], Array, Array]] = {
-    "transformer": (
-        networks.transformer(SHAPE, DRAW),
-        STREAM.integers(0, 11, (3, 5)),
-        STREAM.integers(0, 11, (3, 5)),
-    ),
+    "transformer": (networks.transformer(SHAPE, DRAW), STREAM.integers(0, 11, (3, 5)), STREAM.integers(0, 11, (3, 5))),
     "perceptron": (networks.perceptron([6, 7, 4], DRAW), STREAM.standard_normal((5, 6)), STREAM.integers(0, 4, 5)),
     "convolutional": (
         networks.convolutional([2, 3, 4], 5, DRAW),
@@ -81,19 +76,3 @@ def test_the_bias_of_keys_has_no_gradient() -> None:
             queries, keys, values = bias.gradient.reshape(SHAPE.heads, 3, -1).transpose(1, 0, 2)
             assert not keys.any() and queries.all() and values.all()
         assert len(biases) == SHAPE.blocks
-
-
-def test_a_parameter_has_the_same_weights_whatever_was_drawn_before() -> None:
-    alone = DRAW.normal("block1.attention.inner.weight", (8, 24), math.sqrt(1 / 8))
-    named = {parameter.name: parameter for parameter in Sequential(networks.transformer(SHAPE, DRAW)).parameters}
-    assert np.array_equal(named[alone.name].value, alone.value)
-    assert len(named) == len(Sequential(networks.transformer(SHAPE, DRAW)).parameters), "names are different"
-
-
-def test_single_precision_stays_single() -> None:
-    network = Sequential(networks.transformer(SHAPE, Draw(3, np.float32)))
-    scores, saved = network.forward(NETWORKS["transformer"][1])
-    loss, gradient = cross_entropy(scores, NETWORKS["transformer"][2], 15)
-    network.backward(gradient, saved)
-    assert scores.dtype == gradient.dtype == np.float32 and loss > 0
-    assert {parameter.gradient.dtype for parameter in network.parameters} == {np.dtype(np.float32)}

@@ -1,4 +1,4 @@
-"""`workshop study run path`: two cheap steps for real, and what can't be asked for."""
+"""`workshop study run path`: two cheap steps for real."""
 
 from __future__ import annotations
 
@@ -58,20 +58,3 @@ def test_two_steps_are_run_and_gone_on_with(workshop_home: Path) -> None:
     shown = run("show", "1")
     assert shown.returncode == 0 and all(len(line) <= 80 for line in shown.stdout.splitlines())
     assert "Profile the start" in shown.stdout and "Only Open MPI could be measured" in shown.stdout
-
-
-@pytest.mark.real
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--steps", "x"], "the steps are a to i"),
-        (["--set", "batch=30"], "--set batch=32"),
-        (["--set", "inference=predict"], "the guided study varies it itself"),
-        (["--set", "nonsense=1"], "nonsense"),
-        (["--session", "nobody"], "nobody"),
-    ],
-)
-def test_what_can_t_be_asked_for(workshop_home: Path, words: list[str], said: str) -> None:
-    done = run("run", "path", *words)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr and len(done.stderr.strip().splitlines()) <= 3

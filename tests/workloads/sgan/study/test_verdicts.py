@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import Answer, answer, ask, right
+from workshop.study.guided.guesses import Answer, answer
 from workshop.study.guided.guide import Events
 from workshop.study.guided.kind import GuidedReport
 from workshop.study.guided.step_results import StepResults, step_results
@@ -64,17 +63,6 @@ def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
     assert answered(measured(steps="b"), "b").value == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed_", range(10))
-def test_a_noisy_machine_does_not_make_it_an_effect(seed_: int) -> None:
-    chance = random.Random(seed_)
-    found = measured(lambda params, where: world.rate(params, where) * chance.uniform(0.93, 1.0), steps="ab")
-    verdict = said(found, "b")["verdict"]
-    assert verdict.startswith(
-        ("OMP_NUM_THREADS has no effect here.", "Nothing in a rank reads OMP_NUM_THREADS; too few")
-    )
-    assert right(ask(found, "b"), 1.0, answered(found, "b")), "none is the right guess, whatever chance has made of it"
-
-
 def test_what_it_does_where_something_reads_it_is_said_as_well() -> None:
     found = measured(with_variable("OMP_NUM_THREADS", lambda threads: 2.0 if threads == "4" else 1.0), steps="b")
     told = said(found, "b")
@@ -95,14 +83,6 @@ def test_the_profile_counts_threads_against_cores() -> None:
     assert "2 threads to compute with on one core" in told["verdict"]
     assert "6 threads live in it (3 ZeroMQ, 2 TensorFlow intra-op (Eigen) and 1 main); 3 of them worked" in told["why"]
     assert answered(found, "a").value == 6
-
-
-def test_ranks_and_threads() -> None:
-    found = measured(steps="d")
-    told = said(found, "d")
-    assert told["verdict"] == "2 ranks x 1 thread wins."
-    assert "1.58x one rank with all 2 cores" in told["why"]
-    assert answered(found, "d").value == "2 x 1"
 
 
 def test_memory_that_leaks_and_memory_that_does_not() -> None:
@@ -186,11 +166,8 @@ def noisy(added: float, uncertainty: float) -> Growth:
 @pytest.mark.parametrize(
     ("predict", "on_batch", "verdict", "following"),
     [
-        ((1, 2), (0, 1), "Nothing like the article's leak", "the fastest"),
         ((41, 126), (0, 1), "Can't tell whether predict keeps memory", "--thorough"),
-        ((41, 126), (3, 40), "Can't tell whether predict and predict_on_batch keep memory", "--thorough"),
         ((41, 126), (7, 4), "predict_on_batch keeps memory", "No way here is shown to keep it constant"),
-        ((200, 5), (0, 1), "predict keeps memory", "Use predict_on_batch instead"),
         ((200, 5), (0, 20), "predict keeps memory", "for predict_on_batch, so few evaluations can't tell"),
     ],
 )
@@ -217,26 +194,6 @@ def test_the_waterfall_and_the_command_of_its_end() -> None:
     assert told["next"].endswith("--batch 32 --inference predict_on_batch --ranks 2 --threads 1")
     told = said(measured(mpis=("openmpi", "intelmpi")), "i")
     assert "--exchange mpi" in told["next"] and "--mpi intelmpi" in told["next"], "what was measured, not half of it"
-
-
-def test_without_the_naive_start_there_is_no_gain_to_tell() -> None:
-    quick = World(world.setting(), failing=lambda trial: trial.point["step"] == "i" and not trial.point["gave"])
-    quick.complete()
-    found = step_results(GUIDE, quick.sofar)
-    assert found.done("i") and judge(found, "i", NOTHING) is None and answer(found, "i", NOTHING) is None
-
-
-def test_one_core_has_nothing_to_free() -> None:
-    found = measured(cores=1)
-    assert len(found.results("a")) == 1 and "core" not in said(found, "a")["next"]
-    assert "a" not in {one.point["gave"] for one in found.results("i")}
-    assert "1 cores" not in str([said(found, key) for key in "abcdfghi"])
-
-
-def test_ranks_that_gain_no_more_than_chance_are_no_stage() -> None:
-    found = measured(lambda params, where: 550.0 if where.bind_to == "core" else 600.0)
-    assert [one.point["gave"] for one in found.results("i")] == ["", "a", "e", "h"]
-    assert said(found, "d")["verdict"].endswith("came out first, but others may be as fast.")
 
 
 @pytest.fixture

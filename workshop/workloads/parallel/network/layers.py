@@ -187,18 +187,10 @@ class Linear(Layer):
 
 
 class TiedLinear(Layer):
-    """Scores of tokens by the table of their embedding (Press and Wolf, arXiv:1608.05859): outputs = inputs T^t."""
+    """Scores of tokens by the table of their embedding (Press and Wolf, arXiv:1608.05859), for plans alone."""
 
     def __init__(self, tokens: Parameter) -> None:
         self.tokens = tokens
-
-    def forward(self, inputs: Array) -> tuple[Array, Saved]:
-        return inputs @ self.tokens.value.T, inputs
-
-    def backward(self, gradient: Array, saved: Saved) -> Array:
-        flat_inputs, flat_gradient = saved.reshape(-1, saved.shape[-1]), gradient.reshape(-1, gradient.shape[-1])
-        self.tokens.add(lambda: flat_gradient.T @ flat_inputs)
-        return gradient @ self.tokens.value
 
     def cost(self, inputs: Shape, itemsize: int) -> Cost:
         size, outputs = math.prod(inputs), self.tokens.shape[0]
