@@ -20,7 +20,7 @@ PAGES = {
     "/session": "rank 1",
     "/placement": "Where the ranks would run",
     "/run": "Start the run",
-    "/studies": "Studies",
+    "/explore": "Where does an MPI put",
     "/tuning": "Tuning",
     "/federated": "Attack and protect",
     "/quizzes": "Learn alone",
