@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from tests.runtime.conftest import session
+from tests.sessions import Session
+from tests.support import limit, starts_processes
 from tests.watchdog import temporary_folder
 from workshop.cli.main import run
-
-__all__ = ["session"]
+from workshop.core.placement import Placement
+from workshop.runtime import lifecycle
+from workshop.store.store import Store
 
 
 class Ended(NamedTuple):
@@ -24,6 +27,17 @@ class Ended(NamedTuple):
 
 
 Command = Callable[..., Ended]
+
+
+@pytest.fixture
+@starts_processes
+def session(workshop_home: Path, probe_workloads: None) -> Iterator[Session]:
+    """A session of two ranks for one test, in a store of its own: studies and runs are numbered from 1."""
+    with Store.open() as store:
+        record, conductor = lifecycle.start_session(store, "test", Placement(ranks=2))
+        yield Session(store, lifecycle.wait_ready(store, record, conductor), workshop_home)
+        lifecycle.stop_session(store, "test")
+        conductor.wait(limit(10))
 
 
 @pytest.fixture
