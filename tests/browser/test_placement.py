@@ -40,7 +40,8 @@ def type_command(page: Page, text: str) -> None:
 def test_compose_the_example_change_the_command_and_run(workshop: Class, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
-    page.get_by_role("link", name="Placement").first.click()
+    page.get_by_role("link", name="Explore").first.click()
+    page.locator(".st-key-tool-placement").get_by_role("link").click()
     masks = page.get_by_test_id("stCode").first
     for mask in EXAMPLE:
         expect(masks).to_contain_text(mask, timeout=limit(60) * 1000)
