@@ -98,7 +98,8 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
     page = new_page(width=width)
     enter(page, shown)
     for path, there in (
-        ("/", "Predict, run, see, explain"),
+        ("/", "See what else can be run"),
+        ("/explore", "Where does an MPI put"),
         ("/labs", "Distributed k-means"),
         ("/session", "Recorded: this is how it was left."),
         ("/placement", "Where the ranks would run"),

@@ -72,7 +72,7 @@ def trained(comm, way, kind, parts=1, **settings):
     optimizer = tf.keras.optimizers.get({"class_name": kind, "config": {"learning_rate": RATE}})
     optimizer.build(model.trainable_variables)
     exchange, _ = choose(ExchangeSettings(way, bucket=BUCKET, **settings), comm)
-    exchange.record(Path("unused")) if way == "mpi-overlap" else None
+    exchange.record() if way == "mpi-overlap" else None
     before = spread(comm, model.weights)
     exchange.broadcast(model.weights)
     start = [weight.numpy().tolist() for weight in model.weights]
@@ -117,7 +117,7 @@ def early(comm):
     """How many buckets had arrived when the first tensor's gradient was computed, which waits for the last tensor's."""
     tf = tensorflow()
     exchange, _ = choose(ExchangeSettings("mpi-overlap", bucket=BUCKET), comm)
-    exchange.record(Path("unused"))
+    exchange.record()
     variables = [tf.Variable(tf.zeros(100)) for _ in range(2)]
     arrived = []
 

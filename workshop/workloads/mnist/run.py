@@ -34,7 +34,7 @@ def run(ctx: RankContext, params: MnistParams) -> Mapping[str, Any]:
 
     Events of each step: `loss`, `accuracy` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of
     each epoch: `held-out loss`, `held-out accuracy`, `spread` and `learning rate` by rank 0, `memory` by every rank.
-    Artifacts: checkpoint.npz with the older ones, timeline.json, misclassified.json, with Horovod its own timeline.
+    Artifacts: checkpoint.npz with the older ones, timeline.json, misclassified.json.
     """
     settings = ExchangeSettings(params.exchange, params.compression, params.keep, params.bucket)
     # Ranks that overwrite each other's checkpoints keep no older ones: what stays is the mistake that is shown.

@@ -39,7 +39,7 @@ def run(ctx: RankContext, params: UnetParams) -> Mapping[str, Any]:
 
     Events of each step: `loss`, `Dice` and `total images/s` by rank 0, `images/s` and `time.*` by every rank; of each
     epoch: `held-out loss`, `held-out Dice` and `held-out Jaccard` by rank 0, `memory` by every rank. Artifacts:
-    overlays.png, overlays.json, timeline.json, with Horovod its own timeline.
+    overlays.png, overlays.json, timeline.json.
     """
     settings = ExchangeSettings(params.exchange, bucket=BUCKET)
     return training_run.run(ctx, settings, lambda exchange, on_trace: UnetTraining(ctx, params, exchange, on_trace))
