@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import streamlit as st
 
 from workshop import registry
@@ -16,7 +18,8 @@ def page() -> None:
     for column, tool in blocks.abreast([tool for tool in tools if tool.name != "explore"], ABREAST):
         with column, st.container(border=True, height="stretch", key=f"tool-{tool.name}"):
             if tool.picture is not None:
-                st.image(tool.picture.read_text(encoding="utf-8"), width="stretch")
+                image = base64.b64encode(tool.picture.read_bytes()).decode()
+                st.html(f'<img class="ws-tool" src="data:image/svg+xml;base64,{image}" alt="">')
             links.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
             if tool.summary:
                 st.markdown(frame.plain(tool.summary))

@@ -70,7 +70,7 @@ class ResnetTraining:
             StepReporter(ctx),
             total=params.warmup + params.rounds * params.steps,
             warm=params.warmup,
-            # Horovod's timeline takes time, so the timeline is of the warm-up.
+            # Recording takes time, so the timeline is of the warm-up.
             trace=params.warmup - WARM,
             on_trace=on_trace,
         )
