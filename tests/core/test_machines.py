@@ -126,6 +126,20 @@ def test_what_a_container_holds_back_is_left_out() -> None:
     assert [(row["unit"], row["core"]) for row in machines.read(text).units] == [(2, 0), (3, 1)]
 
 
+PARTS = {
+    "NUMA": '<object type="NUMANode" cpuset="0xffff"/>' * 60_000,
+    "a set of units": f'<object type="NUMANode" cpuset="0x1{",0x1" * 100_000}"/>',
+    "too deep": '<object type="Group">' * 3000 + "</object>" * 3000,
+}
+
+
+@pytest.mark.parametrize("said", list(PARTS))
+def test_a_file_that_would_take_long_is_refused(said: str) -> None:
+    units = "".join(f'<object type="PU" os_index="{number}"/>' for number in range(2048))
+    with pytest.raises(BadInput, match=said):
+        machines.read(f'<topology version="2.0"><object type="Machine">{PARTS[said]}{units}</object></topology>')
+
+
 @given(st.text(max_size=60) | st.from_regex(r"[0-9x×,=numal3 ]{0,30}", fullmatch=True))
 def test_anything_else_is_bad_input(text: str) -> None:
     try:

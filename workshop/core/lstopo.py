@@ -12,8 +12,10 @@ from defusedxml.ElementTree import fromstring
 from workshop.core.errors import BadInput
 
 MOST_UNITS = 2048
+MOST_NODES = 512
 LARGEST_FILE = 8 << 20  # characters
 LARGEST_UNIT = (1 << 16) - 1  # the operating system's number of a unit or a node
+LONGEST_SET = 11 * ((LARGEST_UNIT + 1) // 32)  # characters: 0xffffffff, for every 32 units
 UNNAMED = "A machine"  # of which the file doesn't tell the model
 RIGHT = "it should be what lstopo writes as XML"
 
@@ -37,6 +39,8 @@ def read(text: str) -> dict[str, Any]:
         walk.object(top[0], {})
     except ValueError as error:
         raise BadInput(f"This topology has a number that can't be read ({error}); {RIGHT}.") from None
+    except RecursionError:
+        raise BadInput(f"Objects of this topology lie too deep in each other; {RIGHT}.") from None
     return {"host": "", "model": _model(top[0]), "memory_bytes": walk.memory or None, "units": walk.machine_units()}
 
 
@@ -67,6 +71,8 @@ class _Walk:
             inside = {**inside, "core": self.seen}
         elif kind in ("NUMANode", "Node"):
             number = _number(element, "NUMA node") if "os_index" in element.attrib else None
+            if len(self.nodes) >= MOST_NODES:
+                raise BadInput(f"This topology has more than {MOST_NODES} NUMA nodes.")
             if number is None or self.allowed_nodes >> number & 1:
                 self.nodes.append((self.seen, _bits(element.get("cpuset", "0x0"))))
                 self.memory += int(element.get("local_memory", 0))
@@ -116,6 +122,8 @@ def _bits(cpuset: str) -> int:
     """hwloc's set of units, words of 32 bits with the highest first, as one number; -1 for all units."""
     if cpuset == "all" or "..." in cpuset:  # all units from some number on: 0xf...f
         return -1
+    if len(cpuset) > LONGEST_SET:
+        raise ValueError(f"a set of units has {len(cpuset):,} characters")
     return sum(int(word or "0", 16) << 32 * place for place, word in enumerate(reversed(cpuset.split(","))))
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.engine.data import npz
 
 FORMAT = 2  # 1 had no sha256 of the arrays
 NAME = "checkpoint.npz"
@@ -74,7 +75,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
     """Read a checkpoint. Raises BadInput with its name for other data, and where the arrays aren't those that were
     written."""
     try:
-        with np.load(io.BytesIO(data)) as archive:
+        with np.load(npz.bounded(data)) as archive:
             arrays = {key: archive[key] for key in sorted(archive.files)}
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] not in (1, FORMAT):
@@ -86,7 +87,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
             [array for key, array in arrays.items() if key.startswith(part)] for part in ("weights/", "optimizer/")
         )
         progress = about["progress"]
-        if not weights or not {"epoch", "update"} <= progress.keys():
+        if not weights or not all(isinstance(progress.get(name), int) for name in ("epoch", "update")):
             raise ValueError("it doesn't say how far it came")
         checkpoint = Checkpoint(weights, optimizer, str(about["optimizer"]), progress)
         if about["format"] == FORMAT and about["sha256"] != checkpoint.digest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
 from workshop.core.forms import EARLIER, is_run_number
+from workshop.engine.data import npz
 from workshop.engine.training import checkpoint
 from workshop.extension import Artifacts
 from workshop.workloads.mnist.data import images
@@ -18,6 +18,8 @@ from workshop.workloads.mnist.data.files import ordinary
 
 if TYPE_CHECKING:
     from workshop.workloads.mnist import MnistParams
+
+LARGEST_CONFIG = 4 << 20  # bytes of a model's description
 
 
 def inputs(params: MnistParams, artifacts: Artifacts) -> Mapping[str, bytes]:
@@ -67,8 +69,9 @@ def _model(path: str) -> bytes:
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
     data = _read(path, right)
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            json.loads(archive.read("config.json"))
+        with zipfile.ZipFile(npz.bounded(data)) as archive:
+            with archive.open("config.json") as config:
+                json.loads(config.read(LARGEST_CONFIG))
             archive.getinfo("model.weights.h5")
     except Exception as error:  # from damaged bytes, zipfile raises nearly anything
         raise BadInput(f"{path} is not a Keras model; {right}.") from error
