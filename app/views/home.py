@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from itertools import zip_longest
 from pathlib import Path
 
 import streamlit as st
@@ -11,6 +12,7 @@ import streamlit as st
 from workshop.course import catalogue, reading, run_sheet
 from workshop.course.class_progress import outlines
 from workshop.course.description import LabDescription
+from workshop.course.reading import LabSection
 from workshop.course.run_sheet import RunSheetStep
 from workshop.pages import blocks, classroom_bar, frame, learner_home, links
 from workshop.quiz import catalogue as decks
@@ -77,7 +79,7 @@ def _way_in() -> None:
         with st.container(horizontal=True):
             links.link("run", "Start a run", ":material/play_circle:")
             links.link("quizzes", "Host a quiz", ":material/quiz:")
-            st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
+            links.project()
 
 
 def _now(session: SessionRecord | None) -> None:
@@ -117,16 +119,14 @@ def _today(identity: Identity, session: SessionRecord | None) -> None:
         folder, lab = labs[name]
         with blocks.errors():
             steps = run_sheet.read(folder)
-            text = st.query_params.get("step", "0") if chosen == name else "0"
-            place = min(int(text), len(steps) - 1) if text.isascii() and text.isdecimal() else 0
-            for number, step in enumerate(steps):
+            place = blocks.place("step", len(steps)) if chosen == name else 0
+            for number, (step, later) in enumerate(zip_longest(steps, steps[1:])):
                 if number == place:
                     _step(step, folder, lab, identity)
-                    if session is not None and not frame.not_up(session):
-                        parts = [later.part for later in steps[number : number + 2] if later.part is not None]
-                        _runs(parts, folder, identity, session)
+                    if later is not None and session is not None and not frame.not_up(session):
+                        _runs(reading.read(folder)[step.part - 1 : later.part - 1], name, identity, session)
                 elif st.button(_line(step), key=f"step-{name}-{number}", type="tertiary"):
-                    st.query_params.update({"lab": name, "step": str(number)})
+                    st.query_params.update({"lab": name, "step": str(number + 1)})
                     st.rerun()
         with st.expander("The whole run sheet, with answers", icon=":material/list_alt:"):
             st.markdown((folder / run_sheet.FILE).read_text(encoding="utf-8").partition("\n")[2])
@@ -158,20 +158,16 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
                 deck, pictures = decks.deck(step.deck)
                 quiz_round = round_start.host(store, deck.brief(), pictures)
                 blocks.leave(f"/quiz/{quiz_round.id}/host")
-            if step.part is not None:
-                links.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
+            links.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
 
 
-def _runs(parts: Sequence[int], folder: Path, identity: Identity, session: SessionRecord) -> None:
-    """A button for each of the first runs of the sections from the first of these parts to the next one."""
-    sections = reading.read(folder)[slice(*(part - 1 for part in parts))] if len(parts) == 2 else ()
+def _runs(sections: Sequence[LabSection], lab: str, identity: Identity, session: SessionRecord) -> None:
+    """A button for each of the first runs of the sections that a step goes through."""
     runs = [run for section in sections for cell in section.cells for run in cell.runs if run.workload in workloads()]
     with st.container(horizontal=True), blocks.errors():
         for number, run in enumerate(runs[:MOST_RUNS]):
             label = f"Run {workloads()[run.workload].title}: {run.words}"
-            if st.button(
-                frame.plain(label), icon=":material/play_arrow:", key=f"sheet-run-{folder.name}-{parts[0]}-{number}"
-            ):
+            if st.button(frame.plain(label), icon=":material/play_arrow:", key=f"sheet-run-{lab}-{label}-{number}"):
                 params, placement = actions.lab_run(run, session)
                 started = actions.submit(frame.store(), identity, session, run.workload, params, placement)
                 links.go("run", {"run": str(started.id)})

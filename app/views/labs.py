@@ -64,11 +64,13 @@ def page() -> None:
 
 
 def _row(folder: Path, lab: LabDescription, progress: str, begun: bool) -> None:
-    """A lab on one line; its goals are shown when one points at its title."""
+    """A lab on one line; its goals and what one needs are shown when one points at its title."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"lab-{folder.name}"):
         with st.container(width="stretch"):
             label = f"**{lab.number}** {frame.plain(lab.title)}"
-            links.link("labs", label, None, {"lab": folder.name}, about="\n".join(f"- {goal}" for goal in lab.goals))
+            goals = "\n".join(f"- {goal}" for goal in lab.goals)
+            about = f"{goals}\n\nYou need: {'; '.join(lab.needs)}" if lab.needs else goals
+            links.link("labs", label, None, {"lab": folder.name}, about)
         st.markdown(frame.plain(progress), width=230)
         st.markdown(f"{lab.minutes} min", width=70)
         label = "Go on" if begun and progress else "Open"
@@ -198,9 +200,7 @@ def _place(titles: Sequence[str]) -> int:
     for place, title in enumerate(titles):
         if heading and title.partition(". ")[2] == heading:
             return place
-    text = st.query_params.get("part", "1")
-    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
-    return min(max(number, 1), len(titles)) - 1
+    return blocks.place("part", len(titles))
 
 
 def _turn(place: int) -> None:

@@ -55,3 +55,13 @@ def test_a_pinned_run_stays_until_the_pin_is_taken_back(open_page: Open, store: 
     next(button for button in page.button if button.label == "Let the projector follow the class").click().run()
     assert (projector.current_run(store) or pinned).id == newer.id
     assert "Show this run on the projector" not in labels(open_page("run", run=str(pinned.id)))
+
+
+def test_the_projector_goes_over_to_a_live_round(open_page: Open, store: Store, session: SessionRecord) -> None:
+    quiz = store.add_round("live", {"deck": "try", "title": "Try"})
+    page = open_page("session", "instructor", projector="1")
+    bodies = "".join(part.proto.body for part in page.get("html"))
+    assert f'location.assign("/quiz/{quiz.id}/projector?follow=class")' in bodies
+    store.set_round_state(quiz.id, {}, ended=True)
+    page = open_page("session", "instructor", projector="1")
+    assert "follow=class" not in "".join(part.proto.body for part in page.get("html"))

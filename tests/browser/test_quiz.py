@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import Class, NewPage
+from tests.browser.conftest import Class, NewPage, join
 from tests.browser.quiz_players import SOON, Learner, instructor, put_by_arrows, put_by_keys
 from tests.support import until
 
@@ -314,3 +314,35 @@ def test_a_class_votes_talks_and_votes_again(workshop: Class, new_page: NewPage)
     host.goto(f"{where}/results")
     expect(host.get_by_text("First vote 33 % right, second vote 100 % right")).to_be_visible(timeout=SOON)
     expect(host.get_by_text("First vote, before the class talked")).to_be_visible()
+
+
+def test_a_member_is_led_to_what_was_wrong_and_the_projector_back_to_the_class(
+    workshop: Class, new_page: NewPage
+) -> None:
+    deck = DECK.partition("  - id: size")[0].replace("deck: trial\n", "deck: trial\nlab: first\n")
+    deck = deck.replace("    points: 2\n", "    points: 2\n    section: Words\n")
+    host = new_page(1280, 800)
+    where, code = instructor(host, workshop.url, workshop.token, deck)
+    host.goto(f"{where}/host")
+    projector = host.context.new_page()
+    projector.clock.install()
+    projector.goto(f"{where}/projector?follow=class")
+    page = new_page(390, 844)
+    join(page, workshop, "Ada")
+    learner = Learner(page)
+    page.goto(f"{workshop.url}/quiz?code={code}")
+    page.get_by_role("button", name="Join").click()
+    learner.at("You are in")
+    steps = Round(host, projector, [learner])
+    steps.next("Open question 1")
+    learner.choose("one")
+    steps.next("Close")
+    steps.next("Show")
+    expect(learner.judged).to_contain_text("Not right", timeout=SOON)
+    steps.next("Podium")
+    steps.next("End the round")
+    learner.at("The round has ended")
+    expect(page.get_by_role("link", name="Go over: Words")).to_have_attribute("href", "/labs?lab=first&section=Words")
+    expect(projector.get_by_role("heading", name="The round has ended")).to_be_visible(timeout=SOON)
+    projector.clock.fast_forward(30_000)
+    projector.wait_for_url("**/session?projector=1")

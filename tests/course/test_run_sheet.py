@@ -15,7 +15,7 @@ def test_every_lab_s_run_sheet_fills_the_lab_s_time() -> None:
         steps = run_sheet.read(folder)
         starts = [sum(step.minutes for step in steps[:place]) for place in range(len(steps) + 1)]
         assert [step.start for step in steps] == starts[:-1] and starts[-1] == lab.minutes, folder.name
-        parts = [step.part for step in steps if step.part is not None]
+        parts = [step.part for step in steps]
         assert parts == sorted(parts) and parts[-1] <= len(reading.read(folder)), folder.name
         assert steps[-1].deck == lab.deck, folder.name
         assert all(step.exercise <= len(lab.exercises) for step in steps if step.exercise), folder.name
@@ -26,7 +26,7 @@ def test_every_lab_s_run_sheet_fills_the_lab_s_time() -> None:
     [
         ("# Run sheet", "has no table with the columns from | min | part"),
         (
-            f"| {' | '.join(run_sheet.COLUMNS)} |\n|---|---|---|---|---|---|\n| 0 | many | | a | b | c |",
+            f"| {' | '.join(run_sheet.COLUMNS)} |\n|---|---|---|---|---|---|\n| 0 | many | 1 | a | b | c |",
             "line 3: a row has",
         ),
         (f"| {' | '.join(run_sheet.COLUMNS)} |\n|---|---|---|---|---|---|\n| 0 | 3 | a |", "line 3: a row has"),

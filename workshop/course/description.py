@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -59,13 +58,6 @@ class LabDescription(_Part):
     @property
     def extra_minutes(self) -> int:
         return sum(step.minutes for step in self.steps if step.extra)
-
-    @property
-    def duration(self) -> str:
-        """The time that learners need, in words."""
-        low, high = round(0.85 * self.minutes / 5) * 5, math.ceil(1.15 * self.minutes / 5) * 5
-        extras = f", {self.extra_minutes} more for extras" if self.extra_minutes else ""
-        return f"{low} to {high} minutes{extras}"
 
 
 def read(folder: Path) -> LabDescription:

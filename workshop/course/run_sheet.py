@@ -20,7 +20,7 @@ class RunSheetStep:
 
     start: int
     minutes: int
-    part: int | None
+    part: int
     title: str
     show: str  # Markdown, as is `say`
     say: str
@@ -51,7 +51,7 @@ def read(folder: Path) -> tuple[RunSheetStep, ...]:
         elif inside and not cells[0].startswith("---"):
             try:
                 start, minutes, part, title, show, say = cells
-                steps.append(RunSheetStep(int(start), int(minutes), int(part) if part else None, title, show, say))
+                steps.append(RunSheetStep(int(start), int(minutes), int(part), title, show, say))
             except ValueError:
                 raise BadInput(f"{path}, line {number}: a row has the cells {' | '.join(COLUMNS)}.") from None
     if not steps:

@@ -57,6 +57,13 @@ def linked(name: str, find: Callable[[int], T], otherwise: str) -> T | None:
         return None
 
 
+def place(name: str, count: int) -> int:
+    """The place, from 0, of `count` that the address names from 1, such as `?part=3`; the nearest one for others."""
+    text = st.query_params.get(name, "1")
+    number_in_address = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
+    return min(max(number_in_address, 1), count) - 1
+
+
 def pick(
     records: Sequence[R],
     chosen: Sequence[R],

@@ -93,7 +93,7 @@ def _instructor_line(store: Store, identity: Identity) -> None:
                 links.link("progress", f"{waiting} {verb(waiting, 'asks', 'ask')} for help", ":material/back_hand:")
         if room.run_id is not None:
             links.run_link(room.run_id, f"Run {room.run_id}", ":material/play_arrow:")
-        st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
+        links.project()
 
 
 def _learner_line(store: Store, identity: Identity) -> None:

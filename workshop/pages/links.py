@@ -31,6 +31,11 @@ def go(page: str, query: Mapping[str, str] | None = None) -> None:
         st.switch_page(declared, query_params=query)
 
 
+def project() -> None:
+    """A link that opens the projector's page, which follows the class, in another tab."""
+    st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
+
+
 def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:
     """A link to a run's page."""
     link("run", label, icon, {"run": str(run_id)})
