@@ -12,8 +12,6 @@ from workshop.report.sentences import value_words
 from workshop.runtime import replay
 from workshop.workloads.openfl import WORKLOAD
 
-# Metrics that recorded runs have and today's runs don't; pages show them by their names.
-GONE = {"inversion": {"images_behind", "iterations", "model", "signal_to_noise", "stopped"}}
 RECORDED = ("allreduce", "federated", "inversion", "kmeans", "mnist", "segmentation", "sgan")
 
 
@@ -39,7 +37,7 @@ def recorded() -> Mapping[str, set[str]]:
 @pytest.mark.parametrize("name", RECORDED)
 def test_recorded_metrics_have_words(name: str, recorded: Mapping[str, set[str]]) -> None:
     assert recorded[name], "the course has runs of it"
-    assert recorded[name] - workloads()[name].metrics.keys() - GONE.get(name, set()) == set()
+    assert recorded[name] - workloads()[name].metrics.keys() == set()
 
 
 def test_openfl_has_words_for_its_own_metrics() -> None:

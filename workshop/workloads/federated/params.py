@@ -39,18 +39,6 @@ METRICS = {
     "seconds.gather": "time of collecting updates",
     "seconds.wait": "time of waiting for institutions",
     "seconds_per_round": "time of a round [s]",
-    # Runs that were recorded before have these, too.
-    "seconds.encode": "time of encoding updates",
-    "sending.bytes_plain": "size of all updates without compression",
-    "sending.bytes_updates": "size of all updates as they were sent",
-    "sending.compression": "compression of updates",
-    "sending.rounds": "rounds with updates",
-    "sending.secure": "secure aggregation",
-    "sending.seconds_encoding": "time of encoding all updates [s]",
-    "sending.seeds": "seeds that were revealed",
-    "sending.too_few": "rounds with too few institutions for a secure sum",
-    "sending.uncancelled": "masks that were not removed",
-    "sending.updates": "updates",
 }
 
 

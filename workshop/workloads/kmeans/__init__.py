@@ -109,6 +109,8 @@ WORKLOAD = Workload(
         "stopped": "stopped early",
         "features": "values of each point",
         "backend": "kernel",
+        "bytes_per_step": "sent per iteration",
+        "messages_per_step": "messages per iteration",
         "distances_share": "distances computed, of points x clusters",
         "seconds.prepare": "time of preparing the data",
         "seconds.initialise": "time of choosing the first centroids",
