@@ -1,5 +1,5 @@
-"""What the bar says of the class: for the instructor how learners come in and what goes on, for learners the pace and
-help. Beside it stands the visitor's menu."""
+"""The class's part of the bar: for the instructor the code and the run that goes on, for learners the pace and help.
+Beside it stands the visitor's menu."""
 
 from __future__ import annotations
 
