@@ -39,7 +39,6 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("openfl", {"task": "segmentation", "partition": "label"}, "which deals digits; take iid or shift"),
     ("parallel", {"heads": 3, "width": 16}, "can't be divided into 3 heads"),
     ("parallel", {"schedule": "own"}, "needs instructions"),
-    ("parallel", {"fault": "untied"}, "needs tied weights"),
     ("parallel", {"fault": "no-gather"}, "needs ZeRO 1 or 2"),
     ("parallel", {"layers": "a,b"}, "numbers with commas"),
     ("quantisation", {"network": "fp4"}, "network is 'fp4': it should be digits or resnet"),

@@ -46,13 +46,15 @@ HYBRIDS: list[dict[str, Any]] = [
     {"grid": "data:2,experts:2", "network": "experts", "zero": 1},
     {"grid": "data:2,pipeline:2", "micro_batches": 4, "zero": 1},
     {"grid": "data:2,pipeline:2", "micro_batches": 2, "zero": 3, "recompute": True},
+    {"grid": "pipeline:4", "network": "perceptron", "layers": [1, 1, 2, 1]},  # a stage has no weights
     {"grid": "tensor:4"},
     {"grid": "pipeline:4", "micro_batches": 8, "schedule": "zero-bubble"},
 ]
 
 
 def run(ranks: int, program: str, *arguments: str) -> list[list[dict[str, Any]]]:
-    command = [openmpi.launcher(), "-n", str(ranks), "--oversubscribe", sys.executable, str(HERE / program), *arguments]
+    command = [openmpi.launcher(), "-n", str(ranks), "--oversubscribe", sys.executable]
+    command += ["-m", "mpi4py", str(HERE / program), *arguments]  # which ends all ranks when one raises
     environment = openmpi.environment() | {"OMP_NUM_THREADS": "1", "OMPI_MCA_mpi_yield_when_idle": "1"}
     ended = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=limit(120))
     assert ended.returncode == 0, ended.stderr[-2000:]

@@ -46,13 +46,14 @@ class Update:
     def __init__(
         self,
         parameters: Sequence[Parameter],
+        dtype: np.dtype,
         optimizer: Adam,
         comm: CountingCommunicator | None = None,
     ) -> None:
         self.comm, self.optimizer = comm or CountingCommunicator(), optimizer
         self.count = sum(parameter.size for parameter in parameters)
         padded = -(-self.count // self.comm.size) * self.comm.size
-        self.weights, self.gradients = (np.zeros(padded, parameters[0].dtype) for _ in range(2))
+        self.weights, self.gradients = (np.zeros(padded, dtype) for _ in range(2))
         begin = 0
         for parameter in parameters:
             place = slice(begin, begin + parameter.size)

@@ -114,9 +114,10 @@ class CutTraining:
         pipeline = self.comms["pipeline"]
         self.streams = cut.instructions()
         share, layers, operations = self.own_shape(shape), self._cut_layers(network()), list[int]()
-        itemsize, outputs = Sequential(layers).parameters[0].dtype.itemsize, share
+        # Of the whole network: a stage can be without weights.
+        self.dtype, outputs = Sequential(layers).parameters[0].dtype, share
         for layer in layers:
-            cost = layer.cost(outputs, itemsize)
+            cost = layer.cost(outputs, self.dtype.itemsize)
             operations.append(cost.operations)
             outputs = cost.outputs
         full = parts_of(layers, cut.parts, operations, cut.layers)
@@ -126,13 +127,16 @@ class CutTraining:
         self.stage = PipelineStage({n: Sequential(part) for n, part in local.items()}, cut.parts, pipeline, cut.pace)
         self.parameters = list({id(parameter): parameter for parameter in self.stage.parameters}.values())
         self.stage.learn_shapes(
-            share, dtype, lambda part, inputs: Sequential(full[part]).cost(inputs, itemsize).outputs
+            share,
+            dtype,
+            self.dtype,
+            lambda part, inputs: Sequential(full[part]).cost(inputs, self.dtype.itemsize).outputs,
         )
         self.optimizer = optimizer()
         self.update: Update | None = None
         if comm is not None:
             along = self.comms["data"] if cut.zero == 1 else None
-            self.update = Update(self.parameters, self.optimizer, along)
+            self.update = Update(self.parameters, self.dtype, self.optimizer, along)
 
     def _cut_layers(self, layers: Sequence[Layer]) -> Sequence[Layer]:
         grid, group = self.cut.grid, self.comms["layer"]
@@ -214,8 +218,8 @@ class CutTraining:
         if cut.zero == 0:
             return total + data.traffic(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
         if cut.zero == 1:
-            comm, itemsize = self.comms["data"], self.parameters[0].dtype.itemsize
-            size = -(-self._count() // comm.size) * comm.size * itemsize
+            comm = self.comms["data"]
+            size = -(-self._count() // comm.size) * comm.size * self.dtype.itemsize
             total += Exchanges.for_calls(comm, "reduce-scatter", size)
             return total + Exchanges.for_calls(comm, "all-gather", size, int(cut.gather))
         for layer in self._sharded() if cut.gather else []:
@@ -224,7 +228,7 @@ class CutTraining:
 
     def planned_memory(self) -> MemoryLedger:
         """The bytes of this rank by the formulas (Rajbhandari et al., section 3.1, and the cost of each layer)."""
-        itemsize, count = self.parameters[0].dtype.itemsize, self._count()
+        itemsize, count = self.dtype.itemsize, self._count()
         stream, costs = self.streams[self.comms["pipeline"].rank], self.stage.costs()
         full = sum(parameter.size for layer in self._sharded() for parameter in layer.full)
         state = -(-count // self.cut.grid.data) if self.cut.zero == 1 else count

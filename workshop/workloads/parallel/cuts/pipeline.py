@@ -83,9 +83,11 @@ class PipelineStage:
     def parameters(self) -> list[Parameter]:
         return [parameter for part in self.parts.values() for parameter in part.parameters]
 
-    def learn_shapes(self, example: Shape, dtype: np.dtype, of_parts: Callable[[int, Shape], Shape]) -> None:
-        """Set the shapes of the arrays that pass between parts. `of_parts(part, inputs)`: the shape of its outputs."""
-        numbers = self.parameters[0].dtype if self.parameters else np.dtype(float)
+    def learn_shapes(
+        self, example: Shape, dtype: np.dtype, numbers: np.dtype, of_parts: Callable[[int, Shape], Shape]
+    ) -> None:
+        """Set the shapes of the arrays that pass between parts: inputs of `dtype`, all others of `numbers`.
+        `of_parts(part, inputs)`: the shape of its outputs."""
         self.shapes[0] = example, dtype
         for number in range(self.count):
             self.shapes[number + 1] = of_parts(number, self.shapes[number][0]), numbers
