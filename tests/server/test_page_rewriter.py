@@ -77,7 +77,7 @@ def test_the_words_go_when_the_page_is_there_and_stay_away(dashboard: Dashboard)
         page.route(SCRIPTS, lambda _: None)  # they are on their way
         page.goto(f"http://127.0.0.1:{dashboard.port}/?token={dashboard.token}", wait_until="commit")
         page.wait_for_function("document.getElementById('root')?.childElementCount === 0")
-        assert shown(page) == [f'"{WORDS}"', "rgb(255, 255, 255)"]
+        assert shown(page) == [f'"{WORDS}"', "rgb(23, 34, 43)"]
         page.unroute(SCRIPTS)
         expect(page.get_by_role("link", name="Explore").first).to_be_visible(timeout=limit(30) * 1000)
         assert shown(page)[0] == "none"

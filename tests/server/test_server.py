@@ -17,7 +17,7 @@ from workshop.store.store import Store
 with Store.open() as store:
     build(store, 9999)
 from streamlit import config
-print(config.get_option("global.developmentMode"), config.get_option("server.port"), config.get_option("theme.base"))
+print(config.get_option("global.developmentMode"), config.get_option("server.port"), config.get_option("browser.gatherUsageStats"))
 """
 
 
@@ -34,4 +34,4 @@ def test_the_users_streamlit_settings_are_not_read(workshop_home: Path, tmp_path
         text=True,
         timeout=limit(60),
     )
-    assert done.stdout.split() == ["False", "8501", "light"], done.stdout + done.stderr
+    assert done.stdout.split() == ["False", "8501", "False"], done.stdout + done.stderr

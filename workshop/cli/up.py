@@ -170,6 +170,7 @@ def keep_up(
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
     from workshop.runtime.supervisor import Supervisor
+    from workshop.server import address
     from workshop.server.auth import new_secrets
 
     supervisor = Supervisor(children, dashboard.say)
@@ -181,6 +182,7 @@ def keep_up(
         links = {"instructor": f"{dashboard.url}/?token={token}", "learners": f"{dashboard.url}/join?code={code}"}
         if jupyter is not None and jupyter.alive():
             links["jupyterlab"] = jupyter.link
+            store.set_setting(address.JUPYTERLAB, jupyter.link)
         if as_json:
             common.answer({"session": name, "url": dashboard.url, "class_code": code, "links": links})
         else:
@@ -192,5 +194,6 @@ def keep_up(
         supervisor.watch()
     finally:
         dashboard.say("Ending everything ...")
+        store.set_setting(address.JUPYTERLAB, "")
         supervisor.stop()
         dashboard.say("Everything has ended.")

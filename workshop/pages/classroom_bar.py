@@ -23,6 +23,10 @@ from workshop.store.store import Store
 FRESH = 3.0  # seconds for which all pages show the same look at the class
 EVERY = {"instructor": 5.0, "learner": 10.0}  # seconds between two drawings of the bar, by role
 OVER = 600.0  # seconds for which pages show that the time is up
+LOOK = (
+    '<p><label>Colours <select class="ws-look"><option value="System">as the system</option>'
+    '<option value="Light">light</option><option value="Dark">dark</option></select></label></p>'
+)  # workshop/pages/look.js
 UNREACHABLE = (
     "Phones and other computers can't reach this address: the dashboard listens on this machine alone. End it, and "
     "start it with <code>workshop up --host 0.0.0.0</code>; then the network of the class can reach it."
@@ -46,7 +50,13 @@ def _menu(identity: Identity) -> None:
         st.markdown(f":material/{icon}: {frame.plain(identity.nickname)}")
         links.link("labs", "Glossary", ":material/book_2:", {"show": "glossary"})
         links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
-        st.html(f'<a href="{logout.PATH}" target="_self">Log out</a>')
+        lab = address.jupyterlab(frame.store(), st.context.url or "") if identity.role == "instructor" else None
+        st.html(
+            LOOK
+            + (f'<p><a href="{escape(lab)}" target="_blank">JupyterLab</a></p>' if lab else "")
+            + '<p><a href="/accessibility">Accessibility</a></p>'
+            + f'<p><a href="{logout.PATH}" target="_self">Log out</a></p>'
+        )
 
 
 def refresh() -> None:

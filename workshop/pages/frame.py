@@ -20,7 +20,7 @@ from workshop.store.store import Store
 BESIDE = "pages-beside"  # where a visitor's session keeps the pages of the place that is shown
 MARK = Path(server.__file__).parent / "static" / "mark.svg"
 STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-SCRIPTS = [Path(__file__).with_name(name) for name in ("out.js", "timer.js", "scrolling.js")]
+SCRIPTS = [Path(__file__).with_name(name) for name in ("out.js", "timer.js", "scrolling.js", "look.js")]
 
 
 def set_up() -> None:

@@ -21,7 +21,7 @@ from workshop.report.sentences import dumps
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-STYLE = Path(__file__).with_name("cards.css").read_text(encoding="utf-8")
+STYLE = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("palette.css", "cards.css"))
 SENTENCE = 40  # characters from which a cell holds a sentence
 WIDE = 3  # columns above which a phone shows a table row by row
 MANY = 14  # rows of a table above which a page may let it scroll

@@ -18,6 +18,7 @@ from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings
 HOST = "dashboard_host"  # where it was asked to listen
+JUPYTERLAB = "jupyterlab"  # its link, which holds its token: for the instructor alone
 PATIENCE = 5.0  # seconds for an answer, of a machine that may be crowded
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
@@ -53,14 +54,19 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     address by which this browser knows the dashboard, "" where nobody knows: a name for this machine alone gives way to
     the machine's address in its network, where the dashboard listens there, too."""
     visited = visited or store.setting(KEY) or ""
-    if not _is_here_only(urlsplit(visited).hostname or ""):
+    if not is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
     port = urlsplit(store.setting(KEY) or visited).port
     return (url_of(host, port), True) if host and port else (visited, False)
 
 
-def _is_here_only(host: str) -> bool:
+def jupyterlab(store: Store, visited: str) -> str | None:
+    """The link to JupyterLab, which listens on this machine alone, for a browser that is on this machine, too."""
+    return (store.setting(JUPYTERLAB) or None) if is_here_only(urlsplit(visited).hostname or "") else None
+
+
+def is_here_only(host: str) -> bool:
     """Whether a host's name or address means this machine to itself alone."""
     with suppress(ValueError):
         return ip_address(host).is_loopback or host in ANYWHERE
@@ -72,7 +78,7 @@ def _network_address() -> str:
     with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect(("192.0.2.1", 9))  # an address for examples; any one outside would do
         host = str(probe.getsockname()[0])
-        return "" if _is_here_only(host) else host
+        return "" if is_here_only(host) else host
     return ""
 
 

@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput
+from workshop.report import html
 from workshop.store.records import Artifact
 from workshop.store.store import Store
 
@@ -126,7 +127,10 @@ def assets() -> dict[str, Path]:
     """Our own files, the plotly.js that came with the plotly package, and the font that came with Streamlit."""
     own_files = {path.name: path for path in (Path(__file__).parent / "static").iterdir()}
     fonts = Path(str(files("streamlit") / "static" / "static" / "media")).glob("SourceSansVF-Upright*.woff2")
-    others = {"plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js"))}
+    others = {
+        "plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js")),
+        "palette.css": Path(html.__file__).with_name("palette.css"),
+    }
     if font := next(fonts, None):
         others["source-sans.woff2"] = font
     return own_files | others

@@ -63,11 +63,19 @@ READY = ".st-key-scripts"
 LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
 _PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other
 _HEAD = b"</head>"
-# It covers what Streamlit shows first, too: on a dark desktop that is a dark page, before it knows our light colours.
-_SCREEN = f"""<style>
+# The script tells Streamlit where its server is, which it would look for below the page's own address first, and
+# whether the visitor has chosen light or dark in the menu, see workshop/pages/look.js.
+_SCREEN = f"""<script>
+window.__streamlit = {{ BACKEND_BASE_URL: location.origin + "/" }};
+const look = localStorage.getItem("workshop-look");
+if (look) localStorage.setItem(`stActiveTheme-${{location.pathname}}-v2`, JSON.stringify(look));
+document.documentElement.style.colorScheme = {{ Light: "light", Dark: "dark" }}[look] ?? "light dark";
+</script>
+<style>
 body:not(:has({READY}))::before {{
   content: "Loading the dashboard …"; position: fixed; inset: 0; z-index: 1000000; display: grid; place-items: center;
-  background: {theme.PAPER}; color: {theme.MUTED}; font: 17px {theme.FONT}; pointer-events: none;
+  background: light-dark({theme.PAPER}, #17222b); color: light-dark({theme.MUTED}, #a9b6c1); font: 17px {theme.FONT};
+  pointer-events: none;
   animation: workshop-opening 0s {LONGEST}s forwards;
 }}
 @keyframes workshop-opening {{ to {{ visibility: hidden; }} }}

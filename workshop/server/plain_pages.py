@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from workshop.server.auth_middleware import FRAMES
@@ -33,3 +36,8 @@ def page(title: str, body: str, *, heading: str = "", status: int = 200) -> Resp
     """A page; `title`, `heading` (default: the title) and `body` are HTML."""
     html = PAGE.format(title=title, heading=heading or title, body=body)
     return HTMLResponse(html, status, {"content-security-policy": POLICY, "cache-control": "no-store"})
+
+
+async def accessibility(request: Request) -> Response:
+    """What was tested for people who see, hear or move differently, and what doesn't work yet."""
+    return page("Accessibility", Path(__file__).with_name("static").joinpath("accessibility.html").read_text())

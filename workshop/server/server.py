@@ -17,7 +17,7 @@ from workshop.core import config
 from workshop.core.environment import raise_limits
 from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
-from workshop.server import actions, address, artifacts, limits, live, logout, logs, request_body
+from workshop.server import actions, address, artifacts, limits, live, logout, logs, plain_pages, request_body
 from workshop.server.auth_middleware import AuthMiddleware, cookie_name
 from workshop.server.code_form import Attempts, Join
 from workshop.server.connections import Requests, Sockets
@@ -41,13 +41,18 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
     # A full garbage collection after every run of a page is 100 ms of CPU, five times what the page itself takes;
     # Python's own collections happen when there is something to collect.
     "runner.postScriptGC": False,
-    "theme.base": "light",
-    "theme.primaryColor": theme.ACCENT,
-    "theme.backgroundColor": theme.PAPER,
-    "theme.secondaryBackgroundColor": theme.PANEL,
-    "theme.textColor": theme.INK,
-    "theme.linkColor": theme.ACCENT,
-    "theme.borderColor": theme.LINE,
+    **{
+        f"theme.{look}.{name}": colour
+        for name, *colours in (
+            ("primaryColor", theme.ACCENT, "#7fc4e0"),
+            ("backgroundColor", theme.PAPER, "#17222b"),
+            ("secondaryBackgroundColor", theme.PANEL, "#22303b"),
+            ("textColor", theme.INK, "#e3eaf0"),
+            ("linkColor", theme.ACCENT, "#7fc4e0"),
+            ("borderColor", theme.LINE, "#3b4a57"),
+        )
+        for look, colour in zip(("light", "dark"), colours, strict=True)
+    },  # as in workshop/report/palette.css
     "theme.baseRadius": "0.5rem",
     "theme.showWidgetBorder": True,
     "theme.baseFontSize": 17,
@@ -88,6 +93,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         folder / "streamlit_app.py",
         routes=[
             join,
+            Route("/accessibility", plain_pages.accessibility),
             *logout.routes(store, cookie_name(port)),
             *live.routes(store),
             *artifacts.routes(store),
