@@ -1,4 +1,5 @@
-"""Seconds until each page of the dashboard has its content, in a browser, for the instructor and for a learner.
+"""Seconds until each page of the dashboard has its content, in a browser, for the instructor and for a learner; how
+much moves after that, and what a first visit loads.
 
 The dashboard shows the recorded class, so that every page has content. Each page is opened once before it is measured.
 """
@@ -28,6 +29,13 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LONGEST = 60_000.0  # milliseconds for a page
 READY = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
   && document.querySelector('.st-key-heading')"""
+SETTLED = 1000.0  # milliseconds in which a page may still move after it has its content
+SHIFT = """begin => new Promise(done => new PerformanceObserver((list, observer) => { observer.disconnect();
+  done(list.getEntries().filter(shift => shift.startTime > begin && !shift.hadRecentInput)
+    .reduce((sum, { value }) => sum + value, 0)); })
+  .observe({ type: 'layout-shift', buffered: true }) ?? setTimeout(() => done(0), 100))"""
+LOADED = """() => [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+  .reduce((sum, { transferSize }) => sum + transferSize, 0)"""
 PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
 
@@ -36,8 +44,9 @@ def run(repeats: int = 5) -> Document:
     where = machine(("streamlit", "uvicorn"))
     with replay.replayed(replay.shipped()) as store, served() as (_, port), _chromium() as browser:
         url, (token, code) = f"http://{HOST}:{port}", new_secrets(store)
+        first_visit = _first_visit(browser, f"{url}/?token={token}")
         visitors = {"instructor": _instructor(browser, url, token), "learner": _learner(browser, url, code)}
-        turns: dict[str, Callable[[], tuple[float, float]]] = {
+        turns: dict[str, Callable[[], tuple[float, float, float]]] = {
             f"{page.name} {role}": partial(_open, visitor, f"{url}/{page.name}")
             for role, visitor in visitors.items()
             for page in registry.pages()
@@ -45,10 +54,16 @@ def run(repeats: int = 5) -> Document:
         }
         results = interleaved(turns, repeats)
     rows = []
-    for name, seconds in results.items():
-        paint = statistics.median(first for first, _ in seconds)
-        rows.append(row(name, [content for _, content in seconds], "s", first_paint=paint))
-    return document(where, rows, {"slowest_seconds": max(line["value"] for line in rows)})
+    for name, openings in results.items():
+        paints, contents, shifts = zip(*openings, strict=True)
+        about = {"first_paint": statistics.median(paints), "shift": round(statistics.median(shifts), 3)}
+        rows.append(row(name, list(contents), "s", **about))
+    ratios = {
+        "slowest_seconds": max(line["value"] for line in rows),
+        "largest_shift": max(line["shift"] for line in rows),
+        "first_visit_megabytes": first_visit / 1e6,
+    }
+    return document(where, rows, ratios)
 
 
 @contextmanager
@@ -83,11 +98,22 @@ def _learner(browser: Browser, url: str, code: str) -> Page:
     return page
 
 
-def _open(page: Page, address: str) -> tuple[float, float]:
-    """Open a page; returns the seconds to its first paint and to its whole content."""
+def _first_visit(browser: Browser, url: str) -> float:
+    """The bytes that a browser without a cache loads for the instructor's Home."""
+    page = browser.new_context().new_page()
+    page.goto(url)
+    page.wait_for_function(READY, timeout=LONGEST)
+    page.wait_for_load_state("networkidle")
+    return float(page.evaluate(LOADED))
+
+
+def _open(page: Page, address: str) -> tuple[float, float, float]:
+    """Open a page; returns the seconds to its first paint and to its whole content, and how much of it moved after
+    that (the layout shift of web vitals: 0.1 is noticed)."""
     began = time.perf_counter()
     page.goto(address, wait_until="commit", timeout=LONGEST)
     page.wait_for_function(READY, timeout=LONGEST)
     content = time.perf_counter() - began
-    paint = page.evaluate(PAINT)
-    return (content if paint is None else paint / 1000), content
+    ready, paint = page.evaluate("() => performance.now()"), page.evaluate(PAINT)
+    page.wait_for_timeout(SETTLED)
+    return (content if paint is None else paint / 1000), content, float(page.evaluate(SHIFT, ready))
