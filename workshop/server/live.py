@@ -161,7 +161,7 @@ def routes(store: Store) -> list[BaseRoute]:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
     async def replay(request: Request) -> Response:
-        who = limits.shared().who(request.state.identity)
+        who = limits.person(request.state.identity)
         try:
             text = await worker_gate.gate().do(who, lambda: moment(store, *request.path_params.values()))
         except TooManyRequests as error:

@@ -118,11 +118,6 @@ class Runs:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
 
-    def unfinished(self, session_id: int) -> dict[int, int]:
-        """How many unfinished runs learners have in a session, by their identity."""
-        with self.database.reading() as connection:
-            return _unfinished(connection, session_id)
-
     def run(self, run_id: int) -> RunRecord:
         """The run with that id. Raises BadInput where there is none."""
         row = None

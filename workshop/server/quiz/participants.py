@@ -20,7 +20,6 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
-    address: str = ""  # from which they joined; "" for those who were there before the room was opened
     came: bool = True  # whether they have opened the round's page; a nickname that was only made has not
     clients: set[Client] = field(default_factory=set)
 
@@ -40,10 +39,9 @@ class Participants:
         self.ranking: Ranking
         self.count_points()
 
-    def add(self, player: QuizPlayer, address: str = "") -> Participant:
+    def add(self, player: QuizPlayer, came: bool = True) -> Participant:
         if player.id not in self.all:
-            came = not address
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, address, came)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, came)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -62,10 +60,6 @@ class Participants:
     @property
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
-
-    def count_of(self, address: str) -> int:
-        """How many of those who take part joined from an address."""
-        return sum(participant.address == address and not participant.removed for participant in self.all.values())
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -111,10 +111,10 @@ class Room(Broadcast):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    def join(self, player: QuizPlayer, address: str = "") -> Participant:
-        """Take note of somebody who joined, from there."""
+    def join(self, player: QuizPlayer) -> Participant:
+        """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, address)
+        return self.participants.add(player, came=False)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
