@@ -8,20 +8,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from starlette.requests import Request
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.server.dashboard import HTML, Dashboard
 from tests.support import limit
 from workshop.server import address, auth_middleware
-from workshop.server.auth import hashed, new_secrets, new_ticket
+from workshop.server.auth import hashed, new_ticket
 from workshop.server.server import configuration
 from workshop.store.store import Store
 

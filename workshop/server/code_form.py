@@ -145,7 +145,11 @@ class Join(CodeForm):
         return await run_in_threadpool(auth.is_class_code, self.store, code)
 
     async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
-        _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, self.secret(request))
+        former_secret = self.secret(request)
+        if not await run_in_threadpool(auth.may_join, self.store, nickname, former_secret):
+            wrong = "The instructor has closed the class: only those who were in it come in, with their old nickname."
+            return self.page(request, wrong, form, 403)
+        _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, former_secret)
         response = RedirectResponse(local(form.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response

@@ -212,6 +212,17 @@ class Runs:
             elif status == "running":
                 connection.execute(change.values(cancel_requested=True))
 
+    def request_cancel_all(self, identity_id: int) -> int:
+        """Cancel all unfinished runs of a person as `request_cancel` does. Returns how many."""
+        unfinished = (runs.c.identity_id == identity_id, runs.c.status.in_(("queued", "running")))
+        with self.database.writing() as connection:
+            run_ids = list(connection.scalars(select(runs.c.id).where(*unfinished)))
+            these = runs.update().where(runs.c.id.in_(run_ids))
+            connection.execute(these.values(cancel_requested=True))
+            ended = {"status": "cancelled", "finished_at": time.time()}
+            connection.execute(these.where(runs.c.status == "queued").values(**ended))
+        return len(run_ids)
+
     def request_kill(self, run_id: int, rank: int) -> None:
         """Ask for the end of one rank of a run that is running; another run is left alone."""
         running = and_(runs.c.id == run_id, runs.c.status == "running")

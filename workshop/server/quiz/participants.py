@@ -20,6 +20,7 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
+    guest: bool = False  # who came in by the round's code, and is no member of the class
     came: bool = True  # whether they have opened the round's page; a nickname that was only made has not
     clients: set[Client] = field(default_factory=set)
 
@@ -39,9 +40,9 @@ class Participants:
         self.ranking: Ranking
         self.count_points()
 
-    def add(self, player: QuizPlayer, came: bool = True) -> Participant:
+    def add(self, player: QuizPlayer, guest: bool = False, came: bool = True) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, came)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest, came)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -60,6 +61,11 @@ class Participants:
     @property
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
+
+    @property
+    def idle(self) -> Participant | None:
+        """The guest who has waited longest without opening the round's page."""
+        return next((one for one in self.present if one.guest and not one.came), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -111,10 +111,17 @@ class Room(Broadcast):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    def join(self, player: QuizPlayer) -> Participant:
+    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
         """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, came=False)
+        return self.participants.add(player, guest, came=False)
+
+    async def free_seat(self, most: int) -> None:
+        """Have an idle guest give their seat away where so many are taken."""
+        async with self.lock:
+            if self.participants.count >= most and (idle := self.participants.idle) is not None:
+                await asyncio.to_thread(self.store.forget_player, idle.id)
+                self.forget(idle.id)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
