@@ -108,9 +108,7 @@ def counted(store: Store) -> list[int | None]:
 def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard) -> None:
     record, known = begin(dashboard), dashboard.learner("Grace")
     fill(dashboard.store, record.id, MOST_PLAYERS - 1)
-    ada = join(dashboard, record, "Ada")
-    with line(ada, record) as one:
-        one.wait("you")
+    ada = join(dashboard, record, "Ada", dashboard.learner("Ada"))
     before = counted(dashboard.store)
     for late in (dashboard.stranger(), known):
         cookie = late.cookie
@@ -140,6 +138,9 @@ def test_a_guest_who_never_opened_the_page_gives_way(dashboard: Dashboard) -> No
         page.wait("you")
         answer = dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Late"})
         assert answer.status == 409, "Ada has opened the page, and Grace is a member"
+    join(dashboard, record, "Lea", dashboard.learner("Lea"))
+    nicknames = [one.nickname for one in dashboard.store.players(record.id)]
+    assert "Lea" in nicknames and "Ada" not in nicknames, "members of the class come first"
 
 
 def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:

@@ -62,10 +62,11 @@ class Participants:
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
 
-    @property
-    def idle(self) -> Participant | None:
-        """The guest who has waited longest without opening the round's page."""
-        return next((one for one in self.present if one.guest and not one.came), None)
+    def replaceable(self, for_member: bool) -> Participant | None:
+        """The guest who joined first and has not opened the round's page; for a member else the newest guest."""
+        guests = [participant for participant in self.present if participant.guest]
+        idle = [participant for participant in guests if not participant.came]
+        return next(iter(idle or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -116,12 +116,14 @@ class Room(Broadcast):
         self.touch()
         return self.participants.add(player, guest, came=False)
 
-    async def free_seat(self, most: int) -> None:
-        """Have an idle guest give their seat away where so many are taken."""
+    async def free_seat(self, most: int, for_member: bool) -> None:
+        """Have a guest give their seat away where so many are taken."""
         async with self.lock:
-            if self.participants.count >= most and (idle := self.participants.idle) is not None:
-                await asyncio.to_thread(self.store.forget_player, idle.id)
-                self.forget(idle.id)
+            if self.participants.count < most:
+                return
+            if (guest := self.participants.replaceable(for_member)) is not None:
+                await asyncio.to_thread(self.store.forget_player, guest.id)
+                self.forget(guest.id)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""

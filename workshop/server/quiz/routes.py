@@ -231,10 +231,11 @@ class JoinForm(CodeForm):
             room = await self.rooms.room(quiz_round.id)
             # All this before the store gets to know somebody who can't come in.
             identity = request.state.identity
+            guest = identity is None or identity.role == "player"
             if identity is None or room.participants.find(identity.id) is None:
                 if room.state.locked:
                     raise BadInput("The host has locked this round: nobody new can join it now.")
-                await room.free_seat(MOST_PLAYERS)
+                await room.free_seat(MOST_PLAYERS, for_member=not guest)
                 if identity is None and room.participants.count >= MOST_PLAYERS:
                     raise full(MOST_PLAYERS)
             player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
@@ -242,7 +243,7 @@ class JoinForm(CodeForm):
             return self.page(request, str(error), form, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
-        room.join(player, guest=identity is None or identity.role == "player")
+        room.join(player, guest)
         response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)
