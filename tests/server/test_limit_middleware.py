@@ -26,9 +26,9 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small windows without counts."""
     for name, most in (("REQUESTS", 20), ("VISITS", 2), ("UPLOADS", 8)):
         monkeypatch.setattr(limits, name, RateLimitItemPerHour(most, namespace=name))
-    limits.forget()
+    limits._windows.cache_clear()
     yield
-    limits.forget()
+    limits._windows.cache_clear()
 
 
 @dataclass

@@ -16,18 +16,17 @@ def test_everybody_has_a_share_and_gives_it_back() -> None:
         shares.take("Ada")
     with pytest.raises(TooManyRequests, match="You have 2 things, and at most 2 are allowed"):
         shares.take("Ada")
-    with shares.reserve("Bob"), shares.reserve("Bob"), pytest.raises(TooManyRequests):
-        shares.take("Bob")
+    shares.take("Bob")
     for _ in range(9):
         shares.take(None)
-    for key, count in (("Ada", 2), (None, 9)):
+    for key, count in (("Ada", 2), ("Bob", 1), (None, 9)):
         for _ in range(count):
             shares.give_back(key)
     assert not shares._counts
 
 
 def test_a_window_counts_for_each_key() -> None:
-    limits.forget()
+    limits._windows.cache_clear()
     megabytes = RateLimitItemPerHour(4, namespace="test")
     assert hit(megabytes, 1, 3) and not hit(megabytes, 1, 2), "what is refused is not counted"
     assert hit(megabytes, 1) and not hit(megabytes, 1) and hit(megabytes, 2, 4) and not hit(megabytes, 3, 5)

@@ -6,8 +6,7 @@ from __future__ import annotations
 import ipaddress
 import threading
 from collections import Counter
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 from functools import cache
 
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -53,15 +52,6 @@ class Shares:
             if not self._counts[person]:
                 del self._counts[person]
 
-    @contextmanager
-    def reserve(self, person: Hashable) -> Iterator[None]:
-        """Take one for as long as a block lasts. Raises TooManyRequests."""
-        self.take(person)
-        try:
-            yield
-        finally:
-            self.give_back(person)
-
 
 def person(identity: Identity) -> int | None:
     """The key of a person, which is None for the instructor: a class must not keep the instructor out."""
@@ -71,11 +61,6 @@ def person(identity: Identity) -> int | None:
 def hit(item: RateLimitItem, key: Hashable, cost: int = 1) -> bool:
     """Count something for a person, an address or another key. Returns False, and counts nothing, over the limit."""
     return _windows().hit(item, str(key), cost=cost)
-
-
-def forget() -> None:
-    """Forget all counts of windows."""
-    _windows.cache_clear()
 
 
 def network(address: str) -> str:

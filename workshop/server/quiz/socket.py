@@ -84,7 +84,7 @@ async def _listen(client: Client, room: Room, participant: Participant | None, i
         message, arrived = await client.websocket.receive(), time.time()
         if message["type"] != "websocket.receive":
             return
-        if not limits.hit(limits.MESSAGES, id(client)):
+        if not limits.hit(limits.MESSAGES, identity.id):
             if arrived - complained > 1:
                 complained = arrived
                 client.tell(kind="problem", why="That is too much at once; what came too fast was not read.")
