@@ -30,7 +30,7 @@ class Gate:
     ) -> None:
         """One person may have `share` at once, and at most `most` may wait; the last `reserved` places are for callers
         who ask for them."""
-        self._shares = Shares("questions to the mapper", share)
+        self._shares = Shares("questions to the mapper at once", share)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="heavy work")
         self._open = threading.BoundedSemaphore(workers + most - reserved)
         self._reserved = threading.BoundedSemaphore(reserved)
