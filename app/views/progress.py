@@ -18,7 +18,7 @@ ALL = "All labs"
 DONE = "done"  # where a sentence about what was done waits for the page to be drawn again
 PUT_OUT = (
     "This cancels the learner's runs and logs the learner out. With the class code the learner can come in again as "
-    "somebody new; close the door to prevent that."
+    "somebody new; close the class to prevent that."
 )
 REMOVAL = (
     "This deletes all learners and what is known of them in the labs, and logs them out. Runs and answers of quizzes "
@@ -33,7 +33,7 @@ def page() -> None:
         if frame.recorded() is None:
             _pacing(identity)
             classroom_bar.help_requests(identity)
-            _door(identity)
+            _admission(identity)
         class_view()
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
@@ -100,15 +100,15 @@ def _pacing(identity: Identity) -> None:
             st.rerun()
 
 
-def _door(identity: Identity) -> None:
+def _admission(identity: Identity) -> None:
     """Who may come in, and a learner who has to stop."""
     store = frame.store()
-    with st.expander("Door and learners", icon=":material/door_front:"), blocks.errors():
+    with st.expander("Admission", icon=":material/how_to_reg:"), blocks.errors():
         if done := st.session_state.pop(DONE, ""):
             st.success(frame.plain(done))
         open_now = st.toggle("New learners may join", classroom.is_open(store))
         if open_now != classroom.is_open(store):
-            classroom.set_door(store, identity, open_now)
+            classroom.set_admission(store, identity, open_now)
         names = {learner.id: learner.nickname for learner in store.attendances()}
         with st.container(horizontal=True, vertical_alignment="bottom"):
             chosen = st.selectbox("Learner", names, None, names.__getitem__, placeholder="Choose a learner", width=320)

@@ -11,7 +11,7 @@ from tests import classroom
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, words
 from workshop.core import config
-from workshop.server.auth import DOOR, let_in
+from workshop.server.auth import ADMISSION, let_in
 from workshop.store.store import Store
 
 NAME = "Zoë <b>bold</b> *a*"
@@ -61,7 +61,7 @@ def test_the_door_closes_and_a_learner_is_put_out(open_page: Open, store: Store)
     ada, _ = let_in(store, "learner", "Ada")
     page = open_page("progress", "instructor")
     page = page.toggle[0].set_value(False).run()
-    assert store.setting(DOOR) == "closed"
+    assert store.setting(ADMISSION) == "closed"
     page = next(box for box in page.selectbox if box.label == "Learner").select(ada.id).run()
     page = next(one for one in page.button if one.label == "Cancel all runs of this learner").click().run()
     assert said(page) == "Ada: 0 runs cancelled."

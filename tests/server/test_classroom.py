@@ -29,7 +29,7 @@ def test_learners_neither_set_the_pace_nor_answer_nor_remove(store: Store) -> No
         lambda: classroom.set_timer(store, ada, 5),
         lambda: classroom.answer_help(store, ada, eve.id),
         lambda: classroom.remove_roster(store, ada),
-        lambda: classroom.set_door(store, ada, False),
+        lambda: classroom.set_admission(store, ada, False),
         lambda: classroom.cancel_runs(store, ada, eve.id),
         lambda: classroom.put_out(store, ada, eve.id),
     ):
@@ -41,11 +41,11 @@ def test_learners_neither_set_the_pace_nor_answer_nor_remove(store: Store) -> No
 
 def test_the_instructor_closes_the_door_and_puts_somebody_out(dashboard: Dashboard) -> None:
     store, instructor = dashboard.store, Identity(0, "instructor", "Instructor", 1.0)
-    classroom.set_door(store, instructor, True)
+    classroom.set_admission(store, instructor, True)
     ada, eve = dashboard.learner("Ada"), dashboard.learner("Eve")
     session = seed.session(store)
     run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, identity_id=identity(dashboard, eve).id)
-    classroom.set_door(store, instructor, False)
+    classroom.set_admission(store, instructor, False)
     late = dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Late"})
     assert late.status == 403 and "The instructor has closed the class" in late.text
     assert ada.post("/join", {"code": dashboard.code, "nickname": "Ada"}).status == 303, "who was in comes in again"

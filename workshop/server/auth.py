@@ -16,7 +16,7 @@ from workshop.store.store import Store
 
 INSTRUCTOR = "instructor_token_sha256"  # keys of the store's settings
 CLASS_CODE = "class_code"
-DOOR = "class_door"  # "closed": nobody new may join the class
+ADMISSION = "class_admission"  # "closed": nobody new may join the class
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
 CODE_LENGTH = 6
 TICKET_SECONDS = 30.0
@@ -24,11 +24,11 @@ TICKET_SECONDS = 30.0
 
 def new_secrets(store: Store) -> tuple[str, str]:
     """Make the instructor's token and the class code. Older ones become invalid, with all cookies that came from them.
-    Players of a quiz stay, because they use the code of their round. The door is open then."""
+    Players of a quiz stay, because they use the code of their round. New learners may join then."""
     token, code = secrets.token_urlsafe(24), "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
     store.set_setting(INSTRUCTOR, hashed(token))
     store.set_setting(CLASS_CODE, code)
-    store.set_setting(DOOR, "open")
+    store.set_setting(ADMISSION, "open")
     store.log_out_all(("instructor", "learner"))
     return token, code
 
@@ -67,7 +67,7 @@ def is_class_code(store: Store, code: str) -> bool:
 def may_join(store: Store, nickname: str, former: str | None) -> bool:
     """Whether the class is open for a visitor. Where it is closed, only a learner comes in again, with the `former`
     secret and the same nickname."""
-    if store.setting(DOOR) != "closed":
+    if store.setting(ADMISSION) != "closed":
         return True
     identity = store.former_identity(hashed(former)) if former else None
     return identity is not None and (identity.role, identity.nickname) == ("learner", nickname)

@@ -14,7 +14,7 @@ from workshop.course import learner
 from workshop.course.progress import Outline
 from workshop.server import presence
 from workshop.server.actions import only_instructor
-from workshop.server.auth import CLASS_CODE, DOOR
+from workshop.server.auth import ADMISSION, CLASS_CODE
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity
 from workshop.store.store import Store
@@ -138,14 +138,14 @@ def answer_help(store: Store, identity: Identity, learner_id: int) -> None:
 
 def is_open(store: Store) -> bool:
     """Whether new learners may join the class."""
-    return store.setting(DOOR) != "closed"
+    return store.setting(ADMISSION) != "closed"
 
 
-def set_door(store: Store, identity: Identity, is_open: bool) -> None:
+def set_admission(store: Store, identity: Identity, is_open: bool) -> None:
     """Open the class for new learners, or close it; who is in stays in."""
     only_instructor(identity)
     refuse_in(store.database)
-    store.set_setting(DOOR, "open" if is_open else "closed")
+    store.set_setting(ADMISSION, "open" if is_open else "closed")
 
 
 def cancel_runs(store: Store, identity: Identity, learner_id: int) -> int:
