@@ -56,6 +56,7 @@ def test_the_instructor_closes_the_door_and_puts_somebody_out(dashboard: Dashboa
     assert eve.post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 403, "the door is closed"
     dashboard.token, dashboard.code = auth.new_secrets(store)
     assert classroom.is_open(store)
+    store.remove_learners("Instructor")
 
 
 def test_the_pace_is_a_lab_of_the_course(store: Store) -> None:
