@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import sys
 import time
@@ -20,7 +19,6 @@ from workshop.core import config
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.core.ports import free_port
-from workshop.server import limits
 
 HOST = "127.0.0.1"
 READY = 60.0  # seconds
@@ -28,17 +26,15 @@ PATIENCE = 60.0  # seconds for a confirmation
 
 
 @contextmanager
-def served(port: int | None = None, per_address: int = 1, proxy: str = "") -> Iterator[tuple[psutil.Process, int]]:
-    """Start a dashboard process, and return it with its port (default: a free one). One address may open `per_address`
-    times as many connections as usual, because all viewers have the same address; `proxy` is believed from where they
+def served(port: int | None = None, proxy: str = "") -> Iterator[tuple[psutil.Process, int]]:
+    """Start a dashboard process, and return it with its port (default: a free one). `proxy` is believed from where they
     come. Raises WorkshopError when the dashboard doesn't answer."""
     if port is None:
         port = free_port()
     command = guarded([sys.executable, "-m", "workshop.server", "--host", HOST, "--port", str(port), "--proxy", proxy])
     with open(config.home() / "dashboard.log", "ab") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-        env = {**os.environ, limits.FACTOR: str(per_address)}
-        server = subprocess.Popen(command, **quiet, env=env, start_new_session=True)
+        server = subprocess.Popen(command, **quiet, start_new_session=True)
     try:
         deadline = time.monotonic() + READY
         while True:

@@ -57,7 +57,7 @@ def run(learners: tuple[int, ...] = (130, 500, 2000)) -> Document:
 
 def play(count: int, seconds: float) -> Row:
     """A whole round on a server of its own: the confirmed answers beside those in the store."""
-    with own_state(), Store.open() as store, served(per_address=10) as (_, port), ExitStack() as stack:
+    with own_state(), Store.open() as store, served() as (_, port), ExitStack() as stack:
         token, _ = new_secrets(store)
         record = round_start.host(store, DECK)
         crowds = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from workshop.core import words as say
 from workshop.course import progress_reset
 from workshop.course.class_progress import SAME, outlines
 from workshop.course.progress import Outline
@@ -14,7 +15,11 @@ from workshop.server import actions, classroom
 from workshop.store.records import Identity
 
 ALL = "All labs"
-DONE = "begun-anew"  # where the sentence about a reset waits for the page to be drawn again
+DONE = "done"  # where a sentence about what was done waits for the page to be drawn again
+PUT_OUT = (
+    "This cancels the learner's runs and logs the learner out. With the class code the learner can come in again as "
+    "somebody new; close the class to prevent that."
+)
 REMOVAL = (
     "This deletes all learners and what is known of them in the labs, and logs them out. Runs and answers of quizzes "
     "stay, without names. It can't be undone: download the roster and the progress first."
@@ -28,6 +33,7 @@ def page() -> None:
         if frame.recorded() is None:
             _pacing(identity)
             classroom_bar.help_requests(identity)
+            _admission(identity)
         class_view()
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
@@ -92,6 +98,30 @@ def _pacing(identity: Identity) -> None:
         if set_now or start_now or end_now:
             classroom_bar.refresh()
             st.rerun()
+
+
+def _admission(identity: Identity) -> None:
+    """Who may come in, and a learner who has to stop."""
+    store = frame.store()
+    with st.expander("Admission", icon=":material/how_to_reg:"), blocks.errors():
+        if done := st.session_state.pop(DONE, ""):
+            st.success(frame.plain(done))
+        open_now = st.toggle("New learners may join", classroom.is_open(store))
+        if open_now != classroom.is_open(store):
+            classroom.set_admission(store, identity, open_now)
+        names = {learner.id: learner.nickname for learner in store.attendances()}
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            chosen = st.selectbox("Learner", names, None, names.__getitem__, placeholder="Choose a learner", width=320)
+            if chosen is None:
+                return
+            if st.button("Cancel all runs of this learner"):
+                runs = say.count(classroom.cancel_runs(store, identity, chosen), "run")
+                st.session_state[DONE] = f"{names[chosen]}: {runs} cancelled."
+                st.rerun()
+            if blocks.confirmed("Put out", ":material/logout:", PUT_OUT, "Yes, put this learner out"):
+                classroom.put_out(store, identity, chosen)
+                st.session_state[DONE] = f"{names[chosen]} is out of the class."
+                st.rerun()
 
 
 @st.cache_data(ttl=SAME, show_spinner=False)

@@ -11,6 +11,7 @@ from tests import classroom
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, words
 from workshop.core import config
+from workshop.server.auth import ADMISSION, let_in
 from workshop.store.store import Store
 
 NAME = "Zoë <b>bold</b> *a*"
@@ -54,6 +55,19 @@ def test_somebody_begins_anew_in_one_lab_and_in_all(open_page: Open, store: Stor
     assert said(page).startswith(f"{NAME} starts again in all labs.")
     assert [row.learner for row in store.progress()] == ["bob"]
     assert YES not in labels(page), "there is nothing left to take back"
+
+
+def test_the_door_closes_and_a_learner_is_put_out(open_page: Open, store: Store) -> None:
+    ada, _ = let_in(store, "learner", "Ada")
+    page = open_page("progress", "instructor")
+    page = page.toggle[0].set_value(False).run()
+    assert store.setting(ADMISSION) == "closed"
+    page = next(box for box in page.selectbox if box.label == "Learner").select(ada.id).run()
+    page = next(one for one in page.button if one.label == "Cancel all runs of this learner").click().run()
+    assert said(page) == "Ada: 0 runs cancelled."
+    page = next(one for one in page.button if one.label == "Yes, put this learner out").click().run()
+    assert said(page) == "Ada is out of the class."
+    assert not page.exception
 
 
 def test_what_cant_be_said_in_one_sentence(

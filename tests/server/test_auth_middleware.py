@@ -8,21 +8,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from starlette.requests import Request
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.server.dashboard import HTML, Dashboard
 from tests.support import limit
 from workshop.server import address, auth_middleware
-from workshop.server.auth import hashed, new_secrets, new_ticket
-from workshop.server.code_form import Attempts, Join
+from workshop.server.auth import hashed, new_ticket
 from workshop.server.server import configuration
 from workshop.store.store import Store
 
@@ -187,7 +183,7 @@ def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
     }
 
 
-def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
+def test_a_right_code_gets_in_among_wrong_ones(dashboard: Dashboard) -> None:
     for n in range(25):
         assert dashboard.stranger().get(f"/?token=guess{n}", **HTML).status == 303
     dashboard.learner()  # wrong tokens cost nobody anything
@@ -197,45 +193,6 @@ def test_many_wrong_codes_have_to_wait(dashboard: Dashboard) -> None:
         assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 303
         assert {answer.status for answer in answers} <= {403, 429}
     dashboard.instructor()
-
-
-def test_wrong_codes_are_told_to_wait_and_right_ones_get_in(store: Store) -> None:
-    _, code = new_secrets(store)
-
-    async def answer(join: Join, code: str, address: str = "10.0.0.1") -> int:
-        body = urlencode({"code": code, "nickname": "Ada"}).encode()
-        scope = {"type": "http", "method": "POST", "path": "/join", "query_string": b"", "headers": []}
-        scope |= {"client": (address, 1), "state": {"identity": None}}
-
-        async def receive() -> dict[str, object]:
-            return {"type": "http.request", "body": body}
-
-        return (await join.respond(Request(scope, receive))).status_code
-
-    async def main() -> None:
-        join = Join(store, "workshop_1", Attempts(at_once=3, pause=600, longest=0.2))
-        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)))
-        assert Counter(told) == {403: 3, 429: 47}
-        assert await answer(join, code, "10.0.0.2") == 303
-        join = Join(store, "workshop_1", Attempts(at_once=3, pause=0.01, longest=60))
-        told = await asyncio.gather(*(answer(join, f"G{n}") for n in range(50)), answer(join, code))
-        assert told[-1] == 303 and set(told[:-1]) == {403, 429}
-
-    asyncio.run(main())
-
-
-@pytest.mark.parametrize(
-    ("address", "counted"),
-    [
-        ("127.0.0.1", "127.0.0.1"),
-        ("::ffff:10.0.0.1", "10.0.0.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("fe80::1%eth0", "fe80::/64"),
-        ("testclient", "testclient"),
-    ],
-)
-def test_a_host_is_one_address(address: str, counted: str) -> None:
-    assert auth_middleware.client_address({"client": (address, 1)}) == counted
 
 
 @pytest.mark.parametrize(("proxy", "seen"), [("", "127.0.0.1"), ("127.0.0.1", "10.9.8.7"), ("10.0.0.1", "127.0.0.1")])

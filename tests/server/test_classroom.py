@@ -9,7 +9,8 @@ import time
 import pytest
 
 from tests import classroom as progress
-from tests.server.dashboard import Dashboard, sections
+from tests.server import seed
+from tests.server.dashboard import HTML, Dashboard, identity, sections
 from tests.support import until
 from workshop.core.errors import BadInput
 from workshop.course.class_progress import outlines
@@ -28,11 +29,34 @@ def test_learners_neither_set_the_pace_nor_answer_nor_remove(store: Store) -> No
         lambda: classroom.set_timer(store, ada, 5),
         lambda: classroom.answer_help(store, ada, eve.id),
         lambda: classroom.remove_roster(store, ada),
+        lambda: classroom.set_admission(store, ada, False),
+        lambda: classroom.cancel_runs(store, ada, eve.id),
+        lambda: classroom.put_out(store, ada, eve.id),
     ):
         with pytest.raises(BadInput, match="Only the instructor"):
             attempt()
     assert classroom.pace(store) == classroom.Pace()
     assert [attendance.help_asked_at is not None for attendance in store.attendances()] == [False, True]
+
+
+def test_the_instructor_closes_the_door_and_puts_somebody_out(dashboard: Dashboard) -> None:
+    store, instructor = dashboard.store, Identity(0, "instructor", "Instructor", 1.0)
+    classroom.set_admission(store, instructor, True)
+    ada, eve = dashboard.learner("Ada"), dashboard.learner("Eve")
+    session = seed.session(store)
+    run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT, identity_id=identity(dashboard, eve).id)
+    classroom.set_admission(store, instructor, False)
+    late = dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Late"})
+    assert late.status == 403 and "The instructor has closed the class" in late.text
+    assert ada.post("/join", {"code": dashboard.code, "nickname": "Ada"}).status == 303, "who was in comes in again"
+    assert ada.post("/join", {"code": dashboard.code, "nickname": "Another"}).status == 403
+    classroom.put_out(store, instructor, identity(dashboard, eve).id)
+    assert store.run(run.id).status == "cancelled"
+    until(lambda: eve.get("/", **HTML).status == 303, 60, "the end of a cookie")
+    assert eve.post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 403, "the door is closed"
+    dashboard.token, dashboard.code = auth.new_secrets(store)
+    assert classroom.is_open(store)
+    store.remove_learners("Instructor")
 
 
 def test_the_pace_is_a_lab_of_the_course(store: Store) -> None:

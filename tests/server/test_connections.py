@@ -3,7 +3,6 @@ and whoever doesn't read is cut off."""
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
 import time
@@ -17,26 +16,24 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket
-from uvicorn.server import ServerState
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.support import limit, until
 from workshop.core.ports import free_port
-from workshop.server import limits
-from workshop.server.connections import LARGEST, LARGEST_OF_STREAMLIT, Requests, Sockets
-from workshop.server.server import configuration
+from workshop.server.connections import Requests, Sockets
+from workshop.server.server import LARGEST_MESSAGE
 
 PATIENCE = 60.0  # seconds
 LARGE = 32 << 20  # bytes
 
 
 class Hasty(Requests):
-    HEAD, SILENCE, BODY, UNREAD = 3.0, 3.0, 8.0, 3.0
+    HEAD, BODY, READING = 3.0, 3.0, 3.0
 
 
 class HastySockets(Sockets):
-    UNREAD = 3.0
+    READING = 3.0
 
 
 async def length(request: Request) -> Response:
@@ -71,18 +68,24 @@ async def large(scope: Scope, receive: Receive, send: Send) -> None:
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[int]:
-    paths = ("/live", "/_stcore/stream")
     app = Starlette(
         routes=[
             Route("/", length, methods=["GET", "POST"]),
-            *(WebSocketRoute(path, lengths) for path in paths),
+            WebSocketRoute("/live", lengths),
             Mount("/large", large),
         ]
     )
     free = free_port()
     server = uvicorn.Server(
         uvicorn.Config(
-            app, port=free, log_level="error", lifespan="off", http=Hasty, ws=HastySockets, timeout_graceful_shutdown=1
+            app,
+            port=free,
+            log_level="error",
+            lifespan="off",
+            http=Hasty,
+            ws=HastySockets,
+            timeout_graceful_shutdown=1,
+            ws_max_size=LARGEST_MESSAGE,
         )
     )
     thread = threading.Thread(target=server.run)
@@ -94,7 +97,6 @@ def port() -> Iterator[int]:
         server.should_exit = True
         thread.join(limit(20))
     assert not thread.is_alive()
-    assert not limits.shared().connections._taken
 
 
 def begun(port: int, text: bytes) -> socket.socket:
@@ -165,20 +167,19 @@ def test_a_slow_and_whole_request_is_answered(port: int) -> None:
         assert answer(line).endswith(b"3")
 
 
-@pytest.mark.parametrize(("path", "most"), [("/live", LARGEST), ("/_stcore/stream", LARGEST_OF_STREAMLIT)])
-def test_long_messages_are_refused_by_their_length(port: int, path: str, most: int) -> None:
-    with connect(f"ws://127.0.0.1:{port}{path}", max_size=None) as line:
-        line.send("a" * most)
-        assert line.recv(timeout=PATIENCE) == str(most)
+def test_long_messages_are_refused_by_their_length(port: int) -> None:
+    with connect(f"ws://127.0.0.1:{port}/live", max_size=None) as line:
+        line.send("a" * LARGEST_MESSAGE)
+        assert line.recv(timeout=PATIENCE) == str(LARGEST_MESSAGE)
         with pytest.raises(ConnectionClosed) as error:
-            line.send("a" * (most + 1))
+            line.send("a" * (LARGEST_MESSAGE + 1))
             line.recv(timeout=PATIENCE)
         assert error.value.rcvd is None or error.value.rcvd.code == 1009
 
 
 def test_a_socket_that_is_silent_stays_open(port: int) -> None:
     with connect(f"ws://127.0.0.1:{port}/live") as line:
-        time.sleep(Hasty.HEAD + Hasty.SILENCE)
+        time.sleep(Hasty.HEAD + Hasty.BODY)
         line.send("abc")
         assert line.recv(timeout=PATIENCE) == "3"
 
@@ -208,23 +209,3 @@ def test_who_reads_slowly_gets_all(port: int) -> None:
             got += len(some)
             time.sleep(0.1 if got < LARGE >> 1 else 0)
     assert got >= LARGE
-
-
-@pytest.mark.parametrize(("proxy", "counted"), [("", 1), ("127.0.0.2", 1), ("127.0.0.1", 0)])
-def test_connections_of_the_proxy_are_not_counted(monkeypatch: pytest.MonkeyPatch, proxy: str, counted: int) -> None:
-    until(lambda: not limits.shared().connections._taken, 20, "the end of other tests' connections")
-    bounds = limits.ServerLimits()
-    monkeypatch.setattr(limits, "shared", lambda: bounds)
-    config = configuration(PlainTextResponse("a"), "127.0.0.1", 0, proxy)
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        async with await loop.create_server(lambda: Requests(config, ServerState(), {}), "127.0.0.1", 0) as server:
-            reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-            assert await reader.readline() == b"HTTP/1.1 200 OK\r\n"
-            assert sum(bounds.connections._taken.values()) == counted
-            writer.close()
-            await writer.wait_closed()
-
-    asyncio.run(asyncio.wait_for(main(), PATIENCE))

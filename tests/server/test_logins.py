@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from html import escape
-from typing import Any
-from urllib.parse import urlencode
 
 import pytest
-from starlette.applications import Starlette
-from starlette.routing import Route
 from websockets.exceptions import ConnectionClosed
 
 from tests.server.dashboard import HTML, Dashboard, identity
 from tests.support import until
-from workshop.server import auth_middleware, limits, logout
-from workshop.server.auth import hashed, let_in, new_secrets
+from workshop.server.auth import let_in, new_secrets
 from workshop.server.auth_middleware import OUT
-from workshop.server.code_form import Attempts, Join
-from workshop.store.store import Store
 
 
 def test_new_secrets_end_what_old_ones_opened(dashboard: Dashboard) -> None:
@@ -58,44 +50,6 @@ def test_everybody_can_log_out(dashboard: Dashboard) -> None:
         visitor.cookie = kept
         until(lambda visitor=visitor: visitor.get("/leave", **HTML).status == 303, 60, f"the end of the {role}")
         assert name not in visitor.get("/join").text, "nobody comes back as them"
-
-
-def test_a_log_out_renews_no_limit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    bounds = limits.ServerLimits()
-    monkeypatch.setattr(limits, "shared", lambda: bounds)
-    _, code = new_secrets(store)
-    name = auth_middleware.cookie_name(1)
-    joining = Join(store, name, Attempts())
-    routes = [Route("/join", joining.respond, methods=["GET", "POST"]), *logout.routes(store, name)]
-    app = auth_middleware.AuthMiddleware(Starlette(routes=routes), store, 1)
-
-    async def post(path: str, cookie: str, **form: str) -> str:
-        """The cookie that the browser has then."""
-        headers = [(b"cookie", cookie.encode())] if cookie else []
-        scope = {"type": "http", "method": "POST", "path": path, "query_string": b"", "headers": headers}
-        sent: list[dict[str, Any]] = []
-
-        async def receive() -> dict[str, object]:
-            return {"type": "http.request", "body": urlencode(form).encode()}
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        await app(scope, receive, send)
-        assert sent[0]["status"] == 303
-        return next(value for key, value in sent[0]["headers"] if key == b"set-cookie").decode().partition(";")[0]
-
-    async def main() -> None:
-        cookie, people = "", []
-        for nickname in ("Ada", "Ada", "Bob"):
-            cookie = await post("/join", cookie, code=code, nickname=nickname)
-            people.append(store.identity(hashed(cookie.partition("=")[2])))
-            cookie = await post("/leave", cookie, who="me")
-        assert [one.nickname for one in people] == ["Ada", "Ada 2", "Bob"], "nobody comes back as who logged out"
-        assert len({one.id for one in people}) == 3
-        assert {bounds.who(one).identity for one in people} == {people[0].id}
-
-    asyncio.run(main())
 
 
 def test_the_instructor_logs_everybody_out(dashboard: Dashboard) -> None:

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 from workshop.core.errors import BadInput
-from workshop.server.limits import Counts, Limit, TooManyRequests, Who
+from workshop.server.limits import TooManyRequests
 from workshop.server.worker_gate import Gate
 
-ADA, BOB = Who("Ada", "a"), Who("Bob", "a")
+ADA, BOB = 1, 2
 
 
 @pytest.fixture
@@ -23,12 +23,8 @@ def held() -> Iterator[threading.Event]:
     event.set()
 
 
-def gate(identity: int = 2, address: int = 10, **more: int) -> Gate:
-    return Gate(Counts(Limit("questions", identity, address)), **more)
-
-
 def test_everybody_has_a_share(held: threading.Event) -> None:
-    one = gate(workers=1)
+    one = Gate(workers=1)
     first, second = one.begin(ADA, held.wait), one.begin(ADA, lambda: 2)
     with pytest.raises(TooManyRequests, match="You have 2 questions"):
         one.begin(ADA, lambda: 3)
@@ -40,7 +36,7 @@ def test_everybody_has_a_share(held: threading.Event) -> None:
 
 
 def test_there_are_so_many_places(held: threading.Event) -> None:
-    one = gate(identity=100, address=100, workers=1, most=2)
+    one = Gate(share=100, workers=1, most=2)
     for _ in range(3):
         one.begin(ADA, held.wait)
     with pytest.raises(TooManyRequests, match="busy"):
@@ -48,7 +44,7 @@ def test_there_are_so_many_places(held: threading.Event) -> None:
 
 
 def test_some_places_are_for_live_rounds(held: threading.Event) -> None:
-    one = gate(identity=100, address=100, workers=1, most=2, reserved=1)
+    one = Gate(share=100, workers=1, most=2, reserved=1)
     first = [one.begin(ADA, held.wait) for _ in range(2)]
     with pytest.raises(TooManyRequests, match="busy"):
         one.begin(BOB, lambda: 1)
@@ -61,7 +57,7 @@ def test_some_places_are_for_live_rounds(held: threading.Event) -> None:
 
 
 def test_whoever_does_not_wait_any_more_takes_their_work_back(held: threading.Event) -> None:
-    one, done = gate(workers=1), []
+    one, done = Gate(workers=1), []
     one.begin(BOB, held.wait)
     with pytest.raises(TooManyRequests, match="busy"):
         one.wait(ADA, lambda: done.append(1), 0.05)
@@ -82,7 +78,7 @@ def test_what_goes_wrong_is_told_and_counts_no_more() -> None:
     def fail() -> None:
         raise BadInput("No.")
 
-    one = gate(identity=1)
+    one = Gate(share=1)
     for _ in range(3):
         with pytest.raises(BadInput, match="No"):
             asyncio.run(one.do(ADA, fail))

@@ -117,6 +117,16 @@ def test_cancelling(store: Store, session: SessionRecord) -> None:
         store.request_cancel(99)
 
 
+def test_all_runs_of_a_person_are_cancelled(store: Store, session: SessionRecord) -> None:
+    ada, bob = (store.add_identity("learner", name, name).id for name in ("Ada", "Bob"))
+    placed = {"params": {}, "placement": {}}
+    ids = [store.submit(session.id, "kmeans", **placed, identity_id=who).id for who in (ada, ada, bob)]
+    assert store.take_next(session.id) is not None
+    assert store.request_cancel_all(ada) == 2
+    assert [store.run(run_id).status for run_id in ids] == ["running", "cancelled", "queued"]
+    assert [store.run(run_id).cancel_requested for run_id in ids] == [True, True, False]
+
+
 def test_a_run_without_a_living_conductor_reads_interrupted(store: Store, session: SessionRecord) -> None:
     run, waiting = submit(store, session), submit(store, session)
     store.take_next(session.id)

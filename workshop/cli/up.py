@@ -89,7 +89,7 @@ def up(
         typer.Option(
             metavar="ADDRESS",
             help="The address of a reverse proxy in front of the dashboard, such as 127.0.0.1. Its X-Forwarded-For is "
-            "then believed: all limits per address hold for each visitor's own. Without this option nobody's is, and "
+            "then believed: limits of visitors hold for each one's own address. Without this option nobody's is, and "
             "all visitors behind a proxy are one address.",
         ),
     ] = None,

@@ -12,7 +12,7 @@ from streamlit.errors import FragmentHandledException, StreamlitAPIException
 
 from workshop import registry
 from workshop.extension import Group, Page, load
-from workshop.pages import classroom_bar, frame, links, projector
+from workshop.pages import classroom_bar, drawing_turns, frame, links, projector
 from workshop.store.records import Identity
 
 LOG = logging.getLogger(__name__)
@@ -30,6 +30,11 @@ def navigate(root: str) -> None:
     """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
     wherever it is in the order."""
     identity = frame.visitor()
+    with drawing_turns.shared().take(identity):
+        _navigate(root, identity)
+
+
+def _navigate(root: str, identity: Identity) -> None:
     visible = visible_pages(identity)
     declared = {page.name: _declared(page, page.name == root) for page in visible}
     st.session_state[links.DECLARED] = declared

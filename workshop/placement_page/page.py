@@ -28,7 +28,7 @@ from workshop.report.failures import failures
 from workshop.report.figures.machine import machine_picture, sharing_words
 from workshop.report.panels.outcome import LEGEND
 from workshop.server import actions, limits, worker_gate
-from workshop.server.limits import TooManyRequests, Who
+from workshop.server.limits import TooManyRequests
 from workshop.store.records import Identity, SessionRecord
 
 WORDS = (
@@ -193,14 +193,14 @@ def _predicted(composed: Composition, identity: Identity) -> Prediction:
     """The mapper's answer, or in its note why it gave none."""
     try:
         unknown = tuple(composed.message.get("unknown", ()))
-        who = limits.shared().who(identity)
+        who = limits.person(identity)
         return _ask_mapper(composed.placement.model_dump_json(), composed.machine, unknown, who)
     except TooManyRequests as error:
         return Prediction(note=str(error))
 
 
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
-def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...], _who: Who) -> Prediction:
+def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...], _who: int | None) -> Prediction:
     """Ask the mapper once for everybody with the same question. Its failure is kept, too, because it may have taken
     long. Raises TooManyRequests."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)

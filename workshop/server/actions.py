@@ -20,7 +20,6 @@ from workshop.course import progress_reset
 from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
 from workshop.runtime import client, lifecycle
-from workshop.server import limits as bounds
 from workshop.server import presence
 from workshop.store import run_notes
 from workshop.store.read_only import refuse_in
@@ -102,7 +101,6 @@ def submit(
     `uploads` are files for params that name one: param -> (file name, bytes). They are written to a private folder
     for as long as it takes to check and read them; the run keeps their names and, as inputs, their bytes.
     """
-    bounds.shared().check_run(store, session, identity)
     model = workload_of(workload).params
     goes_on = is_run_number(params.get(param_of_runs(model) or ""))
     for param, about in file_params(model).items():

@@ -16,6 +16,7 @@ from workshop.store.store import Store
 
 INSTRUCTOR = "instructor_token_sha256"  # keys of the store's settings
 CLASS_CODE = "class_code"
+ADMISSION = "class_admission"  # "closed": nobody new may join the class
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
 CODE_LENGTH = 6
 TICKET_SECONDS = 30.0
@@ -23,10 +24,11 @@ TICKET_SECONDS = 30.0
 
 def new_secrets(store: Store) -> tuple[str, str]:
     """Make the instructor's token and the class code. Older ones become invalid, with all cookies that came from them.
-    Players of a quiz stay, because they use the code of their round."""
+    Players of a quiz stay, because they use the code of their round. New learners may join then."""
     token, code = secrets.token_urlsafe(24), "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
     store.set_setting(INSTRUCTOR, hashed(token))
     store.set_setting(CLASS_CODE, code)
+    store.set_setting(ADMISSION, "open")
     store.log_out_all(("instructor", "learner"))
     return token, code
 
@@ -60,6 +62,15 @@ def is_class_code(store: Store, code: str) -> bool:
     given_code = "".join(code.split()).upper().encode()
     class_code = (store.setting(CLASS_CODE) or "").encode()
     return bool(class_code) and hmac.compare_digest(given_code, class_code)
+
+
+def may_join(store: Store, nickname: str, former: str | None) -> bool:
+    """Whether the class is open for a visitor. Where it is closed, only a learner comes in again, with the `former`
+    secret and the same nickname."""
+    if store.setting(ADMISSION) != "closed":
+        return True
+    identity = store.former_identity(hashed(former)) if former else None
+    return identity is not None and (identity.role, identity.nickname) == ("learner", nickname)
 
 
 def let_in(store: Store, role: Role, nickname: str, former: str | None = None) -> tuple[Identity, str]:

@@ -14,7 +14,7 @@ from workshop.course import learner
 from workshop.course.progress import Outline
 from workshop.server import presence
 from workshop.server.actions import only_instructor
-from workshop.server.auth import CLASS_CODE
+from workshop.server.auth import ADMISSION, CLASS_CODE
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity
 from workshop.store.store import Store
@@ -134,6 +134,31 @@ def answer_help(store: Store, identity: Identity, learner_id: int) -> None:
     """Mark a learner's request for help as answered."""
     only_instructor(identity)
     store.keep_help(learner_id, False)
+
+
+def is_open(store: Store) -> bool:
+    """Whether new learners may join the class."""
+    return store.setting(ADMISSION) != "closed"
+
+
+def set_admission(store: Store, identity: Identity, is_open: bool) -> None:
+    """Open the class for new learners, or close it; who is in stays in."""
+    only_instructor(identity)
+    refuse_in(store.database)
+    store.set_setting(ADMISSION, "open" if is_open else "closed")
+
+
+def cancel_runs(store: Store, identity: Identity, learner_id: int) -> int:
+    """Cancel all unfinished runs of a learner. Returns how many."""
+    only_instructor(identity)
+    refuse_in(store.database)
+    return store.request_cancel_all(learner_id)
+
+
+def put_out(store: Store, identity: Identity, learner_id: int) -> None:
+    """Cancel a learner's runs and make the learner's cookie invalid."""
+    cancel_runs(store, identity, learner_id)
+    store.log_out(learner_id)
 
 
 def remove_roster(store: Store, identity: Identity) -> None:

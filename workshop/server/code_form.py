@@ -1,12 +1,11 @@
 """The form of a code and a nickname by which somebody comes in: a plain page for phones, without a script. `Join` is
-the form of the class; `Attempts` limits how often people may try a code."""
+the form of the class. A code is looked at before anything is counted: a right one lets in, only wrong ones are
+limited."""
 
 from __future__ import annotations
 
-import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
@@ -23,12 +22,6 @@ from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
 
-AT_ONCE = 20  # codes of one address that are looked at, or were wrong a moment ago
-# A wrong code keeps its turn for so many seconds: 20 guesses a second against a billion codes, about a one in two
-# thousand chance in eight hours.
-FIRST_PAUSE = 1.0
-# Seconds that a code waits for its turn: two thousand who join a round at once all get theirs.
-LONGEST_TURN = 30.0
 FORM = """<p>{welcome}</p>
 {wrong}
 <form method="post" action="{action}">
@@ -41,60 +34,6 @@ FORM = """<p>{welcome}</p>
 <button type="submit">{button}</button>
 </form>
 {below}"""
-
-
-class TooManyAttempts(Exception):
-    """So many codes of an address wait that this one was not looked at."""
-
-
-@dataclass
-class LoginTurn:
-    """One check of a code. The caller sets `right`; `waited` says that as many attempts as allowed came before it."""
-
-    waited: bool
-    right: bool = False
-
-
-class Attempts:
-    """Turns by address, taken before a code is looked at. Right ones are given back at once, so that a whole class
-    comes in from behind one address; wrong ones are kept a while, so that others wait, and only the wrong are told so.
-    Belongs to the event loop."""
-
-    def __init__(self, at_once: int = AT_ONCE, pause: float = FIRST_PAUSE, longest: float = LONGEST_TURN) -> None:
-        self.at_once, self.kept, self.longest = at_once, pause, longest
-        self._turns: dict[str, tuple[asyncio.Semaphore, int]] = {}  # and how many hold or wait for one
-
-    @asynccontextmanager
-    async def turn(self, address: str) -> AsyncIterator[LoginTurn]:
-        """Look at a code within the block. Raises TooManyAttempts where its turn doesn't come in time."""
-        turns, users = self._turns.get(address, (asyncio.Semaphore(self.at_once), 0))
-        self._turns[address] = turns, users + 1
-        waited = users >= self.at_once
-        try:
-            await asyncio.wait_for(turns.acquire(), self.longest)
-        except BaseException as error:
-            self._forget(address)
-            if isinstance(error, TimeoutError):
-                raise TooManyAttempts from None
-            raise
-        turn = LoginTurn(waited)
-        try:
-            yield turn
-        finally:
-            if turn.right:
-                self._give_back(address)
-            else:
-                asyncio.get_running_loop().call_later(self.kept, self._give_back, address)
-
-    def _give_back(self, address: str) -> None:
-        self._turns[address][0].release()
-        self._forget(address)
-
-    def _forget(self, address: str) -> None:
-        """One less uses an address's turns; nothing is kept of an address that nobody uses."""
-        turns, users = self._turns.pop(address)
-        if users > 1:
-            self._turns[address] = turns, users - 1
 
 
 @dataclass(frozen=True)
@@ -115,11 +54,9 @@ class CodeForm(ABC):
 
     words: FormWords
 
-    def __init__(self, store: Store, cookie: str, attempts: Attempts) -> None:
+    def __init__(self, store: Store, cookie: str) -> None:
         self.store = store
         self.cookie = cookie
-        self.attempts = attempts
-        self._order = Attempts(at_once=1)  # of those who join
 
     @abstractmethod
     async def find(self, code: str) -> Any:
@@ -128,10 +65,6 @@ class CodeForm(ABC):
     @abstractmethod
     async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
         """Let somebody in whose code and nickname are right."""
-
-    def makes_name(self, request: Request) -> bool:
-        """Whether somebody who is let in may get a new name."""
-        return True
 
     async def respond(self, request: Request) -> Response:
         if request.method == "POST":
@@ -147,52 +80,21 @@ class CodeForm(ABC):
             form = await request_body.form(request)
         except request_body.TooMuch:
             return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
-        try:
-            async with self.attempts.turn(client_address(request.scope)) as turn:
-                place = await self.find(form.get("code", ""))
-                turn.right = bool(place)
-        except TooManyAttempts:
-            words = "Too many wrong codes come from your network now, so yours was not read; please try again."
-            return self.page(request, words, form, 429)
-        if not place and turn.waited:
-            words = f"{self.words.wrong_code} Many codes come from your network now, so they are read slowly."
-            return self.page(request, words, form, 429)
+        place = await self.find(form.get("code", ""))
         if not place:
-            return self.page(request, self.words.wrong_code, form, 403)
+            identity = request.state.identity
+            guesser = identity.id if identity is not None else client_address(request.scope)
+            if limits.hit(limits.WRONG_CODES, guesser):
+                return self.page(request, self.words.wrong_code, form, 403)
+            words = (
+                f"{self.words.wrong_code} Too many wrong codes come from your network; a right one still lets you in."
+            )
+            return self.page(request, words, form, 429)
         try:
             nickname = checked_nickname(form.get("nickname", ""))
         except BadInput as error:
             return self.page(request, str(error), form, 400)
-        return await self._join(request, place, nickname, form)
-
-    async def _join(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
-        """Let in as many new names as an address may have, in the order in which they come. A name counts as new if it
-        comes with a new cookie; all other answers cost nothing."""
-        if not self.makes_name(request):
-            return await self.let_in(request, place, nickname, form)
-        joins, address = limits.shared().joins, client_address(request.scope)
-        wait = 1.0
-        try:
-            async with self._order.turn(address) as turn:
-                turn.right = True
-                if turn.waited and await request.is_disconnected():
-                    return Response(status_code=408)  # who has gone takes nothing from those who wait
-                while wait := joins.wait(address):
-                    if wait > LONGEST_TURN:
-                        raise TooManyAttempts
-                    await asyncio.sleep(wait)
-        except TooManyAttempts:
-            page = self.page(request, limits.later(wait), form, 429)
-            page.headers["retry-after"] = str(int(wait) + 1)
-            return page
-        joined = False
-        try:
-            response = await self.let_in(request, place, nickname, form)
-            joined = "set-cookie" in response.headers
-            return response
-        finally:
-            if not joined:
-                joins.give_back(address)
+        return await self.let_in(request, place, nickname, form)
 
     def secret(self, request: Request) -> str | None:
         """The value of this browser's cookie, valid or not."""
@@ -243,11 +145,11 @@ class Join(CodeForm):
         return await run_in_threadpool(auth.is_class_code, self.store, code)
 
     async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
-        identity, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, self.secret(request))
-        limits.shared().same_person(identity, request.state.identity, self.secret(request))
-        oldest = limits.shared().joined(identity, client_address(request.scope))
-        if oldest is not None:
-            await run_in_threadpool(self.store.remove_identity, oldest)
+        former_secret = self.secret(request)
+        if not await run_in_threadpool(auth.may_join, self.store, nickname, former_secret):
+            wrong = "The instructor has closed the class: only those who were in it come in, with their old nickname."
+            return self.page(request, wrong, form, 403)
+        _, secret = await run_in_threadpool(auth.let_in, self.store, "learner", nickname, former_secret)
         response = RedirectResponse(local(form.get("next", "")), 303)
         set_cookie(response, self.cookie, secret)
         return response

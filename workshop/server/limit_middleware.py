@@ -3,165 +3,93 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from html import escape
+from weakref import WeakValueDictionary
 
+from limits import RateLimitItem
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from workshop.server import plain_pages, request_body
-from workshop.server.auth_middleware import OPEN_FOLDERS, STREAM, client_address
-from workshop.server.limits import Counts, ServerLimits, TooManyRequests, Who
+from workshop.server import limits, plain_pages
+from workshop.server.auth_middleware import OPEN_FOLDERS, client_address
+from workshop.server.limits import Shares, TooManyRequests
 
+AT_ONCE = 4  # requests of one person that are served; later ones wait for their turn
+CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
 UPLOADS = "/_stcore/upload_file/"  # Streamlit's: /SESSION/FILE
-SMALLEST = 64 << 10  # bytes that a file counts at least: many tiny ones take room, too
 TRY_LATER = 1013  # code of a close: there is too much to do
-_TO_WAIT = {"retry-after": "2", "cache-control": "no-store"}
-
-CLOSED = 5.0  # seconds after which a page that was closed loses its files: a line that broke is back by then
-
-IsKept = Callable[[str, str], bool]  # whether Streamlit still has the file of a session
 
 
 class LimitMiddleware:
-    def __init__(self, app: ASGIApp, limits: ServerLimits, is_kept: IsKept | None = None) -> None:
-        self.app, self.limits = app, limits
-        self._uploads = Uploads(limits.uploads, is_kept or kept_by_streamlit)
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+        self._sockets = Shares("open live pages", limits.SOCKETS)
+        self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        state, address = scope.get("state", {}), client_address(scope)
-        identity = state.get("identity")
-        if scope["type"] == "websocket" and identity is not None:
-            self.limits.opened_page(identity, address)
-        who = self.limits.note(identity, address)
-        if (line := state.get("line")) is not None:
-            line.used_by(who)
-        if scope["type"] == "http" and who.stranger:
-            try:  # while a stranger's body is on its way, it takes no place
-                receive, complete = await request_body.read_soon(receive)
-            except TimeoutError:
-                why = f"Your request was not here within {request_body.STRANGERS:.0f} s; please send it again."
-                await _refuse(scope, receive, send, why, 408)
-                return
-            who = replace(who, stranger=complete or identity is None)
-        if who.identity is not None and scope["path"].startswith(OPEN_FOLDERS):  # a page asks for many of them at once
-            who = replace(who, identity=("assets", who.identity))
-        counts = self.limits.requests if scope["type"] == "http" else self.limits.sockets
+        identity = scope.get("state", {}).get("identity")
+        person = limits.person(identity) if identity is not None else None
         try:
-            counts.take(who)
+            if identity is None and not (scope.get("method") == "POST" and scope["path"] in CODE_PATHS):
+                _count(limits.VISITS, client_address(scope), "Your network has")
+            elif person is not None:
+                _count(limits.REQUESTS, person, "You have")
+            if scope["type"] == "websocket":
+                self._sockets.take(person)
         except TooManyRequests as error:
             await _refuse(scope, receive, send, str(error))
             return
-        try:
-            if scope["type"] == "http" and scope["method"] == "PUT" and scope["path"].startswith(UPLOADS):
-                await self._upload(who, scope, receive, send)
-            else:
+        if scope["type"] == "websocket":
+            try:
                 await self.app(scope, receive, send)
-        finally:
-            counts.give_back(who)
-            if scope["path"] == STREAM:
-                asyncio.get_running_loop().call_later(CLOSED, self._uploads.forget_closed)
-
-    async def _upload(self, who: Who, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        length = headers.get("content-length", "")
-        # Beside a transfer encoding the length holds nobody to anything.
-        if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
-            error = {"error": "An upload should tell its length first, and have no transfer encoding."}
-            await JSONResponse(error, 411, {"connection": "close"})(scope, receive, send)
-            return
-        session, _, file = scope["path"].removeprefix(UPLOADS).partition("/")
-        try:
-            upload = self._uploads.begin(who, session, file, int(length))
-        except TooManyRequests as error:
-            # What comes after this is not read: the connection is closed.
-            answer = JSONResponse({"error": str(error)}, 413, {**_TO_WAIT, "connection": "close"})
-            await answer(scope, receive, send)
-            return
-        try:
+            finally:
+                self._sockets.give_back(person)
+        elif person is None or scope["path"].startswith(OPEN_FOLDERS):
             await self.app(scope, receive, send)
-        finally:
-            self._uploads.ended(upload)
+        elif (refusal := _refused_upload(scope, person)) is not None:
+            await refusal(scope, receive, send)
+        else:
+            turns = self._turns.setdefault(person, asyncio.Semaphore(AT_ONCE))
+            async with turns:
+                await self.app(scope, receive, send)
 
 
-@dataclass(frozen=True)
-class Upload:
-    who: Who
-    session: str
-    file: str
-    size: int
+def _count(item: RateLimitItem, key: int | str, who: str) -> None:
+    if not limits.hit(item, key):
+        raise TooManyRequests(
+            f"{who} sent {item.amount:,} requests within a minute, and no more are read; please wait."
+        )
 
 
-@dataclass
-class Uploads:
-    """Counts the memory of uploads as long as Streamlit holds them: until a page forgets them or is closed."""
-
-    counts: Counts
-    is_kept: IsKept
-    _under_way: set[int] = field(default_factory=set)  # ids of uploads
-    _all: dict[int, Upload] = field(default_factory=dict)
-
-    def begin(self, who: Who, session: str, file: str, size: int) -> Upload:
-        """Raises TooManyRequests where somebody has too much here with this file."""
-        self._forget()
-        upload = Upload(who, session, file, max(size, SMALLEST))
-        self.counts.take(who, upload.size)
-        self._all[id(upload)] = upload
-        self._under_way.add(id(upload))
-        return upload
-
-    def ended(self, upload: Upload) -> None:
-        self._under_way.discard(id(upload))
-        self._forget()
-
-    def forget_closed(self) -> None:
-        """Forget the files of pages that were closed. Streamlit would keep them for another two minutes."""
-        drop_closed({upload.session for upload in self._all.values()})
-        self._forget()
-
-    def _forget(self) -> None:
-        for number, upload in list(self._all.items()):
-            if number not in self._under_way and not self.is_kept(upload.session, upload.file):
-                del self._all[number]
-                self.counts.give_back(upload.who, upload.size)
+def _refused_upload(scope: Scope, person: int) -> Response | None:
+    """The refusal of an upload that tells no length, or is more than a person may send; what follows isn't read."""
+    if scope["method"] != "PUT" or not scope["path"].startswith(UPLOADS):
+        return None
+    headers, closing = Headers(scope=scope), {"connection": "close"}
+    length = headers.get("content-length", "")
+    # Beside a transfer encoding the length holds nobody to anything.
+    if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
+        return JSONResponse({"error": "An upload should tell its length, and have no transfer encoding."}, 411, closing)
+    if limits.hit(limits.UPLOADS, person, (int(length) >> 20) + 1):
+        return None
+    error = f"You may upload {limits.UPLOADS.amount} MB within an hour, and this file would be more."
+    return JSONResponse({"error": error}, 413, closing)
 
 
-def drop_closed(sessions: Iterable[str]) -> None:
-    """Have Streamlit drop the files of those sessions that have no page."""
-    from streamlit.runtime import Runtime
-
-    with suppress(RuntimeError):  # it isn't running
-        runtime = Runtime.instance()
-        for session in sessions:
-            if not runtime.is_active_session(session):
-                runtime.uploaded_file_mgr.remove_session_files(session)
-
-
-def kept_by_streamlit(session: str, file: str) -> bool:
-    from streamlit.runtime import Runtime
-
-    with suppress(RuntimeError):  # it isn't running
-        storage = Runtime.instance().uploaded_file_mgr.file_storage  # type: ignore[attr-defined]  # its protocol lacks it
-        return file in storage.get(session, {})
-    return False
-
-
-async def _refuse(scope: Scope, receive: Receive, send: Send, why: str, status: int = 429) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
     if scope["type"] == "websocket":
         await receive()  # the request to connect
         await send({"type": "websocket.close", "code": TRY_LATER, "reason": why[:120]})
         return
     wants_page = "text/html" in Headers(scope=scope).get("accept", "")
     answer: Response = (
-        plain_pages.page("Please wait", f"<p>{escape(why)}</p>", status=status)
+        plain_pages.page("Please wait", f"<p>{escape(why)}</p>", status=429)
         if wants_page
-        else JSONResponse({"error": why}, status)
+        else JSONResponse({"error": why}, 429)
     )
-    answer.headers.update(_TO_WAIT if status == 429 else {"connection": "close"})
+    answer.headers.update({"retry-after": "10", "cache-control": "no-store"})
     await answer(scope, receive, send)

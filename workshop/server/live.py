@@ -10,7 +10,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol, get_args
 
 from starlette.concurrency import run_in_threadpool
@@ -30,6 +30,7 @@ from workshop.server.class_sections import ClassLook, LearnerLook
 from workshop.server.limits import TooManyRequests
 from workshop.store.store import Store
 
+MOST_MOMENTS = 128  # of ended runs that are kept for the next one who asks
 SHARE = 0.25  # of the time that one poller may keep a thread and the database busy
 
 log = logging.getLogger(__name__)
@@ -160,10 +161,12 @@ def routes(store: Store) -> list[BaseRoute]:
         else:
             await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
 
+    moment_of = lru_cache(MOST_MOMENTS)(partial(moment, store))  # a class that replays a run asks for the same ones
+
     async def replay(request: Request) -> Response:
-        who = limits.shared().who(request.state.identity)
+        who = limits.person(request.state.identity)
         try:
-            text = await worker_gate.gate().do(who, lambda: moment(store, *request.path_params.values()))
+            text = await worker_gate.gate().do(who, lambda: moment_of(*request.path_params.values()))
         except TooManyRequests as error:
             return PlainTextResponse(str(error), 429)
         except BadInput as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from html import escape
 
 from starlette.concurrency import run_in_threadpool
@@ -10,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workshop.server import auth, limits, plain_pages, request_body
+from workshop.server import auth, plain_pages, request_body
 from workshop.server.auth_middleware import set_cookie
 from workshop.store.records import Identity
 from workshop.store.store import Store
@@ -45,10 +44,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         if form.get("who") != "all":
             await run_in_threadpool(store.log_out, identity.id)
             response: Response = RedirectResponse("/join", 303)
-            # A cookie that lets nobody in: the limits know by it who comes in again from this browser.
-            unknown = secrets.token_urlsafe(32)
-            limits.shared().logged_out(identity, unknown)
-            set_cookie(response, cookie, unknown)
+            response.headers["cache-control"] = "no-store"
+            response.delete_cookie(cookie)
             return response
         if identity.role != "instructor":
             return plain_pages.page("Log out", "<p>Only the instructor can log everybody out.</p>", status=403)

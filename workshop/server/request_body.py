@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 from urllib.parse import parse_qs
 
 from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
-from starlette.types import Message, Receive
 
 from workshop.core.errors import BadInput
 
 LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
-
-
-STRANGERS = 5.0  # seconds for the body of a request from somebody who has not joined
 DIGITS = 40  # more than the number of anything has, and fewer than Python refuses to read (4,300)
 
 
@@ -39,24 +34,6 @@ async def json_object(request: Request, most: int, right: str) -> dict[str, Any]
     if not isinstance(value, dict):
         raise BadInput(f"What was sent can't be read; it should be {right}.")
     return value
-
-
-async def read_soon(receive: Receive) -> tuple[Receive, bool]:
-    """Wait until a small body is here, before anything is done for the request. Returns what gives it to the
-    application, and whether it is whole: of a longer one only the begin. Raises TimeoutError after `STRANGERS`."""
-    body, more = b"", True
-    async with asyncio.timeout(STRANGERS):
-        while more and len(body) <= LARGEST_FORM:
-            message = await receive()
-            if message["type"] != "http.request":
-                break
-            body, more = body + message.get("body", b""), message.get("more_body", False)
-    first: list[Message] = [{"type": "http.request", "body": body, "more_body": more}]
-
-    async def give() -> Message:
-        return first.pop() if first else await receive()
-
-    return give, not more
 
 
 async def _body(request: Request, most: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import resource
 import sys
 from importlib import import_module
 from typing import Any
@@ -17,9 +18,9 @@ from workshop.core import config
 from workshop.core.environment import raise_limits
 from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
-from workshop.server import actions, address, artifacts, limits, live, logout, logs, plain_pages, request_body
+from workshop.server import actions, address, artifacts, live, logout, logs, plain_pages, request_body
 from workshop.server.auth_middleware import AuthMiddleware, cookie_name
-from workshop.server.code_form import Attempts, Join
+from workshop.server.code_form import Join
 from workshop.server.connections import Requests, Sockets
 from workshop.server.limit_middleware import LimitMiddleware
 from workshop.server.page_rewriter import LoadingScreen, RecordingNotice, UnknownPages
@@ -62,6 +63,7 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
 }
 
 
+LARGEST_MESSAGE = 4 << 20  # bytes on a WebSocket: all that stands in the fields of a page
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
@@ -88,7 +90,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         sys.path.insert(0, str(folder))  # pages import what they share from there
     origin = recorded(store.database)
     marks = [Middleware(RecordingNotice, origin=origin)] if origin is not None else []
-    join = Route("/join", Join(store, cookie_name(port), Attempts()).respond, methods=["GET", "POST"])
+    join = Route("/join", Join(store, cookie_name(port)).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
         routes=[
@@ -103,7 +105,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         middleware=[
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
-            Middleware(LimitMiddleware, limits=limits.shared()),
+            Middleware(LimitMiddleware),
             *marks,
             Middleware(UnknownPages),
             Middleware(LoadingScreen),
@@ -117,7 +119,6 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     the port can't be had or the store can't be opened."""
     check_port(host, port)
     raise_limits()  # each connection of a learner is an open file
-    limits.shared()  # raises BadInput
     with Store.open() as store:
         logs.spare()
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
@@ -131,6 +132,7 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
 
 def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
     """How the server serves; see `serve`."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # below 0: any number
     return uvicorn.Config(
         app,
         host=host,
@@ -139,7 +141,9 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         log_level="warning",
         http=Requests,
         ws=Sockets,
+        ws_max_size=LARGEST_MESSAGE,
         ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
+        limit_concurrency=files // 2 if files > 0 else None,  # the rest is for what is opened otherwise
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,  # a watching browser asks for the next picture within that
         server_header=False,

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
-from workshop.server import limits
-from workshop.server.limits import Counts, TooManyRequests, Who
+from workshop.server.limits import QUESTIONS, Shares, TooManyRequests
 
 T = TypeVar("T")
 
@@ -26,40 +25,43 @@ BUSY = "The server is busy with what others have asked; please try again in a fe
 class Gate:
     """Work in the order in which it was asked for. Any thread may ask."""
 
-    def __init__(self, counts: Counts, workers: int = WORKERS, most: int = MOST_WAITING, reserved: int = 0) -> None:
-        """At most `most` may wait; the last `reserved` places are for callers who ask for them."""
-        self._counts = counts
+    def __init__(
+        self, share: int = QUESTIONS, workers: int = WORKERS, most: int = MOST_WAITING, reserved: int = 0
+    ) -> None:
+        """One person may have `share` at once, and at most `most` may wait; the last `reserved` places are for callers
+        who ask for them."""
+        self._shares = Shares("questions to the mapper at once", share)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="heavy work")
         self._open = threading.BoundedSemaphore(workers + most - reserved)
         self._reserved = threading.BoundedSemaphore(reserved)
 
-    def begin(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> Future[T]:
+    def begin(self, person: Hashable, work: Callable[[], T], *, reserved: bool = False) -> Future[T]:
         """Queue a function; `reserved` callers may use the last places. Cancelling the future removes work that has not
-        begun. Raises TooManyRequests where `who` has their share of work here, or no place is free."""
-        self._counts.take(who)
+        begun. Raises TooManyRequests where the person has their share of work here, or no place is free."""
+        self._shares.take(person)
         places = [self._open, self._reserved] if reserved else [self._open]
         place = next((free_place for free_place in places if free_place.acquire(blocking=False)), None)
         if place is None:
-            self._counts.give_back(who)
+            self._shares.give_back(person)
             raise TooManyRequests(BUSY)
 
         def done(_: Future[T]) -> None:
             place.release()
-            self._counts.give_back(who)
+            self._shares.give_back(person)
 
         future = self._pool.submit(work)
         future.add_done_callback(done)
         return future
 
-    async def do(self, who: Who, work: Callable[[], T], *, reserved: bool = False) -> T:
+    async def do(self, person: Hashable, work: Callable[[], T], *, reserved: bool = False) -> T:
         """Queue a function as `begin` does, and wait for it without blocking the event loop. Cancelling removes it.
         Raises TooManyRequests, and errors of the function."""
-        return await asyncio.wrap_future(self.begin(who, work, reserved=reserved))
+        return await asyncio.wrap_future(self.begin(person, work, reserved=reserved))
 
-    def wait(self, who: Who, work: Callable[[], T], seconds: float) -> T:
+    def wait(self, person: Hashable, work: Callable[[], T], seconds: float) -> T:
         """Have something done and wait for it in this thread. Raises what the work raises, and TooManyRequests
         also where it isn't done within so many seconds."""
-        future = self.begin(who, work)
+        future = self.begin(person, work)
         try:
             return future.result(seconds)
         except TimeoutError:
@@ -72,4 +74,4 @@ class Gate:
 @cache
 def gate() -> Gate:
     """The gate of this process's server."""
-    return Gate(limits.shared().questions, reserved=RESERVED)
+    return Gate(reserved=RESERVED)

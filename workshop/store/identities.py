@@ -6,11 +6,9 @@ import random
 import secrets
 import time
 from collections.abc import Collection, Iterable, Sequence
-from contextlib import suppress
 from hashlib import sha256
 
 from sqlalchemy import ColumnElement, Connection, Select, select
-from sqlalchemy.exc import IntegrityError
 
 from workshop.store.database import Database
 from workshop.store.records import Identity, Role
@@ -72,12 +70,6 @@ class Identities:
                 return None
             tell_changed(connection)
             return _find(connection, token_hash)
-
-    def remove_identity(self, identity_id: int) -> None:
-        """Delete an identity that has no runs, no guesses and no place in a round; others stay."""
-        with suppress(IntegrityError), self.database.writing() as connection:
-            connection.execute(identities.delete().where(identities.c.id == identity_id))
-            tell_changed(connection)
 
     def log_out(self, identity_id: int) -> None:
         """Make a person's token invalid; the person can't come back."""

@@ -118,11 +118,6 @@ class Runs:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
 
-    def unfinished(self, session_id: int) -> dict[int, int]:
-        """How many unfinished runs learners have in a session, by their identity."""
-        with self.database.reading() as connection:
-            return _unfinished(connection, session_id)
-
     def run(self, run_id: int) -> RunRecord:
         """The run with that id. Raises BadInput where there is none."""
         row = None
@@ -216,6 +211,17 @@ class Runs:
                 connection.execute(change.values(status="cancelled", cancel_requested=True, finished_at=time.time()))
             elif status == "running":
                 connection.execute(change.values(cancel_requested=True))
+
+    def request_cancel_all(self, identity_id: int) -> int:
+        """Cancel all unfinished runs of a person as `request_cancel` does. Returns how many."""
+        unfinished = (runs.c.identity_id == identity_id, runs.c.status.in_(("queued", "running")))
+        with self.database.writing() as connection:
+            run_ids = list(connection.scalars(select(runs.c.id).where(*unfinished)))
+            these = runs.update().where(runs.c.id.in_(run_ids))
+            connection.execute(these.values(cancel_requested=True))
+            ended = {"status": "cancelled", "finished_at": time.time()}
+            connection.execute(these.where(runs.c.status == "queued").values(**ended))
+        return len(run_ids)
 
     def request_kill(self, run_id: int, rank: int) -> None:
         """Ask for the end of one rank of a run that is running; another run is left alone."""

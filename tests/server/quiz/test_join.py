@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import func, select
 
-from tests.quiz.nine import DECK
-from tests.server.dashboard import Dashboard, Visitor
+from tests.server.dashboard import Dashboard
 from tests.server.quiz.players import begin, join, line
-from tests.server.quiz.serving import served
-from workshop.server import limits
-from workshop.server.auth import hashed, let_in
-from workshop.server.auth_middleware import cookie_name
-from workshop.server.limits import Counts, Limit, Rate, ServerLimits
-from workshop.server.quiz import round_start
+from workshop.server.auth import hashed
 from workshop.server.quiz.participants import MOST_PLAYERS
-from workshop.server.quiz.routes import routes
 from workshop.store.store import Store
 from workshop.store.tables import identities, quiz_players
 
@@ -116,7 +108,7 @@ def counted(store: Store) -> list[int | None]:
 def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard) -> None:
     record, known = begin(dashboard), dashboard.learner("Grace")
     fill(dashboard.store, record.id, MOST_PLAYERS - 1)
-    ada = join(dashboard, record, "Ada")
+    ada = join(dashboard, record, "Ada", dashboard.learner("Ada"))
     before = counted(dashboard.store)
     for late in (dashboard.stranger(), known):
         cookie = late.cookie
@@ -134,46 +126,21 @@ def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard)
     join(dashboard, record, "Grace", known)
 
 
-@pytest.fixture
-def port(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A server in this process, with limits that are easily reached."""
-    bounds = ServerLimits(participants=Counts(Limit("participants in this round", 1, 2)), joins=Rate(3, 1e-6))
-    monkeypatch.setattr(limits, "shared", lambda: bounds)
-    with served(store, lambda port: routes(store, cookie_name(port))) as port:
-        yield port
-
-
-def test_who_was_removed_leaves_their_seat_to_others_of_their_address(store: Store, port: int) -> None:
-    record = round_start.host(store, DECK)
-    host = Visitor(port, f"{cookie_name(port)}={let_in(store, 'instructor', 'Instructor')[1]}")
-    form = {"code": record.code or "", "nickname": "Ada"}
-    assert [Visitor(port).post("/quiz", form).status for _ in range(2)] == [303, 303]
-    refused = Visitor(port).post("/quiz", form)
-    assert refused.status == 409 and "Your network has 2 participants in this round" in refused.text
-    with line(host, record, "host") as hosts:
-        crowd = hosts.wait("players")["players"]
-        hosts.say(kind="command", do="remove", value=crowd[0]["id"], version=hosts.version)
-        hosts.wait("players", wanted=lambda told: len(told["players"]) == 1)
-    assert Visitor(port).post("/quiz", form).status == 303
-
-
-def test_new_names_have_a_rate_and_other_answers_cost_nothing(store: Store, port: int) -> None:
-    first, second = round_start.host(store, DECK), round_start.host(store, DECK)
-    wrong, bad = {"code": "AAAAAA", "nickname": "Ada"}, {"code": first.code or "", "nickname": ""}
-    assert [Visitor(port).post("/quiz", form).status for form in (wrong, wrong, wrong, bad, bad, bad)] == [
-        *[403] * 3,
-        *[400] * 3,
-    ]
-    codes = [record.code or "" for record in (first, first, second)]
-    visitors = [Visitor(port) for _ in codes]
-    forms = [{"code": code, "nickname": "Ada"} for code in codes]
-    assert [one.post("/quiz", form).status for one, form in zip(visitors[:2], forms[:2], strict=True)] == [303, 303]
-    assert visitors[0].post("/quiz", forms[0]).status == 303, "who is in comes in again, and has no new name"
-    assert visitors[2].post("/quiz", forms[2]).status == 303
-    late = Visitor(port).post("/quiz", forms[2])
-    assert late.status == 429 and "Very many people have just joined" in late.text
-    assert int(late.headers["retry-after"]) > 0
-    assert Visitor(port).post("/quiz", wrong).status == 403, "a wrong code is told to be wrong"
+def test_a_guest_who_never_opened_the_page_gives_way(dashboard: Dashboard) -> None:
+    record, member, idle, ada = begin(dashboard), dashboard.learner("Grace"), dashboard.stranger(), dashboard.stranger()
+    fill(dashboard.store, record.id, MOST_PLAYERS - 2)
+    join(dashboard, record, "Grace", member)
+    join(dashboard, record, "Idle", idle)
+    join(dashboard, record, "Ada", ada)
+    nicknames = [one.nickname for one in dashboard.store.players(record.id)]
+    assert "Grace" in nicknames and "Ada" in nicknames and "Idle" not in nicknames
+    with line(ada, record) as page:
+        page.wait("you")
+        answer = dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Late"})
+        assert answer.status == 409, "Ada has opened the page, and Grace is a member"
+    join(dashboard, record, "Lea", dashboard.learner("Lea"))
+    nicknames = [one.nickname for one in dashboard.store.players(record.id)]
+    assert "Lea" in nicknames and "Ada" not in nicknames, "members of the class come first"
 
 
 def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:
@@ -190,7 +157,6 @@ def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboar
 
 
 def test_a_right_code_gets_in_among_wrong_ones(dashboard: Dashboard) -> None:
-    """How many wrong ones are looked at is in test_attempts and test_door."""
     record = begin(dashboard)
     guesses = [{"code": f"X{number:05}", "nickname": "Eve"} for number in range(100)]
     with ThreadPoolExecutor(40) as pool:

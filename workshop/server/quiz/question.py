@@ -13,7 +13,6 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import DrawnQuestion, ask
 from workshop.quiz.types import Mark, Question
 from workshop.server import worker_gate
-from workshop.server.limits import Who
 from workshop.store.records import QuizRound
 
 
@@ -34,8 +33,8 @@ class Grader:
                     self._marks |= await asyncio.to_thread(self._grade, missing)
                 return
             for key, answer in missing.items():
-                who = Who(self)  # a question has its own share, whoever hosts it
-                self._marks |= await worker_gate.gate().do(who, partial(self._grade, {key: answer}), reserved=True)
+                # A question has its own share, whoever hosts it.
+                self._marks |= await worker_gate.gate().do(self, partial(self._grade, {key: answer}), reserved=True)
 
     def mark(self, answer: Any) -> Mark:
         """Of an answer that was judged. Raises KeyError."""

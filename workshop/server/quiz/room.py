@@ -111,10 +111,19 @@ class Room(Broadcast):
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
-    def join(self, player: QuizPlayer, address: str = "") -> Participant:
-        """Take note of somebody who joined, from there."""
+    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
+        """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, address)
+        return self.participants.add(player, guest, came=False)
+
+    async def free_seat(self, most: int, for_member: bool) -> None:
+        """Have a guest give their seat away where so many are taken."""
+        async with self.lock:
+            if self.participants.count < most:
+                return
+            if (guest := self.participants.replaceable(for_member)) is not None:
+                await asyncio.to_thread(self.store.forget_player, guest.id)
+                self.forget(guest.id)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""

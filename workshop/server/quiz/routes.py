@@ -17,9 +17,9 @@ from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import pictures, reader
-from workshop.server import address, auth, limits, request_body
-from workshop.server.auth_middleware import client_address, set_cookie
-from workshop.server.code_form import Attempts, CodeForm, FormWords
+from workshop.server import address, auth, request_body
+from workshop.server.auth_middleware import set_cookie
+from workshop.server.code_form import CodeForm, FormWords
 from workshop.server.quiz import pages, results, round_start, self_study, socket
 from workshop.server.quiz.participants import MOST_PLAYERS
 from workshop.server.quiz.room import Room
@@ -39,7 +39,7 @@ Respond = Callable[[Request], Awaitable[Response]]
 def routes(store: Store, cookie: str) -> list[BaseRoute]:
     """`cookie` is the name of the dashboard's cookie."""
     rooms = Rooms(store)
-    joining = JoinForm(store, rooms, cookie, Attempts())
+    joining = JoinForm(store, rooms, cookie)
 
     async def player(request: Request) -> Response:
         record = await _find_round(store, request)
@@ -218,38 +218,32 @@ class JoinForm(CodeForm):
         wrong_code="No quiz that goes on has this code; it has 6 letters and digits and is on the projector.",
     )
 
-    def __init__(self, store: Store, rooms: Rooms, cookie: str, attempts: Attempts) -> None:
-        super().__init__(store, cookie, attempts)
+    def __init__(self, store: Store, rooms: Rooms, cookie: str) -> None:
+        super().__init__(store, cookie)
         self.rooms = rooms
 
     async def find(self, code: str) -> QuizRound | None:
         typed = "".join(code.split()).upper()[:20]
         return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
 
-    def makes_name(self, request: Request) -> bool:
-        return request.state.identity is None
-
     async def let_in(self, request: Request, quiz_round: Any, nickname: str, form: Mapping[str, str]) -> Response:
-        address = client_address(request.scope)
         try:
             room = await self.rooms.room(quiz_round.id)
             # All this before the store gets to know somebody who can't come in.
             identity = request.state.identity
+            guest = identity is None or identity.role == "player"
             if identity is None or room.participants.find(identity.id) is None:
                 if room.state.locked:
                     raise BadInput("The host has locked this round: nobody new can join it now.")
+                await room.free_seat(MOST_PLAYERS, for_member=not guest)
                 if identity is None and room.participants.count >= MOST_PLAYERS:
                     raise full(MOST_PLAYERS)
-                who, joined_before = limits.Who(None, f"{quiz_round.id}/{address}"), room.participants.count_of(address)
-                with limits.shared().participants.reserve(who, besides=joined_before):
-                    player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
-            else:
-                player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
+            player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), form, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
-        room.join(player, address)
+        room.join(player, guest)
         response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)
@@ -261,7 +255,6 @@ class JoinForm(CodeForm):
         identity, secret = request.state.identity, None
         if identity is None:
             identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
-            limits.shared().same_person(identity, None, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
     def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:

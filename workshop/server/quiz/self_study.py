@@ -19,7 +19,6 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.self_study import QuizLearner, SelfStudy
 from workshop.quiz.types import Question
-from workshop.runtime import lifecycle
 from workshop.server import limits, request_body, worker_gate
 from workshop.server.quiz import pages
 from workshop.store.records import QuizAnswer
@@ -99,9 +98,6 @@ class DeckPage:
 
     def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
         question = str(values.get("question"))
-        store, identity = self.study.store, self.study.learner.identity
-        if identity is not None:
-            limits.shared().check_run(store, lifecycle.newest_session(store), identity)
         self.study.run(question)
         return self.view(question)
 
@@ -118,7 +114,7 @@ async def _answered(store: Store, request: Request, act: Act, values: Mapping[st
     """The answer of `_done`. A request that may need the mapper goes through the worker gate. Raises WorkshopError."""
     if not await run_in_threadpool(_is_heavy, store, request, values.get("question")):
         return await run_in_threadpool(_done, store, request, act, values)
-    who = limits.shared().who(request.state.identity)
+    who = limits.person(request.state.identity)
     return await worker_gate.gate().do(who, lambda: _done(store, request, act, values))
 
 

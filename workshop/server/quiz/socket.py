@@ -12,7 +12,7 @@ from typing import Any
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.server.limits import Rate
+from workshop.server import limits
 from workshop.server.quiz import commands
 from workshop.server.quiz.client import Client
 from workshop.server.quiz.participants import Participant
@@ -22,7 +22,6 @@ from workshop.store.records import Identity
 
 LARGEST = 16_384  # characters of a message
 LONGEST_REF = 40
-AT_ONCE, A_SECOND = 30, 10.0  # messages of one line that are read
 FOREIGN = 1008  # code of a close: one may not be here
 _ANSWER = {"kind", "question", "answer", "ref"}
 _COMMAND = {"kind", "do", "value", "version"}
@@ -80,12 +79,12 @@ async def _participant(room: Room, identity: Identity) -> Participant:
 
 async def _listen(client: Client, room: Room, participant: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
-    pace, complained = Rate(AT_ONCE, A_SECOND), 0.0
+    complained = 0.0
     while not client.gone:
         message, arrived = await client.websocket.receive(), time.time()
         if message["type"] != "websocket.receive":
             return
-        if pace.wait(""):
+        if not limits.hit(limits.MESSAGES, identity.id):
             if arrived - complained > 1:
                 complained = arrived
                 client.tell(kind="problem", why="That is too much at once; what came too fast was not read.")
