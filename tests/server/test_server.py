@@ -17,7 +17,7 @@ from workshop.store.store import Store
 with Store.open() as store:
     build(store, 9999)
 from streamlit import config
-print(config.get_option("global.developmentMode"), config.get_option("server.port"), config.get_option("browser.gatherUsageStats"))
+print(*map(config.get_option, ("global.developmentMode", "server.port", "browser.gatherUsageStats")))
 """
 
 
