@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import (
     BEST,
     CHOSEN,
@@ -107,7 +107,7 @@ def _line(
 
 def _best(x: Any, point: Point, unit: str, place: int) -> go.Scatter:
     """A ring around the best, which a legend explains."""
-    name = f"best: <b>{number(point.value or 0.0)}</b> {unit} at {x}"
+    name = f"best: <b>{quantity(point.value or 0.0)}</b> {unit} at {x}"
     ring = {"symbol": "circle-open", "size": 22, "line": {"width": 4}}
     texts = [point.words(unit)]
     return marks.points([x], [point.value], BEST, texts, marker=ring, name=name, customdata=[place], **CHOSEN)

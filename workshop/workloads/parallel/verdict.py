@@ -32,7 +32,7 @@ def outcome(facts: Facts) -> Finding | None:
     why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
     if idle is not None and idle >= MANY_IDLE:
         return _bubble(facts, idle, why)
-    rate = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
+    rate = f"{words.capital(str(metrics['grid']))}: {words.quantity(metrics['rate'])} examples/s"
     if metrics["bytes_difference"] == metrics["calls_difference"] == 0:
         rate += ", with exactly the bytes of the formula"
     return Finding(f"{rate}.", why, _following(facts))

@@ -24,7 +24,7 @@ def measured(facts: Facts) -> Finding | None:
     estimate, darts = facts.metrics.get("estimate"), facts.metrics.get("darts")
     if not isinstance(estimate, float) or not isinstance(darts, int):
         return None
-    why = f"{words.thousands(darts)} darts were thrown. The estimate is off by {abs(estimate - math.pi):.1e}, "
+    why = f"{words.quantity(darts)} darts were thrown. The estimate is off by {abs(estimate - math.pi):.1e}, "
     why += f"and chance alone makes about {chance(darts):.1e}."
     return Finding(f"Pi is about {estimate:.5f}.", why, "Throw four times as many darts: that halves what chance does.")
 
