@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workshop.core import words
 
 UNITS = ("", "s", "B", "B/s", "%", "points/s")
-SCALES = {"T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
+SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
 POWERS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 values = st.floats(1e-9, 1e18)
 

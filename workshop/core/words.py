@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 _NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
 
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _TIMES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _PREFIXES_OF_UNITS = {"s": _TIMES, "B": _PREFIXES, "B/s": _PREFIXES}
 _LONGEST = 1e5  # below it, other numbers are written out, with commas
@@ -82,8 +82,8 @@ def verb(number: int, singular: str = "is", plural: str = "are") -> str:
 
 
 def count(number: int, word: str) -> str:
-    """A number of things: 1 rank, 2 ranks."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    """A number of things: 1 rank, 2 ranks, 4,634 steps."""
+    return quantity(number, word if number == 1 else f"{word}s")
 
 
 def option(number: int, word: str, flag: str) -> str:

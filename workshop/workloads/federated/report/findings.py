@@ -139,7 +139,7 @@ def _private(run: FederationFacts) -> Finding:
     if epsilon <= STRONG:
         following = "Take away some of the noise, and look from where on it costs nothing."
     return Finding(
-        f"Epsilon is {words.quantity(epsilon)} for a delta of {params.get('delta'):g}{cost}.",
+        f"Epsilon is {words.quantity(epsilon)} for a delta of {words.quantity(params['delta'])}{cost}.",
         f"{why} {cut}".strip(),
         following,
     )
