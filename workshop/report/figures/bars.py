@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from workshop.core.words import quantity
+from workshop.core.words import exact, quantity
 from workshop.report.figures import marks, theme
 from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
 
@@ -189,13 +189,13 @@ def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -
         f"{quantity(end)} · ×{end / start.after:.2f}",
     ]
     hover = [
-        f"{safe(start.name)}<br>{quantity(start.after)} {unit}",
+        f"{safe(start.name)}<br>{exact(start.after, unit)}",
         *(
-            f"{safe(step.name)}<br>from {quantity(was)} to {quantity(step.after)} {unit}"
+            f"{safe(step.name)}<br>from {exact(was)} to {exact(step.after, unit)}"
             + ("" if step.sure else "<br>no more than chance does")
             for step, was in zip(steps, before, strict=False)
         ),
-        f"all together<br>{quantity(end)} {unit}",
+        f"all together<br>{exact(end, unit)}",
     ]
     bases = [0.0, *(min(was, step.after) for was, step in zip(before, steps, strict=False)), 0.0]
     lengths = [start.after, *(abs(step.after - was) for was, step in zip(before, steps, strict=False)), end]

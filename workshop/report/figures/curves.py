@@ -128,8 +128,8 @@ def _points(series: Series, name: str, colour: str, began: float | None) -> go.S
 
 
 def _hover(series: Series, name: str) -> str:
-    value = "%{y:.2%}" if _is_share(series) else "%{y:.6g}"
-    return f"%{{xaxis.title.text}} %{{x:.6g}}<br>{value}<extra>{name.partition(' <b>')[0]}</extra>"
+    value = "%{y:.2%}" if _is_share(series) else "%{y:,.7~r}"
+    return f"%{{xaxis.title.text}} %{{x:,.7~r}}<br>{value}<extra>{name.partition(' <b>')[0]}</extra>"
 
 
 def _short(values: Sequence[float], digits: int = 7) -> list[float]:

@@ -118,7 +118,7 @@ def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.
     power = {"faster": 1, "shorter": -1}.get(ideal, 0)
     ahead = [at for at in along if at >= start]
     heights = [(value or 0.0) * (at / start) ** power if start else value for at in ahead]
-    hover = "ideal: %{y:.4g}<extra></extra>"
+    hover = "ideal: %{y:,.7~r}<extra></extra>"
     return marks.line(ahead, heights, theme.MUTED, hover, line=theme.IDEAL, name="ideal")
 
 

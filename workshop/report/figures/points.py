@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from workshop.core.words import quantity
+from workshop.core.words import exact, quantity
 from workshop.report.figures import theme
 
 NOTHING = "Nothing has been measured yet"
@@ -42,7 +42,7 @@ class Point:
             spread = ""
             if len(self.values) > 1:
                 spread = f"<br>{quantity(min(self.values))} to {quantity(max(self.values))} in {len(self.values)} runs"
-            return f"{safe(self.name)}<br><b>{quantity(self.value or 0.0)} {safe(unit)}</b>{spread}"
+            return f"{safe(self.name)}<br><b>{exact(self.value or 0.0)} {safe(unit)}</b>{spread}"
         reached = "" if self.reached is None else f" at {quantity(self.reached)} {safe(unit)}"
         why = f"<br>{safe('<br>'.join(textwrap.wrap(self.why, 60)[:4]), '<br>')}" if self.why else ""
         return f"{safe(self.name)}<br><b>{self.state}{reached}</b>{why}"

@@ -45,7 +45,7 @@ def bars(
         names,
         {phase: [value * factor for value in seconds] for phase, seconds in phases.items()},
         lambda value: quantity(value) if longest and value >= 0.12 * longest * factor else "",
-        f"%{{x:.4g}} {unit}",
+        f"%{{x:,.7~r}} {unit}",
         {
             "title": {"text": f"{'seconds' if unit == 's' else 'milliseconds'}{axis}"},
             "nticks": 6,

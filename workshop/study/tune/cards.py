@@ -47,7 +47,7 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None) ->
             [*steps, last / factor],
             [*so_far, so_far[-1]],
             BEST,
-            f"best so far: %{{y:.4g}} {unit}<extra></extra>",
+            f"best so far: %{{y:,.7~r}} {unit}<extra></extra>",
             line={"shape": "hv"},
             name=f"best so far: <b>{quantity(so_far[-1])}</b>",
         ),

@@ -166,7 +166,7 @@ def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
         names,
         parts,
         USES,
-        {use: f"%{{y}}<br>{use}: %{{x:.4g}} MB<extra></extra>" for use in USES},
+        {use: f"%{{y}}<br>{use}: %{{x:,.7~r}} MB<extra></extra>" for use in USES},
         texts,
         ("weights",),
         height=min(150 + 44 * len(names), 900),

@@ -121,7 +121,7 @@ def rounding_figure(ranges: Mapping[str, Any]) -> Any:
     for name, colour in (("int8-tensor", theme.OTHER), ("int8", theme.ACCENT)):
         errors, steps = ([value / step for value in ranges[name][part]] for part in ("errors", "scales"))
         channels, title = list(range(len(errors))), FORMATS[name][0]
-        traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:.2g}}<extra></extra>", name=title))
+        traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:,.7~r}}<extra></extra>", name=title))
         traces.append(
             marks.line(
                 channels, [each / 2 for each in steps], colour, "", line={"width": 1, "dash": "dash"}, showlegend=False

@@ -139,7 +139,7 @@ def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
         list(predictions),
         parts,
         COLOURS,
-        {part: f"%{{y}}<br>{part}: %{{x:.3g}} ms<extra></extra>" for part in parts},
+        {part: f"%{{y}}<br>{part}: %{{x:,.7~r}} ms<extra></extra>" for part in parts},
         {
             part: [words.quantity(value) if value > 0.06 * longest else "" for value in values]
             for part, values in parts.items()

@@ -95,7 +95,7 @@ def _private(snapshot: Snapshot) -> list[Card]:
         facts["updates clipped, last round"] = percent(clipped[0].means[-1])
     parts: list[Part] = [about(ABOUT_EPSILON)]
     if epsilons := snapshot.series("epsilon"):
-        facts = {"epsilon so far": quantity(epsilons[0].means[-1]), "delta": quantity(params['delta']), **facts}
+        facts = {"epsilon so far": quantity(epsilons[0].means[-1]), "delta": quantity(params["delta"]), **facts}
         chart = curve(epsilons, began=snapshot.began, height=260)
         chart.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
         parts.append(figure(chart))
