@@ -274,7 +274,7 @@ def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
             "changed": when(exercise.at),
         }
     for guess in where.predictions:
-        cells = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
+        cells = {"guess": guess.guess, "measured": guess.measured}
         yield {"kind": "prediction", "item": guess.id, **cells, "changed": when(guess.at)}
     for quiz in where.quizzes:
         cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}

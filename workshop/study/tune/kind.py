@@ -211,7 +211,7 @@ def hopeless(sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
     if leader is None or leader.median is None or watched.rate >= HOPELESS * leader.median:
         return None
     return (
-        f"After {watched.seconds:.1f} s it did {words.quantity(watched.rate)} {description['unit']}, "
+        f"After {words.seconds(watched.seconds)} it did {words.quantity(watched.rate)} {description['unit']}, "
         f"{words.percent(watched.rate / leader.median)} of the best so far ({leader.label})."
     )
 
