@@ -80,11 +80,11 @@ def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     done = world.study(store, session)
     learner = kept.identity_id
     store.keep_guess(learner, f"study/{done.id}/i", {"guess": 9.0})
-    store.keep_guess(learner, f"study/{done.id}/d", {"guess": "2 x 1"})
+    store.keep_guess(learner, f"study/{done.id}/d", {"guess": "2 × 1"})
     page = open_page("tuning", study=str(done.id), step="i")
     assert "You guessed 9.00×, measured 2.24×: too high" in plain(page)
     assert "All together: 2.24× the naive start" in plain(page)
-    assert "You guessed 2 x 1, and so it is" in "\n".join(
+    assert "You guessed 2 × 1, and so it is" in "\n".join(
         one.value.replace("\\", "") for one in open_page("tuning", study=str(done.id), step="d").success
     )
     click(open_page("tuning", "instructor", study=str(done.id), step="i"), "Show me without guessing")

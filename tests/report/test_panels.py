@@ -101,7 +101,7 @@ def test_a_rank_that_waits_is_shown_as_long_as_it_does(store: Store, session: Se
     run = training.running(store, session, epochs=1)
     store.set_run(run.id, activity={"words": "training", "phases": {"0": ["wait", time.time() - 30], "1": None}})
     stream = part(shown(store, run)["stream"], "figure")
-    assert stream["label"].startswith("Task stream. Rank 0 waits for others, 30 s; rank 1 computes for ")
+    assert stream["label"].startswith("Task stream. Rank 0 waits for others, 30")
     lanes = {bar.name: list(bar.y) for bar in stream["figure"].data}
     assert 0 in lanes["wait"]
     store.finish(run.id, "completed")
