@@ -322,9 +322,9 @@ def _prediction_words(run: RunRecord, guess: str | float) -> str:
         return f"Your prediction: {guess}"
     measured = run.metrics.get(question.metric)
     if not scores.number(measured):
-        return f"Your prediction: {words.short(guess)} {question.unit}"
-    outcome = words.short(question.scale * measured)
-    return f"You guessed {words.short(guess)} {question.unit}, measured: {outcome} {question.unit}."
+        return f"Your prediction: {words.quantity(guess)} {question.unit}"
+    outcome = words.quantity(question.scale * measured)
+    return f"You guessed {words.quantity(guess)} {question.unit}, measured: {outcome} {question.unit}."
 
 
 def _params(

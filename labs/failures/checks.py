@@ -216,10 +216,10 @@ def mended(given: Any) -> None:
         raise Hint("Leave map_by as it is: a rank after the other on each socket is what is wanted here.")
     if ranks * threads > CORES:
         raise Hint(
-            f"{ranks} ranks x {threads} threads make {ranks * threads} threads on {CORES} cores: too many ranks."
+            f"{ranks} ranks × {threads} threads make {ranks * threads} threads on {CORES} cores: too many ranks."
         )
     if ranks * threads < CORES:
-        raise Hint(f"{ranks} rank x {threads} threads leaves {CORES - ranks * threads} of the {CORES} cores idle.")
+        raise Hint(f"{ranks} rank × {threads} threads leaves {CORES - ranks * threads} of the {CORES} cores idle.")
     if given["bind_to"] == "none":
         raise Hint(
             "Nothing keeps a rank on its cores yet: unbound, all threads may run anywhere, also two on one core."

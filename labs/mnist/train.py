@@ -169,8 +169,8 @@ def sum_of_ranks(value):
     return float(hvd.allreduce(tf.constant(value, tf.float32), op=hvd.Sum)) if size > 1 else float(value)
 
 
-work = f"{count(total_images, 'image')}, {count(steps, 'step')} of {size} x {options.batch}"
-say(f"{count(size, 'rank')} x {count(threads, 'thread')}, {work}")
+work = f"{count(total_images, 'image')}, {count(steps, 'step')} of {size} × {options.batch}"
+say(f"{count(size, 'rank')} × {count(threads, 'thread')}, {work}")
 WARM = 2  # steps that don't count in the speed: the first ones compile
 order = np.random.default_rng(rank)
 done, seconds, accuracy = 0, 0.0, 0.0

@@ -159,9 +159,9 @@ def share_out(given: Any) -> None:
             ) from None
         for ranks, threads, images in ways:
             if ranks < 1 or threads < 1:
-                raise Hint(f"For {which}: {ranks} x {threads} has nobody to work. A rank has at least one thread.")
+                raise Hint(f"For {which}: {ranks} × {threads} has nobody to work. A rank has at least one thread.")
             if ranks * threads > cores:
-                raise Hint(f"For {which}: {ranks} ranks x {threads} threads are more threads than cores.")
+                raise Hint(f"For {which}: {ranks} ranks × {threads} threads are more threads than cores.")
             if batch % ranks:
                 raise Hint(f"For {which}: {ranks} ranks can't divide {batch} images among them, some would get more.")
             if images == batch and ranks > 1:
@@ -169,12 +169,12 @@ def share_out(given: Any) -> None:
             if images * ranks != batch:
                 raise Hint(f"For {which}: {ranks} ranks with {images} images each don't make a batch of {batch}.")
             if ranks * (threads + 1) <= cores:
-                raise Hint(f"For {which}: {ranks} ranks x {threads} threads leave cores idle that they could use.")
+                raise Hint(f"For {which}: {ranks} ranks × {threads} threads leave cores idle that they could use.")
         missing = [way for way in right if way not in ways]
         if missing:
             ranks, threads, _ = missing[0]
             raise Hint(
-                f"For {which}: {ranks} x {threads} is missing. Ranks needn't divide the cores; what is left stays idle."
+                f"For {which}: {ranks} × {threads} is missing. Ranks needn't divide the cores; what is left stays idle."
             )
         if ways != right:
             raise Hint(f"For {which}: all are there, but not once each and in order of ranks.")

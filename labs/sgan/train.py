@@ -257,8 +257,8 @@ def resident():
 
 known_batch = max(options.batch // 2, 1)
 unknown_batch = options.batch if options.method == "sgan" else 0
-work = f"{len(labelled)} labelled images, {count(options.iterations, 'iteration')} of {size} x {options.batch}"
-say(f"{count(size, 'rank')} x {count(threads, 'thread')}, {work}, {options.size} x {options.size} pixels")
+work = f"{len(labelled)} labelled images, {count(options.iterations, 'iteration')} of {size} × {options.batch}"
+say(f"{count(size, 'rank')} × {count(threads, 'thread')}, {work}, {options.size} × {options.size} pixels")
 WARM = 2  # steps that don't count in the speed: the first ones compile
 step_of = train if options.method == "sgan" else train_supervised
 order = np.random.default_rng([options.seed, rank])

@@ -19,11 +19,11 @@ from workshop.store.store import Store
 
 def plain(page: AppTest) -> str:
     """What a page says, without the signs that keep it from being Markdown."""
-    return unescape(words(page)).replace("\\", "")
+    return unescape(words(page)).replace("\\", "").replace("\N{NO-BREAK SPACE}", " ")
 
 
 def tables(page: AppTest) -> str:
-    return "\n".join(part.proto.body for part in page.get("html"))
+    return "\n".join(part.proto.body for part in page.get("html")).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_without_a_study_learners_read_who_prepares_it_and_go_on(open_page: Open, store: Store) -> None:

@@ -99,7 +99,7 @@ def test_two_training_runs_side_by_side(open_page: Open, store: Store, session: 
     titles = re.findall("<h3>(.*?)</h3>", "".join(part.proto.body for part in page.get("html")))
     each = ("Where each rank&#x27;s time went", "Throughput", "Where the ranks run")
     assert titles == [title for title in each for _ in range(2)]
-    assert "1812 images/s" in shown
+    assert "1,810 images/s" in shown
     assert any(expander.label.startswith("The same in all") for expander in page.expander)
     page.segmented_control[-1].set_value("by time").run()
     assert not page.exception

@@ -72,7 +72,7 @@ def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     click(page, "Keep my guess")
     (kept,) = store.guesses(f"study/{study.id}/i")
     assert (kept.value, kept.nickname) == ({"guess": 3.5}, "Learner")
-    assert "Your guess so far: 3.50x" in plain(page) and "Nothing has been measured yet" in plain(page)
+    assert "Your guess so far: 3.50×" in plain(page) and "Nothing has been measured yet" in plain(page)
     page.number_input[0].set_value(2.2)  # it may be changed until the step is run
     click(page, "Keep my guess")
     assert [guess.value for guess in store.guesses(f"study/{study.id}/i")] == [{"guess": 2.2}]
@@ -80,11 +80,11 @@ def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     done = world.study(store, session)
     learner = kept.identity_id
     store.keep_guess(learner, f"study/{done.id}/i", {"guess": 9.0})
-    store.keep_guess(learner, f"study/{done.id}/d", {"guess": "2 x 1"})
+    store.keep_guess(learner, f"study/{done.id}/d", {"guess": "2 × 1"})
     page = open_page("tuning", study=str(done.id), step="i")
-    assert "You guessed 9.00x, measured 2.24x: too high" in plain(page)
-    assert "All together: 2.24x the naive start" in plain(page)
-    assert "You guessed 2 x 1, and so it is" in "\n".join(
+    assert "You guessed 9.00×, measured 2.24×: too high" in plain(page)
+    assert "All together: 2.24× the naive start" in plain(page)
+    assert "You guessed 2 × 1, and so it is" in "\n".join(
         one.value.replace("\\", "") for one in open_page("tuning", study=str(done.id), step="d").success
     )
     click(open_page("tuning", "instructor", study=str(done.id), step="i"), "Show me without guessing")

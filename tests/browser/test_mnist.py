@@ -63,7 +63,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     assert page.evaluate("window.stillTheSamePage")
     told = page.locator("[data-card=metrics] .ws-tiles > div", has_text="held-out accuracy").locator("dd")
     expect(told).to_have_text(re.compile(r"^[\d.]+ %$"))
-    percent = float((told.text_content() or "").removesuffix(" %"))
+    percent = float((told.text_content() or "").removesuffix("\N{NO-BREAK SPACE}%"))
     assert percent >= 95
     newest = page.locator("[data-card=accuracy] .legendtext", has_text="held out")
     # The curve may be drawn after the words.

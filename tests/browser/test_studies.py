@@ -84,4 +84,4 @@ def test_a_cell_of_a_heat_map_shows_its_ranks(workshop_home: Path, new_page: New
         alone = new_page()
         alone.set_content(Path(waiting.value.path()).read_text(), wait_until="load")
         expect(alone.locator(".js-plotly-plot .main-svg").first).to_be_visible()
-        expect(alone.get_by_role("heading", name="Mnist over ranks x threads")).to_be_visible()
+        expect(alone.get_by_role("heading", name="Mnist over ranks × threads")).to_be_visible()

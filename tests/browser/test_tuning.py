@@ -36,7 +36,7 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
             guess.fill("1.5")
             guess.press("Tab")
             page.get_by_role("button", name="Keep my guess").click()
-            expect(page.get_by_text("You guessed 1.50x", exact=False)).to_be_visible()
+            expect(page.get_by_text("You guessed 1.50×", exact=False)).to_be_visible()
             expect(page.get_by_text("Nothing in a rank reads OMP_NUM_THREADS")).to_be_visible()
             page.evaluate("window.stillTheSamePage = true")
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, "nothing sticks out of a phone"
@@ -48,7 +48,7 @@ def test_a_guess_and_a_step_that_is_followed_to_its_end(workshop_home: Path, new
                 waiting = world.wanted(store, goes_on.id)
                 store.add_trials(goes_on.id, "seed", waiting)
             store.finish_study(goes_on.id, "seed", "completed")
-            expect(page.get_by_text("measured 1.00x: too high")).to_be_visible()
+            expect(page.get_by_text("measured 1.00×: too high")).to_be_visible()
             assert page.evaluate("window.stillTheSamePage")
             assert page.get_by_role("button", name="Run this step").count() == 0, "that is the instructor's"
     assert token

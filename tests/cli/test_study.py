@@ -100,7 +100,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord, says: Says)
         assert max(map(len, shown.splitlines())) <= 80, shown
         assert "Verdict:" in shown and "Next:" in shown
     shown = says("show", "2")
-    assert "1.90x" in shown
+    assert "1.90×" in shown
     rows = [" ".join(line.split()) for line in shown.splitlines()]
     one = next(row for row in rows if row.startswith("1 "))
     assert one.endswith("98 % – – 2 %"), "one rank has nobody to talk to"

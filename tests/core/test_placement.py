@@ -66,7 +66,7 @@ def test_it_is_frozen_and_describes_itself() -> None:
     placement = Placement(ranks=2, threads=4, bind_to="none")
     with pytest.raises(ValueError, match="frozen"):
         placement.ranks = 3
-    assert placement.describe() == "2 ranks x 4 threads, unbound"
+    assert placement.describe() == "2 ranks × 4 threads, unbound"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def test_this_machine() -> None:
 
 
 def two_sockets(root: Path) -> Path:
-    """2 packages x 2 cores x 2 hardware threads, numbered as Linux does: siblings are 4 apart, ids have gaps."""
+    """2 packages x 2 cores × 2 hardware threads, numbered as Linux does: siblings are 4 apart, ids have gaps."""
     (root / "cpu").mkdir(parents=True)
     (root / "cpu/online").write_text("0-7\n")
     for unit in range(8):

@@ -48,7 +48,7 @@ def test_one_process_needs_no_mpirun(tmp_path: Path):
     assert (told["ranks"], told["steps"], told["measured_steps"]) == (1, 5, 3)
     plain = run(*words, "--plain")
     alone = answer(plain)
-    assert plain.stdout.startswith("1 rank x ") and ", 200 images, 5 steps of 1 x 64" in plain.stdout
+    assert plain.stdout.startswith("1 rank × ") and ", 200 images, 5 steps of 1 × 64" in plain.stdout
     assert alone["weights"] == told["weights"], "with one rank Horovod changes nothing"
     assert alone["threads"] == len(os.sched_getaffinity(0))
     left = set(SEGMENTS.glob(f"sm_segment.*.{os.getuid()}.*")) - before

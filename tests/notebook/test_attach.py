@@ -56,7 +56,7 @@ def test_a_private_session_starts_and_ends_with_its_kernel(store: Store, worksho
         (record,) = store.sessions()
         assert (record.private, record.state, record.placement["ranks"]) == (True, "ready", 2)
         assert notebook.run("workshop.attach() is session") == "True"
-        assert f"Session {record.name} is ready: 2 ranks x 1 thread\non " in notebook.run("session")
+        assert f"Session {record.name} is ready: 2 ranks × 1 thread\non " in notebook.run("session")
         assert "rank 1" in notebook.run("session.rank_map()")
         assert "completed" in notebook.run(f"session.run('kmeans', {WORK}).status")
         # With a shared one up, the notebook keeps what it has unless it asks by name.

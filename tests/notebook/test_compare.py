@@ -31,7 +31,7 @@ def test_what_differs_comes_first(store: Store, pair: tuple[RunShown, RunShown])
     placement, params = {**two.placement, "ranks": 1}, {**two.params, "clusters": 8}
     found = ComparisonShown(store, [one.record, changed(two, metrics=metrics, placement=placement, params=params)])
     assert found.settings == [
-        ("placement", "2 ranks x 1 thread", "1 rank x 1 thread"),
+        ("placement", "2 ranks × 1 thread", "1 rank × 1 thread"),
         ("clusters", "4", "8"),
         ("ranks", "2", "1"),
     ]

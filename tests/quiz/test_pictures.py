@@ -98,5 +98,5 @@ def test_a_picture_of_many_pixels_is_refused_before_it_is_drawn(tmp_path: Path) 
     file = io.BytesIO()
     Image.new("1", (20_000, 2_001)).save(file, "PNG")
     (tmp_path / "a.png").write_bytes(file.getvalue())
-    with pytest.raises(BadInput, match="has 20000 x 2001 pixels; it should have at most 40,000,000"):
+    with pytest.raises(BadInput, match="has 20000 × 2001 pixels; it should have at most 40,000,000"):
         load(tmp_path, "a.png")

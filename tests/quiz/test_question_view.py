@@ -272,12 +272,12 @@ def test_whatever_is_sent_is_an_answer_or_a_sentence(sent: Any, id: str) -> None
 def test_what_will_be_run_is_told_in_words() -> None:
     runs = {"one": {"workload": "kmeans", "params": {"points": 5000}, "placement": {"ranks": 1}}}
     told = shown(asked({"type": "predict", "runs": runs, "truth": "one.seconds", "unit": "s"}), address)
-    assert told["runs"] == ["one: k-means (--points 5000), 1 rank x 1 thread"]
+    assert told["runs"] == ["one: k-means (--points 5000), 1 rank × 1 thread"]
     assert (told["unit"], told["whole"]) == ("s", False)
     polls = {"ranks": 1, "environment": {"OMPI_MCA_mpi_yield_when_idle": "0"}}
     one = {"workload": "kmeans", "placement": polls}
     other = asked({"type": "predict", "runs": {"one": one}, "truth": "one.seconds"})
-    assert shown(other, address)["runs"][0].endswith("1 rank x 1 thread, OMPI_MCA_mpi_yield_when_idle=0")
+    assert shown(other, address)["runs"][0].endswith("1 rank × 1 thread, OMPI_MCA_mpi_yield_when_idle=0")
     assert solution(other, 3.076923077)["html"] == "<p>3.08</p>"
     rank = asked({"type": "predict", **RUNS})
     assert shown(rank, address)["whole"] is True

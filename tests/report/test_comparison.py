@@ -36,14 +36,14 @@ def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
     fast = replace(run, id=8, finished_at=105.0, metrics={"points_per_second": 1.9e6})
     (sentence,) = comparison.ratios(slow, [fast])
     assert sentence == (
-        "The work of run 8 is 1.9 times as fast as the work of run 7: 1.9 million points/s instead of 1 million "
-        "points/s. From its start to its end, it took 5.0 s instead of 10 s."
+        "The work of run 8 is 1.9 times as fast as the work of run 7: 1.9 M points/s instead of 1 M "
+        "points/s. From its start to its end, it took 5 s instead of 10 s."
     )
     assert "The work of run 7 takes 1.9 times as long as the work of run 8" in comparison.ratios(fast, [slow])[0]
     assert "The work of run 9 is as fast as the work of run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]
     unmeasured = [replace(each, metrics={}) for each in (slow, fast)]
     assert comparison.ratios(unmeasured[0], unmeasured[1:]) == [
-        "Run 8 is 2 times as fast as run 7: it took 5.0 s instead of 10 s."
+        "Run 8 is 2 times as fast as run 7: it took 5 s instead of 10 s."
     ]
     assert "computes something else" in comparison.ratios(slow, [replace(fast, workload="mnist")])[0]
     assert comparison.ratios(slow, [replace(fast, finished_at=None), replace(fast, status="failed")]) == []

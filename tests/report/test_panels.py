@@ -39,10 +39,10 @@ def text(card: Card) -> str:
 def test_settings_that_horovod_tried(store: Store, session: SessionRecord) -> None:
     run = training.completed(store, session)
     heading = "hierarchical_allreduce,cycle_time_ms,tensor_fusion_threshold,score"
-    log = f"{heading}\n0,5,4,23.69\n0,10,8,37.19\n0,25,16,23.8\n"
+    log = f"{heading}\n0,5,4,23.7\n0,10,8,37.19\n0,25,16,23.8\n"
     store.put_artifact(run.id, "horovod-autotune.csv", "text/plain", log.encode())
     card = shown(store, run)["autotune"]
-    assert part(card, "table")["rows"] == [["5", "4", "23.69"], ["10", "8", "37.19"], ["25", "16", "23.8"]]
+    assert part(card, "table")["rows"] == [["5", "4", "23.7"], ["10", "8", "37.2"], ["25", "16", "23.8"]]
     assert "Horovod tried 3 settings. The fastest looked for gradients every 10 ms" in text(card)
 
 
@@ -56,11 +56,11 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     assert "scikit-learn's digits" in text(there["conditions"])
     assert "mpi: the usual one" in text(there["conditions"])
     assert [tile["value"] for tile in part(there["throughput"], "tiles")["tiles"]] == [
-        *("1812 images/s", "± 12.9", "41", "86 steps")
+        *("1,810 images/s", "± 12.9 images/s", "41 images/s", "86 steps")
     ]
     rows = part(there["throughput"], "table")["rows"]
     assert [row[0]["text"] for row in rows] == ["rank 0", "rank 1"]
-    assert rows[1][1:] == ["673", "97.1 %", "76 times", "11 ms", "615 MB", "the same"]
+    assert rows[1][1:] == ["673", "97.1 %", "76 times", "10.7 ms", "615 MB", "the same"]
     assert "Rank 0 waited" in text(there["timeline"])
     assert len(part(there["timeline"], "figure")["figure"].data) > 1
     assert "The commonest mistake is 4 read as 9: 7 times." in text(there["confusion"])
@@ -101,7 +101,7 @@ def test_a_rank_that_waits_is_shown_as_long_as_it_does(store: Store, session: Se
     run = training.running(store, session, epochs=1)
     store.set_run(run.id, activity={"words": "training", "phases": {"0": ["wait", time.time() - 30], "1": None}})
     stream = part(shown(store, run)["stream"], "figure")
-    assert stream["label"].startswith("Task stream. Rank 0 waits for others, 30 s; rank 1 computes for ")
+    assert stream["label"].startswith("Task stream. Rank 0 waits for others, 30")
     lanes = {bar.name: list(bar.y) for bar in stream["figure"].data}
     assert 0 in lanes["wait"]
     store.finish(run.id, "completed")

@@ -90,9 +90,9 @@ def test_metrics_of_training_have_their_units_and_no_hashes() -> None:
     }
     names = {"images_per_second": "throughput [images/s]"}
     assert [(shown["label"], shown["value"]) for shown in metrics(told, names)] == [
-        ("throughput", "1812 images/s"),
+        ("throughput", "1,810 images/s"),
         ("held-out accuracy", "97.1 %"),
-        ("time to target", "4.3 s"),
+        ("time to target", "4.31 s"),
         ("size exchanged", "12.3 MB"),
         ("checkpoints written", "8"),
         ("checkpoints size", "418 kB"),

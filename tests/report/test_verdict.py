@@ -33,7 +33,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         run(),
         EVEN,
         "Well balanced.",
-        ["2.0 s each", "within 1 %", "moving data took 4 %", "waiting took 0 %"],
+        ["2.01 s each", "within 1 %", "moving data took 4 %", "waiting took 0 %"],
         "1 rank (--ranks 1)",
     ),
     "one rank on two cores": (
@@ -47,7 +47,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         run(placement=ONE, rank_map=rank_map([0]), machine=machine(1)),
         times([4.0], [0.001], steps=12),
         "One rank, working alone.",
-        ["4.0 s in 12 steps"],
+        ["4 s in 12 steps"],
         "baseline",
     ),
     "four bound ranks on two cores": (
@@ -107,7 +107,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         run(),
         times([2.0, 3.1], [1.2, 0.1]),
         "Rank 1 holds up the others.",
-        ["hardware thread 1 of laptop", "computed for 3.1 s, the other for 2.0 s: 55 % more", "Waiting is 17 %"],
+        ["hardware thread 1 of laptop", "computed for 3.1 s, the other for 2 s: 55 % more", "Waiting is 17 %"],
         "save 17 % of the time",
     ),
     "ranks that are late in turn": (
@@ -132,7 +132,7 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         run(metrics={"bytes_per_step": 536, "messages_per_step": 1}),
         times([0.012, 0.0121], [0.030, 0.031]),
         "The ranks wait for each other in the exchange.",
-        ["71 %", "communicates for 1.5 ms", "The 536 bytes that a step exchanges need 21 µs at most"],
+        ["71 %", "communicates for 1.5 ms", "The 536 B that a step exchanges need 21.1 µs at most"],
         "nobody else's run is under way",
     ),
     "ranks that wait for their images": (
@@ -172,7 +172,7 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
     "a rank was killed": (
         {"status": "failed", "progress": (12.0, 20.0), "error": problem("RankDied", KILLED, 1)},
         "Rank 1 died.",
-        ["SIGKILL", "5.0 s", "12 of 20 steps"],
+        ["SIGKILL", "5 s", "12 of 20 steps"],
         "want of memory",
     ),
     "a rank raised": (
@@ -201,7 +201,7 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
             "error": problem("OutOfMemory", "the memory of laptop ran out: rank 3 had most", 3),
         },
         "Out of memory.",
-        ["The memory of laptop ran out: rank 3 had most.", "5.0 s"],
+        ["The memory of laptop ran out: rank 3 had most.", "5 s"],
         "on 2 ranks (--ranks 2), with half the batch (--batch 32) or with half the size (--size 28): what every rank",
     ),
     "a host is gone": (
@@ -213,13 +213,13 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
     "cancelled while it ran": (
         {"status": "cancelled", "progress": (3.0, 20.0)},
         "Cancelled.",
-        ["5.0 s", "3 of 20 steps", "kept"],
+        ["5 s", "3 of 20 steps", "kept"],
         "again",
     ),
     "the session was stopped": (
         {"status": "cancelled", "error": problem("SessionStopped", "the session was stopped during the run")},
         "Cancelled: the session was stopped.",
-        ["5.0 s"],
+        ["5 s"],
         "Start the run again when the session is up",
     ),
     "the conductor died": (

@@ -61,7 +61,7 @@ def running(store: Store, of: SessionRecord, identity: Identity | None = None, s
     taken = store.take_next(of.id)
     assert taken is not None
     assert taken.id == run.id, "the queue was empty"
-    store.update_session(of.id, state="running", message=f"run {run.id}: k-means on 2 ranks x 1 thread")
+    store.update_session(of.id, state="running", message=f"run {run.id}: k-means on 2 ranks × 1 thread")
     store.set_run(run.id, rank_map=of.rank_map, machine=of.machine)
     tell(store, run.id, 1, steps)
     return store.run(run.id)

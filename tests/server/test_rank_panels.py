@@ -20,7 +20,7 @@ def test_threads_against_cores(store: Store, session: SessionRecord) -> None:
     drawn = part(card, "figure")["figure"]
     assert [trace.name for trace in drawn.data][-1] == "its cores"
     rows = {row[0]: row[1:] for row in part(card, "table")["rows"]}
-    assert rows["TensorFlow inter-op"] == ["2", "2", "14 s", "284 ms"]
+    assert rows["TensorFlow inter-op"] == ["2", "2", "14.2 s", "284 ms"]
     assert rows["ZeroMQ"][:2] == ["12", "0"]
     assert "OMP_NUM_THREADS" not in text(card)
 

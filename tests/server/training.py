@@ -40,7 +40,7 @@ def running(
     taken = store.take_next(of.id)
     assert taken is not None
     assert taken.id == run.id, "the queue was empty"
-    store.update_session(of.id, state="running", message=f"run {run.id}: Handwritten digits on 2 ranks x 1 thread")
+    store.update_session(of.id, state="running", message=f"run {run.id}: Handwritten digits on 2 ranks × 1 thread")
     store.set_run(run.id, rank_map=of.rank_map, machine=of.machine)
     for epoch in range(1, epochs + 1):
         tell(store, run.id, epoch)

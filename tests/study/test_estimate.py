@@ -43,11 +43,11 @@ def test_it_is_known_from_runs_that_are_alike(store: Store) -> None:
     ran(store, session, 8.0, points=99)
     assert seconds_each(store, "kmeans", {"points": 10}) == (
         8.0,
-        "at 8.0 s a run, as its last run with other settings took",
+        "at 8 s a run, as its last run with other settings took",
     )
     for seconds in (2.0, 4.0, 60.0):
         ran(store, session, seconds, points=10, clusters=3)
-    assert seconds_each(store, "kmeans", {"points": 10}) == (4.0, "at 4.0 s a run, as its last 3 runs took")
+    assert seconds_each(store, "kmeans", {"points": 10}) == (4.0, "at 4 s a run, as its last 3 runs took")
     assert seconds_each(store, "kmeans", {})[0] == 6.0, "all of them are"
 
 

@@ -46,8 +46,8 @@ MISSED = {"time_to_target": None, "epochs_to_target": None, "learning_rate": 0.6
             {"held_out_accuracy": 0.297, "first_loss": 2.35, "highest_loss": 7.3},
             "Training broke: 29.7 % after 20 updates.",
         ),
-        ({"held_out_accuracy": 0.9, "first_loss": 2.35, "highest_loss": 2.4}, "Trained to 90.0 %"),
-        ({"held_out_accuracy": 0.11, "first_loss": 2.35, "highest_loss": 2.4}, "The training learned nothing: 11.0 %"),
+        ({"held_out_accuracy": 0.9, "first_loss": 2.35, "highest_loss": 2.4}, "Trained to 90 %"),
+        ({"held_out_accuracy": 0.11, "first_loss": 2.35, "highest_loss": 2.4}, "The training learned nothing: 11 %"),
     ],
 )
 def test_a_training_that_broke_is_told_before_anything_else(told: dict[str, Any], said: str) -> None:

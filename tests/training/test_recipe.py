@@ -46,20 +46,20 @@ BROKEN: dict[str, tuple[RunRecord, str, list[str], str]] = {
         "Every image is read 2 times in an epoch: its steps are not divided among the ranks.",
         [
             "23 steps, as on one rank alone; divided, it would have 12",
-            "2,874 images, where there are 1,437, and took 178",
+            "2,874 images, where there are 1,437, and took 177 ms",
         ],
         "--divide yes",
     ),
     "no scaling": (
         trained(2, {"learning_rate": 0.02, "held_out_accuracy": 0.81}, scale="none"),
         "The learning rate is for one rank, the batch is not.",
-        ["2 x 64 = 128 images", "the rate, 0.02,", "102 updates in 8 epochs, where one rank alone would have made 184"],
+        ["2 × 64 = 128 images", "the rate, 0.02,", "102 updates in 8 epochs, where one rank alone would have made 184"],
         "--scale linear",
     ),
     "no averaging": (
         trained(4, {"held_out_accuracy": 0.93, "held_out_accuracy_ranks": [0.93, 0.98, 0.96, 0.97]}, average=False),
         "The accuracy told is rank 0's alone.",
-        ["Rank 0 came to 93.0 % on 90 of the 360 held-out images, the others to 96.0 % to 98.0 %", "of all is 96.0 %"],
+        ["Rank 0 came to 93 % on 90 of the 360 held-out images, the others to 96 % to 98 %", "of all is 96 %"],
         "--average yes",
     ),
     "everybody writes": (
@@ -81,7 +81,7 @@ BROKEN: dict[str, tuple[RunRecord, str, list[str], str]] = {
     "a loss that grew beyond all bounds": (
         trained(2, {"loss": 4_400_000.0, "diverged": True, "learning_rate": 4.0}, rate=2.0, warmup=0),
         "The training diverged.",
-        ["After 102 updates the loss had grown to 4.4e6; that of guessing is 2.3; training was ended."],
+        ["After 102 updates the loss had grown to 4.4 M; that of guessing is 2.3; training was ended."],
         "Take a smaller learning rate (--rate 0.2); then let it grow over the first epochs (--warmup 2).",
     ),
     "everything at once": (
@@ -111,7 +111,7 @@ def test_what_each_step_left_out_breaks(case: str) -> None:
 @pytest.mark.parametrize("off", [{"scale": "sqrt"}, {"warmup": 0}, {"checkpoint": "off"}, {}])
 def test_what_is_a_choice_is_no_failure(off: dict[str, Any]) -> None:
     said = verdict(trained(2, {"checkpoints": None} if off.get("checkpoint") else {}, **off), EVEN)
-    assert said["verdict"] == "Trained to 97.2 % in 1.4 s at 9,812 images/s."
+    assert said["verdict"] == "Trained to 97.2 % in 1.42 s at 9,810 images/s."
     assert ("no checkpoint" in said["why"]) == (off.get("checkpoint") == "off")
 
 

@@ -51,13 +51,13 @@ def test_spans_are_where_and_as_long_as_they_were() -> None:
     assert list(figure.layout.xaxis.range) == [0, pytest.approx(40)]
     hatched = next(bar for bar in figure.data if bar.name == "wait")
     assert hatched.marker.pattern.shape == "/" and hatched.marker.color == theme.PHASES["wait"]
-    assert hatched.hovertext[0] == "rank 0, step 5: wait 5.0 ms"
+    assert hatched.hovertext[0] == "rank 0, step 5: wait 5 ms"
 
 
 def test_whoever_came_last_is_marked_in_every_step() -> None:
     figure = timeline(trace(marks(ranks=3, steps=3), 0, ["laptop"] * 3))
     assert came_last(figure) == [(at, pytest.approx(0.58)) for at in (16.0, 36.0, 56.0)]
-    assert "others waited up to 5.0 ms" in figure.data[-1].hovertext[0]
+    assert "others waited up to 5 ms" in figure.data[-1].hovertext[0]
 
 
 def test_where_nobody_waits_nobody_came_last() -> None:
@@ -105,7 +105,7 @@ def test_buckets_have_a_row_for_each_rank() -> None:
     rows = [bar for bar in drawn(figure)["communicate"] if bar[0] >= 2]
     assert rows == [(2, 6.0, 3.0), (2, 10.0, 7.0), (3, 7.0, 10.0)]
     (bars,) = [bar for bar in figure.data if bar.name == "communicate"]
-    assert "gradients on their way 3.0 ms" in bars.hovertext
+    assert "gradients on their way 3 ms" in bars.hovertext
 
 
 def test_one_rank_alone_is_drawn() -> None:

@@ -36,7 +36,7 @@ ALONE = ([0.8, 0.0], [2, 98], [0.0001, 0.0081])
 SENTENCES: dict[str, tuple[RunRecord, str]] = {
     "nobody": (
         waited([0.01, 0.02], [60, 40], [0.0003, 0.0004]),
-        "The ranks hardly waited for each other: 150 µs of a step of 13 ms.",
+        "The ranks hardly waited for each other: 150 µs of a step of 12.8 ms.",
     ),
     "a rank that shares its core": (
         waited([2.0, 0.0, 2.01], [1, 98, 1], [0.0001, 0.02, 0.0001], [[0], [0], [1]], 2),
@@ -44,18 +44,18 @@ SENTENCES: dict[str, tuple[RunRecord, str]] = {
     ),
     "a rank with more threads than cores": (
         replace(waited(*ALONE, [[0, 1], [2]], 3), placement={"ranks": 2, "threads": 2}),
-        "Rank 0 waited 8.0 ms a step for rank 1, which runs 2 threads on core 2.",
+        "Rank 0 waited 8 ms a step for rank 1, which runs 2 threads on core 2.",
     ),
     "a rank with fewer cores": (
         waited(*ALONE, [[0, 1], [2]], 3),
-        "Rank 0 waited 8.0 ms a step for rank 1, which has 1 core where the others have 2.",
+        "Rank 0 waited 8 ms a step for rank 1, which has 1 core where the others have 2.",
     ),
     "a rank that reads slowly": (
         waited(
             *ALONE,
             phases={"input": [0.02, 0.8], "compute": [1.1, 1.1], "communicate": [0.15, 0.15], "wait": [0.8, 0.0]},
         ),
-        "Rank 0 waited 8.0 ms a step for rank 1, which takes 8.0 ms to read the input of a step where the others take "
+        "Rank 0 waited 8 ms a step for rank 1, which takes 8 ms to read the input of a step where the others take "
         "200 µs.",
     ),
     "a parameter server": (
@@ -65,13 +65,13 @@ SENTENCES: dict[str, tuple[RunRecord, str]] = {
     ),
     "nothing to be seen": (
         waited(*ALONE),
-        "Rank 0 waited 8.0 ms a step for rank 1, last in 98 of 100 steps; nothing in where the ranks run explains it, "
+        "Rank 0 waited 8 ms a step for rank 1, last in 98 of 100 steps; nothing in where the ranks run explains it, "
         "so see what else works on core 1.",
     ),
     "in turns": (
         waited([0.4, 0.5], [52, 48], [0.008, 0.0085]),
         "The ranks took turns at being late: rank 0 came last in 52 and rank 1 came last in 48 of 100 steps, and on "
-        "average a rank waited 4.5 ms of a step of 17 ms.",
+        "average a rank waited 4.5 ms of a step of 17.2 ms.",
     ),
 }
 
@@ -87,7 +87,7 @@ def test_a_rank_on_another_host_is_named_with_it() -> None:
     reports = run.rank_map["ranks"] if run.rank_map else []
     there = {"ranks": [reports[0], {**reports[1], "host": "other"}]}
     assert waiting_sentence(replace(run, rank_map=there)) == (
-        "Rank 0 waited 8.0 ms a step for rank 1, which is on another host, other."
+        "Rank 0 waited 8 ms a step for rank 1, which is on another host, other."
     )
 
 

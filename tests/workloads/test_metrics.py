@@ -20,7 +20,7 @@ def listed(metrics: Mapping[str, Any]) -> Iterator[str]:
     for name, value in metrics.items():
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
         for part, number in parts:
-            if value_words(part or name, number) is not None:
+            if value_words(number, "") is not None:
                 yield f"{name}.{part}" if part else name
 
 

@@ -73,9 +73,8 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
     about = f"{workload_title(run.workload)} on {Placement.parse(run.placement).describe()}"
     out.print(f"Run {run.id}: {about} - [{COLOURS.get(run.status, 'white')}]{run.status}[/]")
     if run.started_at and run.finished_at:
-        out.print(
-            f"  took {run.finished_at - run.started_at:.2f} s after {run.started_at - run.queued_at:.2f} s of waiting"
-        )
+        took, waited = run.finished_at - run.started_at, run.started_at - run.queued_at
+        out.print(f"  took {words.seconds(took)} after {words.seconds(waited)} of waiting")
     names = {artifact.name for artifact in store.artifacts(run.id)}
     if OUTPUT in names:
         printed = store.artifact(run.id, OUTPUT).data.decode(errors="replace")

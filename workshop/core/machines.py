@@ -121,7 +121,7 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
     ]
     name = f"{packages}x{cores}" + (f"x{threads}" if match[3] else "")
     name += (f",numa={numa}" if numa > 1 else "") + (f",l3={l3}" if l3 > 1 else "")
-    model = f"{packages} x {cores} cores" + (f" x {threads} hardware threads" if threads > 1 else "")
+    model = f"{packages} × {cores} cores" + (f" × {threads} hardware threads" if threads > 1 else "")
     machine = {"host": "", "model": model, "memory_bytes": None, "units": units}
     return MachineDescription(name, machine, synthetic=f"pack:{packages} {inside} pu:{threads}")
 

@@ -127,12 +127,12 @@ class Placement(BaseModel):
         return dict.fromkeys(THREAD_VARIABLES, str(self.threads_per_rank)) | self.environment
 
     def describe(self) -> str:
-        """A few words for a queue or a table: `2 ranks x 1 thread, by core`."""
+        """A few words for a queue or a table: `2 ranks × 1 thread, by core`."""
 
         def count(n: int, word: str) -> str:
             return f"{n} {word}{'s' if n != 1 else ''}"
 
-        words = [f"{count(self.ranks, 'rank')} x {count(self.threads_per_rank, 'thread')}"]
+        words = [f"{count(self.ranks, 'rank')} × {count(self.threads_per_rank, 'thread')}"]
         if self.per_resource is not None:
             words.append(f"{self.per_resource} per {self.map_by}")
         elif self.map_by != "auto":

@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterable, Sequence
 
 _NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
 
-# (factor to seconds, unit), the finest first.
-_UNITS = ((1e-6, "µs"), (1e-3, "ms"), (1.0, "s"))
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_TIMES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
+_PREFIXES_OF_UNITS = {"s": _TIMES, "B": _PREFIXES, "B/s": _PREFIXES}
+_LONGEST = 1e5  # below it, other numbers are written out, with commas
+_POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def quantity(value: float, unit: str = "") -> str:
+    """A number with three digits and a prefix for its unit: 98.9 M points/s, 3.93 s, 491 kB, 26.4 %, 3.79·10⁻¹³.
+
+    Whole numbers (`int`) of up to five digits are exact: 2,656 steps. Seconds go from µs to minutes.
+    """
+    if not math.isfinite(value):
+        return "not a number"
+    if unit == "s" and abs(value) >= 120:
+        return quantity(value / 60, "min")
+    near = value if isinstance(value, int) and abs(value) < _LONGEST else float(f"{value:.3g}") + 0.0
+    if unit in _PREFIXES_OF_UNITS:
+        *larger, finest = _PREFIXES_OF_UNITS[unit] if near else ((1.0, ""),)
+        factor, prefix = next((step for step in larger if abs(near) >= step[0]), finest)
+        return f"{_digits(near / factor)} {prefix}{unit}"
+    factor, prefix = next((step for step in _PREFIXES if abs(near) >= max(step[0], _LONGEST)), (1.0, ""))
+    return " ".join(filter(None, (_digits(near / factor), prefix, unit)))
+
+
+def _digits(value: float) -> str:
+    if value and not 1e-3 <= abs(value) < 1e6:
+        digits, _, power = f"{value:.2e}".partition("e")
+        return f"{float(digits):g}·10{str(int(power)).translate(_POWERS)}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def exact(value: float, unit: str = "") -> str:
+    """A number with all digits that mean something, for whoever points at its `quantity`: 98,896,684 points/s."""
+    digits = f"{value:,.0f}" if abs(value) >= 1e6 or isinstance(value, int) else f"{value:,.7g}"
+    return f"{digits} {unit}".strip()
 
 
 def seconds(value: float) -> str:
-    """A time with two or three digits that mean something: 85 µs, 1.3 ms, 4.2 s, 3.5 min."""
-    if value >= 120:
-        return f"{value / 60:.1f} min"
-    if value == 0:
-        return "0 s"
-    factor, unit = next(((f, u) for f, u in _UNITS if value < 1000 * f), _UNITS[-1])
-    scaled = value / factor
-    return f"{scaled:.1f} {unit}" if scaled < 10 else f"{scaled:.0f} {unit}"
+    """A time: 85 µs, 1.31 ms, 4.2 s, 3.5 min."""
+    return quantity(value, "s")
+
+
+def size(count: float) -> str:
+    """Bytes: 61.2 kB."""
+    return quantity(count, "B")
 
 
 def long(value: float) -> str:
@@ -48,8 +82,8 @@ def verb(number: int, singular: str = "is", plural: str = "are") -> str:
 
 
 def count(number: int, word: str) -> str:
-    """A number of things: 1 rank, 2 ranks."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+    """A number of things: 1 rank, 2 ranks, 4,634 steps."""
+    return quantity(number, word if number == 1 else f"{word}s")
 
 
 def option(number: int, word: str, flag: str) -> str:
@@ -60,35 +94,6 @@ def option(number: int, word: str, flag: str) -> str:
 def ranks(number: int) -> str:
     """A number of ranks to try: 2 ranks (--ranks 2)."""
     return option(number, "rank", "--ranks")
-
-
-def thousands(number: float) -> str:
-    """A large number with commas: 9,800."""
-    return f"{number:,.0f}"
-
-
-def short(value: float) -> str:
-    """A number with three digits, however large: 24.3, 3,450, 4.4e6."""
-    digits, _, power = f"{value:.3g}".partition("e")
-    if power and 1e3 <= abs(rounded := float(f"{value:.3g}")) < 1e6:
-        return thousands(rounded)
-    return f"{digits}e{int(power)}" if power else digits
-
-
-def rate(value: float) -> str:
-    """Work per second in a sentence: 24.3, 9,800, 1.235 million."""
-    for factor, word in ((1e9, " billion"), (1e6, " million")):
-        if value >= factor:
-            return f"{value / factor:.4g}{word}"
-    return thousands(value) if value >= 99.5 else f"{value:.3g}"
-
-
-def size(count: float) -> str:
-    """Bytes: 61.2 kB."""
-    for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count:.0f} bytes"
 
 
 def capital(text: str) -> str:

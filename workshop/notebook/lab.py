@@ -289,7 +289,8 @@ def compared(id: str, entry: Mapping[str, Any]) -> Message:
         return Message(f"{id}: measured {in_words(measured)}", sentence)
     guess = entry["guess"]
     how, close = _distance(guess, measured)
-    tiles = html.tiles([(f"{id}: you guessed", in_words(guess)), ("Measured", in_words(measured))])
+    values = {f"{id}: you guessed": guess, "Measured": measured}
+    tiles = html.tiles({"label": label, "value": in_words(value)} for label, value in values.items())
     return Message(
         f"{id}: you guessed {in_words(guess)}, measured {in_words(measured)}", how, GOOD if close else CALM, tiles
     )
@@ -302,7 +303,7 @@ def in_words(value: Any) -> str:
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 1e6):
         return f"{int(value):,}"
     if isinstance(value, float):
-        return say.short(value)
+        return say.quantity(value)
     if isinstance(value, list):
         return say.listed(in_words(each) for each in value)
     if isinstance(value, dict):
@@ -326,5 +327,5 @@ def _distance(guess: Any, measured: Any) -> tuple[str, bool]:
         return f"Your guess was too {way} by {in_words(float(abs(off)))}.", False
     times = max(abs(guess / measured), abs(measured / guess))
     if times >= FAR:
-        return f"Your guess was too {way}, by a factor of {say.short(times)}.", False
+        return f"Your guess was too {way}, by a factor of {say.quantity(times)}.", False
     return f"Your guess was {say.percent(abs(off / measured))} too {way}.", False

@@ -19,7 +19,7 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from workshop.core.words import count, thousands
+from workshop.core.words import count, quantity
 from workshop.engine import cells
 
 _COLOUR = r"\x1b\[[0-9;]{0,60}m"
@@ -249,7 +249,7 @@ class Output:
 
 
 def _left_out(tail: OutputTail) -> str:
-    return f"({thousands(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
+    return f"({quantity(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
 
 
 def _can_redraw() -> bool:

@@ -57,7 +57,7 @@ class QuizWidget(VBox):
         """Show a question, or the result after the last one."""
         self._at, self._seen = max(0, min(at, len(self._questions))), self._seen + 1
         score = self._mine.score()
-        done = f"{words.short(score.points)} of {words.short(score.total)} points, {score.answered} answered"
+        done = f"{words.quantity(score.points)} of {words.quantity(score.total)} points, {score.answered} answered"
         self._head.value = f"<b>{escape(self._mine.deck.title)}</b> · {done}"
         self._back.disabled = self._at == 0
         self._next.disabled = self._at == len(self._questions)

@@ -29,7 +29,7 @@ from workshop.report import html
 from workshop.report.actions import OPTIONS
 from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
-from workshop.report.sentences import STATUS, state_words, value_words
+from workshop.report.sentences import STATUS, state_words, unit_of, value_words
 from workshop.runtime import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
@@ -267,7 +267,7 @@ class Latest:
                     self._values[event.name] = event.value
             self._after = newest
         order = self._names or sorted(self._values)
-        values = [(name, value_words(name, self._values[name])) for name in order if name in self._values]
+        values = [(name, value_words(self._values[name], unit_of(name))) for name in order if name in self._values]
         return [(name, value) for name, value in values if value is not None][:3]
 
 

@@ -184,9 +184,9 @@ class RunShown(FiguresDisplay):
                 values += [getattr(event, column) for event in page]
             after, remaining = page[-1].id, remaining - len(page)
         if remaining <= 0 and self.store.events(self.id, names, rank, after, 1):
-            total = say.thousands(self.store.last_event_id(self.id))
+            total = say.quantity(self.store.last_event_id(self.id))
             print(
-                f"The first {say.thousands(limit or 0)} events; the run told {total} in all. Ask by name or rank for "
+                f"The first {say.quantity(limit or 0)} events; the run told {total} in all. Ask by name or rank for "
                 "fewer, or with limit=None for all.",
                 file=sys.stderr,
             )
@@ -251,10 +251,10 @@ class RunShown(FiguresDisplay):
         address = link(self.id)
         return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
 
-    def _main(self) -> list[tuple[str, str]]:
+    def _main(self) -> list[dict[str, str]]:
         """A few metrics, the most important ones."""
         fit = [metric for metric in metrics_of(self.record) if len(metric["value"]) <= LONGEST_VALUE]
-        return [(metric["label"], metric["value"]) for metric in fit[:FEW]]
+        return fit[:FEW]
 
     def _event(self, name: str) -> str:
         names_told = self.store.event_names(self.id)

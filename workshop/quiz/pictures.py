@@ -70,7 +70,7 @@ def _raster(data: bytes, decoder: str) -> str | None:
     try:
         with Image.open(io.BytesIO(data), formats=[decoder]) as image:
             if image.width * image.height > MOST_PIXELS:
-                return f"has {image.width} x {image.height} pixels; it should have at most {MOST_PIXELS:,}"
+                return f"has {image.width} × {image.height} pixels; it should have at most {MOST_PIXELS:,}"
             image.verify()
     except Exception as error:  # decoders raise whatever they like for broken files
         return f"is no {decoder} picture that can be read ({type(error).__name__})"

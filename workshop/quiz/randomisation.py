@@ -116,8 +116,8 @@ def drawn_words(numbers: Mapping[str, float], before: str = "") -> str:
 
 
 def measured(value: float) -> str:
-    """A measured number: integers unchanged, other values with three digits: 3, 1.87, 3,450."""
-    return written(value) if value == round(value) and abs(value) < 1e6 else words.short(value)
+    """A measured or guessed number: integers are exact, others have three digits: 262,144, 1.87, 3.45 M."""
+    return f"{value:,.0f}" if value == round(value) and abs(value) < 1e6 else words.quantity(value)
 
 
 def written(value: float) -> str:

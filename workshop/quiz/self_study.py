@@ -14,7 +14,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.core.words import count, short
+from workshop.core.words import count, quantity
 from workshop.quiz import truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Picture
@@ -49,7 +49,7 @@ class DeckProgress:
     @property
     def words(self) -> str:
         """The progress on one line."""
-        points = f"{short(self.points)} of {short(self.total)} points"
+        points = f"{quantity(self.points)} of {quantity(self.total)} points"
         revisit = f"; {count(len(self.revisit), 'question')} to look at again" if self.revisit else ""
         return f"{self.answered} of {self.questions} answered, {points}{revisit}"
 

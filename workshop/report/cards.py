@@ -71,7 +71,7 @@ def pictures(images: Sequence[Part], small: bool = False, wide: bool = False) ->
 
 
 def tiles(values: Sequence[Mapping[str, str]]) -> Part:
-    """Values (`value`) under their labels (`label`)."""
+    """Values (`value`) under their labels (`label`); `exact` is shown to whoever points at a value."""
     return {"kind": "tiles", "tiles": list(values)}
 
 

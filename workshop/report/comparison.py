@@ -45,8 +45,8 @@ def _ratio(baseline: RunRecord, run: RunRecord) -> str:
         return f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
     unit = scaling.unit
     return (
-        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.rate(new)} {unit} "
-        f"instead of {words.rate(old)} {unit}. From its start to its end, it took {took}."
+        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.quantity(new)} {unit} "
+        f"instead of {words.quantity(old)} {unit}. From its start to its end, it took {took}."
     )
 
 

@@ -7,6 +7,7 @@ the HTML, and `section` puts into their places what the caller makes of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import escape
@@ -30,6 +31,8 @@ SWITCH = (
     '<button type="button" value="step">by step</button>'
     '<button type="button" value="time">by time</button></div>'
 )
+
+_SPACE = re.compile(r"(?<=\d) (?=(?:%|[kMGT]?B|[mµ]?s|min|[kMGT])(?!\w))")  # between a number and its unit
 
 Draw = Callable[[Part], str]
 Source = Callable[[str], str | None]  # the address that shows a picture; empty: too large; None: not there
@@ -104,7 +107,7 @@ def line(text: str, label: str = "", tone: str = "") -> str:
     look = f' class="ws-{escape(tone)}"' if tone else ""
     role = ' role="heading" aria-level="2"' if tone == "heading" else ""
     before = f"<b>{escape(label)}</b> " if label else ""
-    return f"<p{look}{role}>{before}{escape(text)}</p>"
+    return f"<p{look}{role}>{before}{_text(text)}</p>"
 
 
 def muted(text: str) -> str:
@@ -117,10 +120,19 @@ def link(url: str, text: str, look: str = "", target: str = "_self") -> str:
     return f'<a href="{escape(url)}" target="{target}"{more}>{escape(text)}</a>'
 
 
-def tiles(values: Iterable[tuple[str, str]]) -> str:
-    """Values under their labels."""
-    entries = (f"<div><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>" for label, value in values)
-    return f'<dl class="ws-tiles">{"".join(entries)}</dl>'
+def _text(text: str) -> str:
+    """Escaped text, in which a number stays on one line with its unit."""
+    return _SPACE.sub("\N{NO-BREAK SPACE}", escape(text))
+
+
+def tiles(values: Iterable[Mapping[str, str]]) -> str:
+    """Values under their labels, as `cards.tiles` has them."""
+
+    def entry(label: str, value: str, exact: str = "") -> str:
+        title = f' title="{escape(exact)}"' if exact else ""
+        return f"<div><dt>{escape(label)}</dt><dd{title}>{_text(value)}</dd></div>"
+
+    return f'<dl class="ws-tiles">{"".join(entry(**value) for value in values)}</dl>'
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool = True) -> str:
@@ -157,14 +169,14 @@ def _look(cell: Any) -> str:
 
 def _cell(cell: Any, linked: bool) -> str:
     if not isinstance(cell, Mapping):
-        return escape(str(cell))
+        return _text(str(cell))
     if "links" in cell:
         return " ".join(
             link(target["url"], target["text"]) if linked else escape(target["text"]) for target in cell["links"]
         )
     if "share" in cell:
         look = f' class="ws-{cell["look"]}"' if cell["look"] else ""
-        return f'<meter value="{cell["share"]:.4f}"{look}></meter> {escape(cell["text"])}'
+        return f'<meter value="{cell["share"]:.4f}"{look}></meter> {_text(cell["text"])}'
     chip = f'<span class="ws-chip" style="background:{escape(cell["colour"])}"></span>' if "colour" in cell else ""
     return f'<span class="ws-rank">{chip}{escape(cell["text"])}</span>'
 
@@ -202,7 +214,7 @@ def _part(part: Part, linked: bool, source: Source) -> str:
         lines = (line(sentence["text"], sentence["label"], sentence["tone"]) for sentence in part["lines"])
         return f'<div class="ws-words">{"".join(lines)}</div>'
     if kind == "tiles":
-        return tiles((value["label"], value["value"]) for value in part["tiles"])
+        return tiles(part["tiles"])
     if kind == "table":
         return table(part["headings"], part["rows"], linked)
     if kind == "pictures":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -18,7 +17,6 @@ from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
 from workshop.report.activity import duration
 from workshop.report.analysis import scores
-from workshop.report.figures.curves import number
 from workshop.store.records import RunRecord, SessionRecord
 
 # How names of metrics are read, in this order.
@@ -151,8 +149,8 @@ def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tupl
 
 
 def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-    """Metrics as labels and values: single numbers, words and yes or no, in their order; `called` are the workload's
-    words for them.
+    """Metrics as labels, values and, where a value is rounded, the exact one: single numbers, words and yes or no, in
+    their order; `called` are the workload's words for them, with a unit in brackets: `throughput [images/s]`.
 
     A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit; those
     that took no time are left out.
@@ -164,15 +162,14 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
             timed = name == "seconds" and scores.number(single)
             if timed and part and not single:
                 continue
-            text = words.seconds(single) if timed else value_words(part or name, single)
+            full_name = f"{name}.{part}" if part else name
+            usual = _label((part or name) if timed else f"{name} {part}".strip())
+            label, _, unit = (called or {}).get(full_name, usual).partition(" [")
+            unit = unit.removesuffix("]") or ("s" if timed else unit_of(part or name))
+            text = value_words(single, unit)
             if text is not None:
-                full_name = f"{name}.{part}" if part else name
-                usual = _label((part or name) if timed else f"{name} {part}".strip())
-                label, _, unit = (called or {}).get(full_name, usual).partition(" [")
-                unit = unit.removesuffix("]")
-                if unit == "B/s" and scores.number(single):
-                    text, unit = f"{words.size(single)}/s", ""
-                labelled.append({"label": label, "value": f"{text} {unit}".strip()})
+                exact = words.exact(_scaled(single, unit), unit) if scores.number(single) else text
+                labelled.append({"label": label, "value": text, "exact": exact if exact != text else ""})
     return labelled
 
 
@@ -182,26 +179,27 @@ def _label(name: str) -> str:
     return name
 
 
-def value_words(name: str, value: Any) -> str | None:
-    """One metric as people read it, with the unit that its name implies; None for lists, hashes and other things that
-    say nothing on a line."""
+def unit_of(name: str) -> str:
+    """The unit that a metric's name implies."""
+    if name.startswith("bytes"):
+        return "B"
+    if name.startswith("time_to"):
+        return "s"
+    return "%" if name.endswith(("accuracy", "share")) or name == "target" else ""
+
+
+def value_words(value: Any, unit: str) -> str | None:
+    """One metric as people read it, a share as a percentage; None for lists, hashes and other things that say nothing
+    on a line."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return _number_words(name, value)
+        return words.quantity(_scaled(value, unit), unit)
     return value if isinstance(value, str) and not _HASH.fullmatch(value) else None
 
 
-def _number_words(name: str, value: float) -> str:
-    if not math.isfinite(value):
-        return "not a number"
-    if name.startswith("bytes"):
-        return words.size(value)
-    if name.startswith("time_to"):
-        return words.seconds(value)
-    if name.endswith(("accuracy", "share")) or name == "target":
-        return f"{100 * value:.3g} %"
-    return words.thousands(value) if isinstance(value, int) else number(value)
+def _scaled(value: float, unit: str) -> float:
+    return 100 * value if unit == "%" else value
 
 
 _FILE = re.compile(r'(?m)^(\s*(?:\|\s*)*File ")([^"\n]+)(")')

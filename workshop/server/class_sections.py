@@ -224,7 +224,7 @@ def _exercise(exercise: ExerciseProgress, now: float) -> tuple[str | Part, ...]:
 
 def _quiz(quiz: QuizProgress) -> str:
     so_far = f", {quiz.answered} answered so far" if quiz.answered < quiz.questions else ""
-    result = f"{say.short(quiz.right)} of {quiz.questions} right{so_far}"
+    result = f"{say.quantity(quiz.right)} of {quiz.questions} right{so_far}"
     return f"Quiz {KINDS[quiz.kind]}: {say.percent(quiz.share)} ({result})"
 
 
@@ -238,7 +238,7 @@ def value_words(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return say.short(value) if isinstance(value, float) else str(value)
+    return say.quantity(value) if isinstance(value, float) else str(value)
 
 
 def cut(text: str) -> str:
@@ -274,7 +274,7 @@ def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
             "changed": when(exercise.at),
         }
     for guess in where.predictions:
-        cells = {"guess": value_words(guess.guess), "measured": value_words(guess.measured)}
+        cells = {"guess": guess.guess, "measured": guess.measured}
         yield {"kind": "prediction", "item": guess.id, **cells, "changed": when(guess.at)}
     for quiz in where.quizzes:
         cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}

@@ -17,7 +17,6 @@ from workshop.registry import workloads
 from workshop.report import cards as parts
 from workshop.report.actions import run_command, without_options
 from workshop.report.cards import Card, Part, about, line, link, table, words
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import Point
 from workshop.report.sentences import changed
 from workshop.store.records import StudyRecord
@@ -63,11 +62,8 @@ def verdict(report: Report) -> Card:
 
 
 def rate_words(value: float | None, unit: str = "") -> str:
-    """A rate in a table: four digits with thousands separated, or a dash."""
-    if value is None:
-        return "–"
-    text = say.thousands(round(value)) if 1e3 <= value < 1e6 else number(value)
-    return f"{text} {unit}".strip()
+    """A rate in a table, or a dash."""
+    return "–" if value is None else say.quantity(value, unit)
 
 
 def point(cell: CellResult, name: str = "") -> Point:

@@ -73,7 +73,7 @@ def report_ends(err: Console, store: Store, study_id: int) -> Callable[[int], No
         trial, rate = sofar.trials[number - 1], study.description.get("rate", "")
         (cell,) = results([trial], sofar.runs, rate)
         if cell.rates:
-            outcome = f"{words.rate(cell.rates[0])} {study.description.get('unit', '')}".rstrip()
+            outcome = f"{words.quantity(cell.rates[0])} {study.description.get('unit', '')}".rstrip()
         elif rate and cell.why:
             outcome = f"{cell.status}: {cell.why}"
         else:  # also of a kind of study that compares no figure

@@ -92,7 +92,7 @@ def leader(sofar: Sofar) -> str:
     top = best(results(sofar.trials, sofar.runs, description.get("rate", "")))
     if top is None:
         return ""
-    return f"best so far: {words.rate(top.median or 0.0)} {description.get('unit', '')}, {top.label}"
+    return f"best so far: {words.quantity(top.median or 0.0)} {description.get('unit', '')}, {top.label}"
 
 
 class _EndedEarly(Exception):

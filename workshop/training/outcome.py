@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.engine.training.checkpoint_interval import daly, young
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.scores import number, percent
 from workshop.training.time_use import evaluation_share, has_trained, shares
 
 MARGIN = 0.10  # share by which the last epoch's loss has to be above the mean of all steps
@@ -51,9 +51,10 @@ def _broken(facts: Facts) -> Finding | None:
     accuracy, first, highest = (metrics.get(name) for name in ("held_out_accuracy", "first_loss", "highest_loss"))
     if not number(accuracy) or not missed(facts) or accuracy > BROKEN:
         return None
-    end = f"{100 * accuracy:.1f} % after {words.count(metrics['updates'], 'update')}"
+    end = f"{percent(accuracy)} after {words.count(metrics['updates'], 'update')}"
     if number(first) and number(highest) and highest > max((1 + CLIMB) * first, first + CLIMB):
-        why = f"The loss was {words.short(first)} in the first step, and climbed to {words.short(highest)} on the way."
+        began, top = words.quantity(first), words.quantity(highest)
+        why = f"The loss was {began} in the first step, and climbed to {top} on the way."
         return Finding(f"Training broke: {end}.", f"{why} {_rate(facts)}".strip(), _after_divergence(facts))
     if accuracy > NOTHING or (metrics.get("epochs") or 0) < 2:
         return None
@@ -69,7 +70,9 @@ def _lost(facts: Facts) -> str:
     after, loss = f"After {words.count(facts.metrics['updates'], 'update')}", facts.metrics.get("loss")
     if facts.metrics.get("diverged") is not True or not isinstance(loss, int | float) or not math.isfinite(loss):
         return f"{after} the loss was not a number any more."
-    return f"{after} the loss had grown to {words.short(loss)}; that of guessing is {GUESSING:.1f}; training was ended."
+    return (
+        f"{after} the loss had grown to {words.quantity(loss)}; that of guessing is {GUESSING:.1f}; training was ended."
+    )
 
 
 def _rising(facts: Facts, totals: Totals) -> str | None:
@@ -83,7 +86,9 @@ def _rising(facts: Facts, totals: Totals) -> str | None:
     mean = total / count
     if epochs - earlier < 2 or not math.isfinite(mean) or not last > max((1 + MARGIN) * mean, mean + LEAST):
         return None
-    return f"The mean loss of the last epoch was {words.short(last)}, that of all {count} steps {words.short(mean)}."
+    return (
+        f"The mean loss of the last epoch was {words.quantity(last)}, that of all {count} steps {words.quantity(mean)}."
+    )
 
 
 def _times(facts: Facts) -> float:
@@ -102,7 +107,7 @@ def _rate(facts: Facts) -> str:
         return ""
     scaled = f", {times:.2g} times that of one rank" if times > 1 else ""
     when = ", without warm-up" if _sudden(facts) else ""
-    return f"The learning rate was {rate:.3g}{scaled}{when}."
+    return f"The learning rate was {words.quantity(rate)}{scaled}{when}."
 
 
 def _after_divergence(facts: Facts) -> str:
@@ -139,10 +144,10 @@ def reached(
         return None
     held_out, speed, parts = metrics.get(score), metrics.get("images_per_second"), metrics.get("seconds") or {}
     seconds, before = parts.get("train"), parts.get("earlier")
-    came = f"to {measure}{100 * held_out:.1f} %" if number(held_out) else words.count(metrics["updates"], "update")
+    came = f"to {measure}{percent(held_out)}" if number(held_out) else words.count(metrics["updates"], "update")
     took = f" in {words.seconds(seconds)}" if number(seconds) else ""
     took += f", after {words.seconds(before)} in earlier runs," if took and number(before) and before > 0 else ""
-    fast = f" at {words.thousands(speed)} images/s" if number(speed) else ""
+    fast = f" at {words.quantity(speed)} images/s" if number(speed) else ""
     why = [_exchanged(facts), _labels(facts), _target(facts), shares(facts)]
     return Finding(
         f"Trained {came}{took}{fast}.", " ".join(filter(None, why)), (following or _following)(facts), of_times=True
@@ -276,7 +281,7 @@ def _labels(facts: Facts) -> str:
         return ""
     if not others:
         return f"The classifier learned from {words.count(labelled, 'labelled image')} alone."
-    return f"{words.capital(words.count(labelled, 'image'))} had a label, {words.thousands(others)} had none."
+    return f"{words.capital(words.count(labelled, 'image'))} had a label, {words.quantity(others)} had none."
 
 
 def _target(facts: Facts) -> str:
@@ -284,7 +289,7 @@ def _target(facts: Facts) -> str:
     target, seconds = metrics.get("target"), metrics.get("time_to_target")
     if not number(target):
         return ""
-    aim = f"{100 * target:.3g} %"
+    aim = percent(target)
     if not number(seconds):
         return f"It didn't come to the target of {aim}."
     return f"The target of {aim} was reached after {words.seconds(seconds)} of training ({_after(metrics)})."

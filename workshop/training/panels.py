@@ -14,10 +14,9 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.core.words import size
 from workshop.extension import Panel
+from workshop.report.analysis import scores
 from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import deviation as plain
-from workshop.report.figures.curves import number
 from workshop.report.figures.shares import rings
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
@@ -57,11 +56,12 @@ def throughput(snapshot: Snapshot) -> list[Card]:
     mean = snapshot.metric("images_per_second", int | float)
     if mean is None:
         return []
-    values = [{"label": "all ranks", "value": f"{number(mean)} images/s"}]
+    unit = "images/s"
+    values = [{"label": "all ranks", "value": say.quantity(mean, unit), "exact": say.exact(mean, unit)}]
     for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
         value = snapshot.metric(f"images_per_second_{name}", int | float)
         if value is not None:
-            values.append({"label": label, "value": sign + number(value)})
+            values.append({"label": label, "value": sign + say.quantity(value, unit), "exact": say.exact(value, unit)})
     steps = snapshot.metric("measured_steps", int)
     if steps is not None:
         values.append({"label": "measured over", "value": say.count(steps, "step")})
@@ -74,8 +74,8 @@ def throughput(snapshot: Snapshot) -> list[Card]:
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
 _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "images_per_second_ranks_jitter": ("Jitter", lambda value: f"{number(value)} images/s"),
-    "shards": ("Images", say.thousands),
+    "images_per_second_ranks_jitter": ("Jitter", lambda value: say.quantity(value, "images/s")),
+    "shards": ("Images", say.quantity),
     "held_out_accuracy_ranks": ("Held-out accuracy", lambda value: _percent(value)),
     "last": ("Came last", lambda value: say.count(value, "time")),
     "late_by": ("then late by", say.seconds),
@@ -104,7 +104,7 @@ def _by_rank(snapshot: Snapshot) -> list[Part]:
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.1f} %" if math.isfinite(value) else "–"
+    return scores.percent(value) if math.isfinite(value) else "–"
 
 
 def _letters(hashes: Sequence[str]) -> list[str]:
@@ -142,7 +142,7 @@ def autotune(snapshot: Snapshot) -> list[Card]:
         return []
     tries = list(csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode())))
     rows = [
-        [f"{float(attempt[key]):.4g}" for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
+        [say.quantity(float(attempt[key])) for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
         for attempt in tries
     ]
     if not rows:
@@ -167,7 +167,7 @@ def misclassified(snapshot: Snapshot) -> list[Card]:
         lines.append(line("No held-out image was misread."))
     elif count is not None and total is not None:
         more = f"; these are {len(images)} of them" if count > len(images) > 0 else ""
-        lines.append(line(f"{say.thousands(count)} of {say.thousands(total)} held-out images were misread{more}."))
+        lines.append(line(f"{say.quantity(count)} of {say.quantity(total)} held-out images were misread{more}."))
     pictures_shown = [picture(f"data:image/png;base64,{image['png']}", _reading(image)) for image in images]
     parts = [*([words(*lines)] if lines else []), *([pictures(pictures_shown, small=True)] if pictures_shown else [])]
     return [Card("misclassified", "Misread digits", tuple(parts))]
@@ -251,7 +251,7 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
     values = [*each, total]
     colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
     words = [
-        f"{number(value)} ± {plain(around, value)}" if around else number(value)
+        f"{say.quantity(value)} ± {say.quantity(around)}" if around else say.quantity(value)
         for value, around in zip(values, [*spreads, spread], strict=True)
     ]
     whiskers = {"type": "data", "array": [*spreads, spread], "color": theme.INK, "thickness": 2, "width": 6}

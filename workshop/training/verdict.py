@@ -121,7 +121,7 @@ def _separate(facts: Facts) -> Finding | str | None:
 
 def _distance(spread: float) -> str:
     """A relative distance of weights."""
-    return words.percent(spread) if spread >= 0.1 else f"{100 * spread:.2g} %"
+    return percent(spread)
 
 
 def _same_images(facts: Facts) -> Finding | str | None:
@@ -132,15 +132,15 @@ def _same_images(facts: Facts) -> Finding | str | None:
     if distinct >= read:
         return "The images were not sharded, but no image was read twice in an epoch."
     missed = (
-        f" The other {words.thousands(images - distinct)} images were left out of it."
+        f" The other {words.quantity(images - distinct)} images were left out of it."
         if isinstance(images, int) and images > distinct
         else ""
     )
     return Finding(
         "Every rank reads the same images.",
-        f"In an epoch the {facts.ranks} ranks read {words.thousands(read)} images, of which "
-        f"{words.thousands(distinct)} were different: each was read {read / distinct:.3g} times.{missed} The mean of "
-        "equal gradients is what one rank has by itself, so that the others add nothing.",
+        f"In an epoch the {facts.ranks} ranks read {words.quantity(read)} images, of which "
+        f"{words.quantity(distinct)} were different: each was read {words.quantity(read / distinct)} times."
+        f"{missed} The mean of equal gradients is what one rank has by itself, so that the others add nothing.",
         "Turn the shards on (--shard yes), and compare the two runs.",
     )
 
@@ -160,8 +160,8 @@ def _undivided(facts: Facts) -> Finding | None:
     alone = f"; divided, it would have {divided}" if batch else ""
     return Finding(
         f"Every image is read {read / images:.2g} times in an epoch: its steps are not divided among the ranks.",
-        f"An epoch had{many}, as on one rank alone{alone}. It read {words.thousands(read)} images, where there are "
-        f"{words.thousands(images)}{took}: more ranks don't make it any shorter.",
+        f"An epoch had{many}, as on one rank alone{alone}. It read {words.quantity(read)} images, where there are "
+        f"{words.quantity(images)}{took}: more ranks don't make it any shorter.",
         "Divide the steps (--divide yes), and compare the time of an epoch.",
     )
 
@@ -184,8 +184,8 @@ def _unscaled(facts: Facts) -> Finding | None:
         metrics.get("train_images"),
         _epochs(facts),
     )
-    together = f"{facts.ranks} x {batch} = {words.thousands(facts.ranks * batch)}" if batch else "more"
-    at = f", {rate:.3g}," if number(rate) else ""
+    together = f"{facts.ranks} × {batch} = {words.quantity(facts.ranks * batch)}" if batch else "more"
+    at = f", {words.quantity(rate)}," if number(rate) else ""
     fewer = ""
     if batch and images and epochs and params.get("divide") is not False:
         alone = math.ceil(images / batch) * epochs
@@ -219,7 +219,7 @@ def _rank_zero_only(facts: Facts) -> Finding | str | None:
     others = accuracies[1:]
     low, high = percent(min(others)), percent(max(others))
     share = metrics.get("held_out_images")
-    images = f" on {words.thousands(share / facts.ranks)} of the {share} held-out images" if share else ""
+    images = f" on {words.quantity(share / facts.ranks)} of the {share} held-out images" if share else ""
     return Finding(
         "The accuracy told is rank 0's alone.",
         f"Rank 0 came to {percent(each[0])}{images}, "

@@ -23,7 +23,7 @@ def test_what_exceeds_the_least_communication_is_waiting() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(8.5e-5, "85 µs"), (0.0013, "1.3 ms"), (4.21, "4.2 s"), (200, "3.3 min")]
+    ("value", "expected"), [(8.5e-5, "85 µs"), (0.0013, "1.3 ms"), (4.21, "4.21 s"), (200, "3.33 min")]
 )
 def test_seconds(value: float, expected: str) -> None:
     assert words.seconds(value) == expected

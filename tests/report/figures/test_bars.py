@@ -21,7 +21,7 @@ def test_a_bar_for_each_that_was_measured() -> None:
     (bars,) = figure.data
     assert list(bars.x) == [102.0, 130.0, 51.0]
     assert list(bars.y) == list(bars.customdata) == [0, 1, 3]
-    assert [text.strip("</b>") for text in bars.text] == ["102 · baseline", "130 · 1.27x", "51 · 0.50x"]
+    assert [text.strip("</b>") for text in bars.text] == ["102 · baseline", "130 · 1.27×", "51 · 0.50×"]
     assert list(bars.marker.color)[:2] == [BASELINE, theme.ACCENT], "the baseline is grey, the best is dark"
     assert [shape.x0 for shape in figure.layout.shapes] == [102.0]
     assert (bars.error_x.array[0], bars.error_x.arrayminus[0]) == (2.0, 2.0)
@@ -72,7 +72,7 @@ def test_factors_multiply_to_that_of_all_together() -> None:
     notes = [
         note.text.removeprefix("<b>").removesuffix("</b>") for note in waterfall(START, STEPS, "x").layout.annotations
     ]
-    assert notes == ["500", "×1.50", "×0.93 ?", "×2.00", "1400 · ×2.80"]
+    assert notes == ["500", "×1.50", "×0.93 ?", "×2.00", "1,400 · ×2.80"]
     product = 1.0
     for note in notes[1:4]:
         product *= float(note.removeprefix("×").removesuffix(" ?"))

@@ -31,7 +31,7 @@ def test_a_wait_without_an_end_grows() -> None:
     for now in (12.0, 15.0):
         waiting = stream(events, 2, {0: ("wait", 10.0)}, now)
         assert PhaseSpan(0, "wait", 10.0, waiting.end) in waiting.spans
-        assert waiting.words(0) == f"waits for others, {now - 10:.1f} s"
+        assert waiting.words(0) == f"waits for others, {now - 10:.0f} s"
         assert waiting.words(1) == "computes for 100 % of the time"
     assert stream([], 2, {}, None) is None
 
@@ -39,7 +39,7 @@ def test_a_wait_without_an_end_grows() -> None:
 def test_the_past_knows_what_ranks_were_in_the_middle_of() -> None:
     events = [*step(0, 10.0, compute=1.0), *step(0, 20.0, wait=8.0), *step(1, 20.0, compute=10.0)]
     past = stream(events, 2, {}, now=15.0)
-    assert past.sentence == "Rank 0 waits for others, 3.0 s; rank 1 computes, 5.0 s."
+    assert past.sentence == "Rank 0 waits for others, 3 s; rank 1 computes, 5 s."
     assert max(span.end for span in past.spans) == past.end == 15.0
     assert stream(events, 2, {}, now=10.0 + LASTING / 2).words(1).startswith("computes for")
 

@@ -68,7 +68,7 @@ def test_a_million_cells_and_a_placement_that_the_mpi_refuses(
     numbers = ",".join(map(str, range(1, 1001)))
     assert run([*GRID, "kmeans", "--vary", f"clusters={numbers}", "--vary", f"features={numbers}"]) == 2
     said = capsys.readouterr().err
-    assert "1,000,000 cells (1000 x 1000)" in said and "347 days at 30 s a run" in said
+    assert "1,000,000 cells (1000 × 1000)" in said and "347 days at 30 s a run" in said
     assert "sampler: {name: tpe, trials: 50}" in said
     # Open MPI binds no rank to more than it was mapped to.
     refused = ["--vary", "map_by=core", "--bind-to", "package", "--set", "data=blobs"]

@@ -68,7 +68,7 @@ def test_a_whole_grid_and_then_the_best(store: Store, session: SessionRecord) ->
     assert told.verdict["verdict"].startswith("2 ranks, clusters 2: 2,000 points/s; but it is not sure that 2 ranks,")
     assert "1 cell failed" in told.verdict["why"]
     assert told.command == "workshop run kmeans --data blobs --points 1000 --clusters 2 --ranks 2"
-    assert title(done) == "kmeans over ranks x clusters"
+    assert title(done) == "kmeans over ranks × clusters"
 
 
 def test_the_document(store: Store, session: SessionRecord) -> None:

@@ -107,7 +107,7 @@ def test_a_million_cells() -> None:
     with pytest.raises(BadInput) as refused:
         kmeans(axes, seconds=30.0)
     said = str(refused.value)
-    assert said.startswith("The grid has 1,000,000 cells (1000 x 1000), which would take about 347 days at 30 s a run;")
+    assert said.startswith("The grid has 1,000,000 cells (1000 × 1000), which would take about 347 days at 30 s a run;")
     assert "sampler: {name: tpe, trials: 50}" in said
     chosen = kmeans(axes, sampler={"name": "tpe", "trials": 12}, best={"cells": 2, "repeats": 3})
     assert chosen.trials() == [] and cases.planned_runs(chosen) == 12 + 4

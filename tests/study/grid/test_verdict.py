@@ -25,10 +25,10 @@ def test_a_winner() -> None:
         cell(2, 1, 200.0, 204.0, 202.0),
         cell(2, 2, 90.0),
     )
-    assert told["verdict"] == "2 ranks, 1 threads is the fastest: 202 images/s, 1.82x the next, 1 ranks, 2 threads."
+    assert told["verdict"] == "2 ranks, 1 threads is the fastest: 202 images/s, 1.82× the next, 1 ranks, 2 threads."
     assert "reached 202 images/s (200 to 204 in 3 runs)." in told["why"]
-    assert "The slowest, 2 ranks, 2 threads, reached 90 images/s: 2.24x between them." in told["why"]
-    assert "threads 1.43x and ranks 1.27x" in told["why"]
+    assert "The slowest, 2 ranks, 2 threads, reached 90 images/s: 2.24× between them." in told["why"]
+    assert "threads 1.43× and ranks 1.27×" in told["why"]
     assert told["next"] == "Use it: workshop run it"
     going_on = said(cell(1, 1, 100.0), cell(2, 1, 200.0), finished=False)
     assert going_on["next"] == "Let the study go on."
@@ -52,7 +52,7 @@ def test_what_is_no_speed_is_not_called_fast() -> None:
     told = verdict([cell(1, 1, 0.95, 0.94), cell(1, 2, 0.9, 0.91)], "held out accuracy", True)
     assert (
         told["verdict"]
-        == "1 ranks, 1 threads is the best: 0.945 held out accuracy, 1.04x the next, 1 ranks, 2 threads."
+        == "1 ranks, 1 threads is the best: 0.945 held out accuracy, 1.04× the next, 1 ranks, 2 threads."
     )
     assert "The worst, 1 ranks, 2 threads, reached 0.905 held out accuracy (0.9 to 0.91 in 2 runs)" in told["why"]
 
@@ -71,7 +71,7 @@ def test_cells_without_a_rate_are_told() -> None:
     assert said(cell(1, 1), finished=False)["verdict"] == "Nothing was measured yet."
     assert said()["verdict"] == "Nothing was measured yet."
     one = said(cell(1, 1, 1234567.0), cell(1, 2), finished=False)
-    assert one["verdict"] == "Only one cell was measured: 1 ranks, 1 threads, 1.235 million images/s."
+    assert one["verdict"] == "Only one cell was measured: 1 ranks, 1 threads, 1.23 M images/s."
 
 
 def test_no_advice_that_would_be_refused() -> None:

@@ -20,8 +20,8 @@ WHICH = ChoiceGuess("Which?", ("1 x 2", "2 x 1", "4 x 1"))
 @pytest.mark.parametrize(
     ("ask", "guess", "answer", "words"),
     [
-        (FASTER, 1.5, Answer(1.9), "You guessed 1.50x, measured 1.90x: too low."),
-        (FASTER, 2.0, Answer(1.9), "You guessed 2.00x, measured 1.90x: that is near enough."),
+        (FASTER, 1.5, Answer(1.9), "You guessed 1.50×, measured 1.90×: too low."),
+        (FASTER, 2.0, Answer(1.9), "You guessed 2.00×, measured 1.90×: that is near enough."),
         (SHARE, 10.0, Answer(40.0, margin=5), "You guessed 10 %, measured 40 %: 4.0 times too low."),
         (MEMORY, 0.0, Answer(-0.2, margin=1), "You guessed 0 MB, measured -0.2 MB: that is near enough."),
         (WHICH, "1 x 2", Answer("2 x 1"), "You guessed 1 x 2. Measured: 2 x 1."),

@@ -35,24 +35,24 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     "close to the ideal": (
         [ONE, of(2, 190.0, 193.0, 195.0)],
         "compute",
-        ["Close to the ideal: 1.93x on 2 ranks.", "96 % of the ideal", "computing 94 %", "Every core is at work"],
+        ["Close to the ideal: 1.93× on 2 ranks.", "96 % of the ideal", "computing 94 %", "Every core is at work"],
     ),
     "above the ideal": (
         [ONE, of(2, 220.0, 225.0, 221.0)],
         "compute",
-        ["Above the ideal: 2.21x on 2 ranks.", "fits the caches better"],
+        ["Above the ideal: 2.21× on 2 ranks.", "fits the caches better"],
     ),
     "moving data": (
         [ONE, of(2, 118.0, 120.0, 125.0, seconds={"compute": 12.0, "communicate": 7.0, "wait": 0.6, "input": 0.2})],
         "communication",
-        ["Communication limits: 1.20x on 2 ranks.", "moving data 35 %", "larger batch"],
+        ["Communication limits: 1.20× on 2 ranks.", "moving data 35 %", "larger batch"],
     ),
     "more ranks than cores": (
         [ONE, of(2, 190.0, 193.0, 195.0), of(4, 150.0, 151.0, 149.0, crowds=CROWD)],
         "oversubscription",
         [
-            "Oversubscribed: 4 ranks on 2 cores are 1.50x as fast as 1 rank.",
-            "Up to 2 ranks it is close to the ideal: 1.93x",
+            "Oversubscribed: 4 ranks on 2 cores are 1.50× as fast as 1 rank.",
+            "Up to 2 ranks it is close to the ideal: 1.93×",
             "Ranks 0 to 3 have 4 threads for 2 cores",
             "cores for 2 ranks (--ranks 2)",
         ],
@@ -63,7 +63,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
             of(2, 101.0, 108.0, threads=2, crowds=(Oversubscription("laptop", (0, 1), (0, 1), 2, 4, "units"),)),
         ],
         "oversubscription",
-        ["2 ranks x 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
+        ["2 ranks × 2 threads on 2 cores", "1 rank (--ranks 1) of 2 threads; or try one each (--threads 1)"],
     ),
     "one rank is late": (
         [
@@ -73,26 +73,26 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
                 *(130.0, 131.0, 133.0),
                 seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2},
                 late=(1,),
-                waited="Rank 0 waited 8.0 ms a step for rank 1, which shares core 0 with rank 0.",
+                waited="Rank 0 waited 8 ms a step for rank 1, which shares core 0 with rank 0.",
             ),
         ],
         "stragglers",
-        ["Rank 1 holds up the others: 1.31x", "waiting 31 %", "shares core 0", "run 202"],
+        ["Rank 1 holds up the others: 1.31×", "waiting 31 %", "shares core 0", "run 202"],
     ),
     "ranks are late in turns": (
         [ONE, of(2, 130.0, 131.0, 133.0, seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2})],
         "stragglers",
-        ["Waiting limits: 1.31x", "the runs do not tell", "nobody else's run is under way"],
+        ["Waiting limits: 1.31×", "the runs do not tell", "nobody else's run is under way"],
     ),
     "input": (
         [ONE, of(2, 120.0, 121.0, 125.0, seconds={"compute": 12.0, "communicate": 0.5, "wait": 0.4, "input": 6.0})],
         "input",
-        ["Input limits: 1.21x", "reading input 32 %"],
+        ["Input limits: 1.21×", "reading input 32 %"],
     ),
     "computing gets slower": (
         [ONE, of(2, 140.0, 141.0, 143.0)],
         "compute",
-        ["Computing itself gets slower: 1.41x", "1.35 times as long", "--weak"],
+        ["Computing itself gets slower: 1.41×", "1.35 times as long", "--weak"],
     ),
     "noise": (
         [of(1, 80.0, 100.0, 170.0), of(2, 95.0, 150.0, 200.0)],
@@ -106,12 +106,12 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
             of(4, 120.0, 121.0, 122.0, crowds=CROWD),
         ],
         "communication",
-        ["1.41x on 2 ranks", "Then, with 4 ranks: Ranks 0 to 3 have 4 threads for 2 cores"],
+        ["1.41× on 2 ranks", "Then, with 4 ranks: Ranks 0 to 3 have 4 threads for 2 cores"],
     ),
     "without one rank": (
         [of(2, 100.0, 101.0, cores=8), of(4, 190.0, 193.0, cores=8)],
         "compute",
-        ["1.91x from 2 to 4 ranks", "the throughput of 2 ranks"],
+        ["1.91× from 2 to 4 ranks", "the throughput of 2 ranks"],
     ),
     "phases unknown": ([ONE, of(2, 120.0, 121.0, seconds={})], "unknown", ["Below the ideal", "did not tell"]),
     "all failed": (

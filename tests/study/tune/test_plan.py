@@ -35,9 +35,9 @@ def test_two_cores() -> None:
     ]
     assert asked.left_out == {"are refused by their MPI": 1}, "four ranks bound to two cores"
     assert [label(point) for point in asked.begin] == [
-        "2 ranks x 1 thread, bound to core, horovod",
-        "1 rank x 2 threads, bound to core, horovod",
-        "2 ranks x 1 thread, bound to core, mpi",
+        "2 ranks × 1 thread, bound to core, horovod",
+        "1 rank × 2 threads, bound to core, horovod",
+        "2 ranks × 1 thread, bound to core, mpi",
     ]
     naive = placed(asked.naive, {})
     assert openmpi.arguments(naive, 2)[:4] == ["--map-by", "core", "--bind-to", "core"], (

@@ -68,7 +68,7 @@ def test_a_cell_shares_the_work_out() -> None:
     where = Placement.parse(cell.placement)
     assert (where.ranks, where.threads_per_rank, where.bind_to) == (2, 1, "core")
     assert where.environment == {POLLING: "0", "HOROVOD_CYCLE_TIME": "5"}
-    assert cell.label == "2 ranks x 1 thread, bound to core, horovod, polling, HOROVOD_CYCLE_TIME=5"
+    assert cell.label == "2 ranks × 1 thread, bound to core, horovod, polling, HOROVOD_CYCLE_TIME=5"
 
 
 def test_daal4py_only_goes_with_the_mpis_that_it_is_built_for() -> None:

@@ -39,7 +39,7 @@ def words(**changes: Any) -> dict[str, str]:
 
 def test_a_loss_with_its_times() -> None:
     result = words()
-    assert result["verdict"] == "Rank 0 was lost, and the training went on; the accuracy is 95.0 %."
+    assert result["verdict"] == "Rank 0 was lost, and the training went on; the accuracy is 95 %."
     assert (
         "The next step was complete 250 ms after a loss. No complete step was lost; 1 step under way" in result["why"]
     )
@@ -53,7 +53,7 @@ def test_seconds_of_a_lost_rank_are_not_compared_with_the_others(on_failure: str
     lost, whole = words(on_failure=on_failure), words(on_failure=on_failure, losses=[], ranks=[0, 1, 2])
     assert "more" not in lost["why"] and "Also:" not in lost["why"]
     assert "Also:" in whole["why"], "the same times are compared where no rank was lost"
-    assert whole["verdict"] == "No rank was lost; the accuracy is 95.0 %."
+    assert whole["verdict"] == "No rank was lost; the accuracy is 95 %."
 
 
 def test_a_new_rank_and_a_restart() -> None:
@@ -72,7 +72,7 @@ def test_the_page_has_the_losses(store: Store, session: SessionRecord) -> None:
     store.finish(made.id, "completed", metrics=METRICS | {"joins": [JOIN], "losses": [LOSS]})
     card = shown(store, made)["membership"]
     assert part(card, "table")["rows"] == [
-        ["rank 0 is gone", "30", "200 ms", "4.0 ms", "250 ms", "ranks 1 and 2"],
+        ["rank 0 is gone", "30", "200 ms", "4 ms", "250 ms", "ranks 1 and 2"],
         ["new rank 0", "41", "", "300 ms", "", "ranks 0 to 2"],
     ]
 
@@ -85,7 +85,7 @@ def test_the_interval_that_suits_random_kills() -> None:
         for kill in ("random:100", "random:1000", "0@step:30")
     }
     # A checkpoint costs 8 ms and a step 0.1 s: sqrt(2 * 0.008 * 10) = 0.4 s and sqrt(2 * 0.008 * 100) = 1.26 s.
-    assert "cost up to 8.0 ms, and a kill comes every 100 steps on average, 10 s" in why["random:100"]
+    assert "cost up to 8 ms, and a kill comes every 100 steps on average, 10 s" in why["random:100"]
     assert "Young's interval is 400 ms" in why["random:100"] and "one checkpoint every 4 steps" in why["random:100"]
     assert "this run's is 20 steps." in why["random:100"]
     assert "one checkpoint every 13 steps" in why["random:1000"]

@@ -19,9 +19,9 @@ def failure(name: str, mpis: Collection[str] = ()) -> Failure:
 @pytest.mark.real
 def test_too_many_threads_are_named() -> None:
     one = failure("too-many-threads")
-    assert said(one, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores."
+    assert said(one, one.broken) == "Oversubscribed: 4 ranks × 4 threads on 2 cores."
     compiled = replace(one, params={**one.params, "backend": "numba"})
-    assert said(compiled, one.broken) == "Oversubscribed: 4 ranks x 4 threads on 2 cores.", "which has threads, too"
+    assert said(compiled, one.broken) == "Oversubscribed: 4 ranks × 4 threads on 2 cores.", "which has threads, too"
 
 
 def test_a_stale_hosts_file_names_a_host_too_many() -> None:

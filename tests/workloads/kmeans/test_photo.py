@@ -56,9 +56,9 @@ def test_a_photo_that_is_none_is_refused(tmp_path):
 
 def test_a_photo_that_is_too_large_is_refused_before_it_is_decoded(tmp_path):
     (tmp_path / "wide.png").write_bytes(png_header(50_000, 10))
-    assert "50000 x 10 pixels" in refused(tmp_path / "wide.png")
+    assert "50000 × 10 pixels" in refused(tmp_path / "wide.png")
     (tmp_path / "many.png").write_bytes(png_header(15_000, 8_000))
-    assert "15000 x 8000 pixels" in refused(tmp_path / "many.png")
+    assert "15000 × 8000 pixels" in refused(tmp_path / "many.png")
     (tmp_path / "bomb.png").write_bytes(png_header(50_000, 50_000))
     assert "too many pixels" in refused(tmp_path / "bomb.png")
     with (tmp_path / "huge.jpg").open("wb") as file:

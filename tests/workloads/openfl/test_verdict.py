@@ -59,7 +59,7 @@ def test_a_federation_in_which_all_is_well() -> None:
     told = said()
     assert told["verdict"] == "3 institutions learned one model over mutual TLS."
     assert "4 certificates of one authority (Simple Signing CA (key 0011aabb)) were shown and accepted" in told["why"]
-    assert "After 5 rounds the model has accuracy 93.0 % on held-out images and 95.0 % on institut" in told["why"]
+    assert "After 5 rounds the model has accuracy 93 % on held-out images and 95 % on institut" in told["why"]
     assert "--fault foreign-certificate" in told["next"]
 
 
@@ -70,7 +70,7 @@ def test_a_foreign_certificate_is_refused() -> None:
     told = said("foreign-certificate", certificates=[*SHOWN, guest], fx=[*COMMANDS, ended])
     assert told["verdict"] == "Stranger was refused: its certificate is of another authority."
     assert f"{other} has signed it; here only {AUTHORITY} is trusted" in told["why"]
-    assert "After 5 rounds the model has accuracy 93.0 %" in told["why"], "the others went on"
+    assert "After 5 rounds the model has accuracy 93 %" in told["why"], "the others went on"
     assert told["next"] == openfl_fix("foreign-certificate")
 
 

@@ -12,8 +12,8 @@ BY_TITLE = {network.title: network for network in NETWORKS}
 @pytest.mark.parametrize(
     ("title", "parameters"),
     [
-        ("ResNet-50, 64 images of 224 x 224", 25.5e6),
-        ("U-Net, one image of 1360 x 1360", 31.0e6),
+        ("ResNet-50, 64 images of 224 × 224", 25.5e6),
+        ("U-Net, one image of 1360 × 1360", 31.0e6),
         ("GPT-2, small", 124e6),
         ("GPT-2, largest", 1.56e9),
         ("7 B transformer", 6.7e9),
@@ -26,8 +26,8 @@ def test_networks_have_the_weights_of_their_papers(title: str, parameters: float
 
 def test_many_weights_need_another_cut_than_large_images() -> None:
     device = 16e9
-    assert [fit.way for fit in BY_TITLE["ResNet-50, 64 images of 224 x 224"].fits(device)] == ["one device"]
-    assert [fit.way for fit in BY_TITLE["U-Net, one image of 8192 x 8192"].fits(device)] == ["spatial"]
+    assert [fit.way for fit in BY_TITLE["ResNet-50, 64 images of 224 × 224"].fits(device)] == ["one device"]
+    assert [fit.way for fit in BY_TITLE["U-Net, one image of 8192 × 8192"].fits(device)] == ["spatial"]
     large = {fit.way: fit for fit in BY_TITLE["7 B transformer"].fits(device)}
     assert "one device" not in large and large["data, ZeRO 3"].ranks >= 8
     for fit in large.values():

@@ -51,8 +51,8 @@ def test_gain_and_cost_of_int8() -> None:
     result = words()
     assert result["verdict"] == "INT8: 2.50 times the images/s of FP32 and 26 % of its size."
     assert "2,500 images/s instead of 1,000, 1.04 MB instead of 4 MB." in result["why"]
-    assert "The accuracy is 97.0 %, with FP32 98.0 %." in result["why"]
-    assert "INT16 can't hold 40.0 % of the sums" in result["why"]
+    assert "The accuracy is 97 %, with FP32 98 %." in result["why"]
+    assert "INT16 can't hold 40 % of the sums" in result["why"]
     assert "--calibration 1)" in result["next"]
     assert "--calibration 100)" in words(calibration=1)["next"]
 
@@ -76,7 +76,7 @@ def test_the_page_has_the_table_the_steps_and_the_wrapped_sums(store: Store, ses
     cards = shown(store, store.run(made.id))
     rows = part(cards["formats"], "table")["rows"]
     assert [cells[0] for cells in rows] == ["FP32", "INT8 per channel", "INT8 per tensor"]
-    assert rows[1][4:] == ["97.0 %", "99.0 %", "0.01", "0.25", "1.04 MB", "2,500"]
+    assert rows[1][4:] == ["97 %", "99 %", "0.01", "0.25", "1.04 MB", "2,500"]
     (bars,) = part(cards["weights"], "figure")["figure"].data
     assert list(bars.base) == pytest.approx([-127, -10]), "in steps of the layer's scale"
     assert list(bars.y) == pytest.approx([177, 22.7])

@@ -33,7 +33,7 @@ def ended(**changes):
 
 def test_the_verdict_has_the_rate_the_messages_and_the_published_fits():
     words = verdict(ended(), {})
-    assert words["verdict"] == "20 million rows/s: 1,000,000 rows (168 MB) fitted in 50 ms."
+    assert words["verdict"] == "20 M rows/s: 1 M rows (168 MB) fitted in 50 ms."
     assert "2.2 kB in a fit (2 messages), as many for any number of rows" in words["why"]
     assert "k-means with 10 clusters would exchange 1.7 kB in each iteration" in words["why"]
     assert "68.66 GB in less than 48 ms (1.43 TB/s) and 2.15 TB in 1.18 s" in words["why"]
@@ -43,7 +43,7 @@ def test_the_verdict_has_the_rate_the_messages_and_the_published_fits():
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"difference": 3e-12}, "Coefficients are the same as scikit-learn's (relative difference 3e-12)"),
+        ({"difference": 3e-12}, "Coefficients are the same as scikit-learn's (relative difference 3·10⁻¹²)"),
         ({"difference": 0.1}, "not the same as scikit-learn's"),
     ],
 )

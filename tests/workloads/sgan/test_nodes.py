@@ -73,7 +73,7 @@ def test_longer_compute_leaves_more_of_the_hosts_speed() -> None:
     results = complete()
     assert [len(cell.placement["hosts"]) for cell in results.results("a")] == [1, 2, 4, 1, 2, 4]
     assert all(cell.placement["ranks"] == cell.point["hosts"] for cell in results.results("a"))
-    assert "3.48x" in texts(results, "a")["verdict"] and "2.29x" in texts(results, "a")["verdict"]  # 4 * 1 / 1.15
+    assert "3.48×" in texts(results, "a")["verdict"] and "2.29×" in texts(results, "a")["verdict"]  # 4 * 1 / 1.15
     assert "43 %" in texts(results, "a")["why"], "0.15 of 0.35 s are the exchange"
     measured = answer(results, "a", {})
     assert measured is not None and measured.value == pytest.approx(4 * 0.2 / 0.35)

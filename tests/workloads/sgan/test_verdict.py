@@ -41,10 +41,10 @@ def said(metrics: dict[str, Any] | None = None, params: dict[str, Any] | None = 
 
 def test_a_run_with_nothing_wrong_says_what_it_came_to() -> None:
     told = said()
-    assert told["verdict"] == "Trained to 95.1 % in 20 s at 2,345 images/s."
+    assert told["verdict"] == "Trained to 95.1 % in 20 s at 2,340 images/s."
     assert "400 iterations on 2 ranks over Horovod." in told["why"]
     assert "100 images had a label, 1,337 had none." in told["why"]
-    assert "The target of 92 % was reached after 6.0 s of training (180 iterations)." in told["why"]
+    assert "The target of 92 % was reached after 6 s of training (180 iterations)." in told["why"]
     assert "--method supervised" in told["next"]
     assert "broadcast" not in told["next"]
 
@@ -65,7 +65,7 @@ def test_a_target_that_was_not_reached_asks_for_more_iterations() -> None:
         ({}, "There were 27 evaluations in 400 iterations.", "Evaluate less often (--evaluate-every 30), and compare."),
         (
             {"evaluate_by": "rank0"},
-            "rank 0 made them alone, for which the others waited 9.0 s.",
+            "rank 0 made them alone, for which the others waited 9 s.",
             "Let all ranks share the held-out images (--evaluate-by all), and compare.",
         ),
         (

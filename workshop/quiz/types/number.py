@@ -12,10 +12,10 @@ from pydantic import Field
 from workshop.quiz import expressions, text_input
 from workshop.quiz.form_errors import DeckMistake, Where
 from workshop.quiz.parts import NearNumber, NumberOrExpression, Picture, Tolerance
-from workshop.quiz.randomisation import DrawnQuestion, combinations, drawn_words, written
+from workshop.quiz.randomisation import DrawnQuestion, combinations, drawn_words, measured, written
 from workshop.quiz.rendering import html
 from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
-from workshop.quiz.types.rows import AnswerChoice, number, with_near
+from workshop.quiz.types.rows import AnswerChoice, with_near
 
 if TYPE_CHECKING:
     from workshop.quiz.results.record import Results
@@ -45,8 +45,8 @@ class Quantity(Question):
         return float(answer) if isinstance(answer, float) else int(answer)
 
     def with_unit(self, value: float) -> str:
-        """A number in the usual notation, with the unit."""
-        return f"{number(value)} {self.unit}".strip()
+        """A number with three digits, or an integer, with the unit."""
+        return f"{measured(value)} {self.unit}".strip()
 
     def quantity(self, value: str) -> str:
         """A number with the unit, as HTML."""

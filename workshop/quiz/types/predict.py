@@ -95,7 +95,7 @@ class Predict(Quantity):
 
     def value_words(self, value: float) -> str:
         """A measured or guessed value in a sentence: 24.3 images/s, rank 2."""
-        return f"rank {round(value)}" if self.kind == "rank" else f"{measured(value)} {self.unit}".strip()
+        return f"rank {round(value)}" if self.kind == "rank" else self.with_unit(value)
 
 
 def closeness(answer: float, truth: float, tolerance: Tolerance) -> float:
@@ -112,7 +112,7 @@ def closeness(answer: float, truth: float, tolerance: Tolerance) -> float:
 
 
 def _run(name: str, run: RunWanted) -> str:
-    """Describe a run: k-means (--points 5000) on 4 ranks x 1 thread."""
+    """Describe a run: k-means (--points 5000) on 4 ranks × 1 thread."""
     family, placement = workload(run.workload), Placement.parse(run.placement)
     options = " ".join(params_of(family, run.params))
     variables = "".join(f", {variable}={value}" for variable, value in placement.environment.items())

@@ -45,11 +45,6 @@ def short(text: str) -> str:
     return text if len(text) <= SHORT else text[: SHORT - 1].rstrip() + "…"
 
 
-def number(value: float) -> str:
-    """A number in the usual notation, with up to six digits."""
-    return f"{value:.6g}"
-
-
 def row(label: str, text: str, right: bool | None, answers: Iterable[RoundAnswer], feedback: str = "") -> AnswerChoice:
     """The row of an answer; `answers` are the learners' equal answers."""
     return AnswerChoice(label, text, right, len({answer.player for answer in answers}), feedback)

@@ -54,7 +54,7 @@ def oversubscribed(facts: Facts) -> Finding | None:
             f"{why} The machine has {facts.cores} cores.",
             f"Try a core for each rank ({BIND}).",
         )
-    threads = "" if facts.threads == 1 else f" x {words.count(facts.threads, 'thread')}"
+    threads = "" if facts.threads == 1 else f" × {words.count(facts.threads, 'thread')}"
     cores = f" on {words.count(facts.cores, 'core')}" if facts.cores and facts.hosts == 1 else ""
     single = "" if facts.threads == 1 else f" or {words.option(1, 'thread', '--threads')} for each"
     return Finding(

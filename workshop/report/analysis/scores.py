@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from typing import Any, TypeGuard
 
+from workshop.core.words import quantity
+
 
 def percent(value: float) -> str:
     """A score as a percentage: 93.1 %."""
-    return f"{100 * value:.1f} %"
+    return quantity(100 * value, "%")
 
 
 def points(value: float) -> str:
     """A difference of two percentages."""
-    return f"{100 * value:.1f} points"
+    return quantity(100 * value, "points")
 
 
 def number(value: Any) -> TypeGuard[float]:

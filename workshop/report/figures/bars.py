@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
+from workshop.core.words import exact, quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
 
 OTHERS, BASELINE = theme.FAINT, theme.REST
@@ -81,7 +81,7 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
                 [place + shift for place, _ in measured],
                 colour,
                 [f"{safe(contender)}<br>{point.words(unit)}" for _, point in measured],
-                [f"<b>{number(float(f'{point.value:.3g}'))}</b>" for _, point in measured],
+                [f"<b>{quantity(point.value or 0.0)}</b>" for _, point in measured],
                 theme.text_on(colour),
                 upright=True,
                 insidetextanchor="end",
@@ -122,10 +122,10 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
 
 def _words(point: Point, base: Point | None, start: float | None) -> str:
     value = point.value or 0.0
-    label = number(float(f"{value:.3g}")) if value < 1e4 else number(value)
+    label = quantity(value)
     if start is None or not start:
         return label
-    return f"{label} · baseline" if point is base else f"{label} · {value / start:.2f}x"
+    return f"{label} · baseline" if point is base else f"{label} · {value / start:.2f}×"
 
 
 def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, object]:
@@ -135,7 +135,7 @@ def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, object]:
 
 
 def _undone(place: int, point: Point) -> dict[str, object]:
-    reached = f" at {number(point.reached)}" if point.reached is not None else ""
+    reached = f" at {quantity(point.reached)}" if point.reached is not None else ""
     font = {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)}
     where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "xshift": 6}
     return {**where, "text": f"{point.state}{reached}", "showarrow": False, "font": font, "hovertext": point.why}
@@ -184,18 +184,18 @@ def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -
     names = [start.name, *(step.name for step in steps), "all together"]
     factors = [step.after / was if was > 0 else 0.0 for step, was in zip(steps, before, strict=False)]
     texts = [
-        number(float(f"{start.after:.3g}")),
+        quantity(start.after),
         *(f"×{factor:.2f}{'' if step.sure else ' ?'}" for factor, step in zip(factors, steps, strict=True)),
-        f"{number(float(f'{end:.3g}'))} · ×{end / start.after:.2f}",
+        f"{quantity(end)} · ×{end / start.after:.2f}",
     ]
     hover = [
-        f"{safe(start.name)}<br>{number(start.after)} {unit}",
+        f"{safe(start.name)}<br>{exact(start.after, unit)}",
         *(
-            f"{safe(step.name)}<br>from {number(was)} to {number(step.after)} {unit}"
+            f"{safe(step.name)}<br>from {exact(was)} to {exact(step.after, unit)}"
             + ("" if step.sure else "<br>no more than chance does")
             for step, was in zip(steps, before, strict=False)
         ),
-        f"all together<br>{number(end)} {unit}",
+        f"all together<br>{exact(end, unit)}",
     ]
     bases = [0.0, *(min(was, step.after) for was, step in zip(before, steps, strict=False)), 0.0]
     lengths = [start.after, *(abs(step.after - was) for was, step in zip(before, steps, strict=False)), end]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
 from workshop.store.records import Series
 
@@ -128,8 +128,8 @@ def _points(series: Series, name: str, colour: str, began: float | None) -> go.S
 
 
 def _hover(series: Series, name: str) -> str:
-    value = "%{y:.2%}" if _is_share(series) else "%{y:.6g}"
-    return f"%{{xaxis.title.text}} %{{x:.6g}}<br>{value}<extra>{name.partition(' <b>')[0]}</extra>"
+    value = "%{y:.2%}" if _is_share(series) else "%{y:,.7~r}"
+    return f"%{{xaxis.title.text}} %{{x:,.7~r}}<br>{value}<extra>{name.partition(' <b>')[0]}</extra>"
 
 
 def _short(values: Sequence[float], digits: int = 7) -> list[float]:
@@ -143,7 +143,7 @@ def _with_newest(words: str, series: Series) -> str:
 
 
 def _newest(series: Series) -> str:
-    return f"{100 * series.means[-1]:.1f} %" if _is_share(series) else number(series.means[-1])
+    return quantity(100 * series.means[-1], "%") if _is_share(series) else quantity(series.means[-1])
 
 
 def _is_share(series: Series) -> bool:
@@ -158,29 +158,6 @@ def _last(series: Sequence[Series]) -> list[dict[str, object]]:
     place = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
     font = {"size": 17, "color": theme.ACCENT}
     return [{**place, "text": f"last <b>{_newest(series[0])}</b>", "showarrow": False, "font": font}]
-
-
-def number(value: float) -> str:
-    """A value with four digits, and thousands and millions in the common letters: 1234567 is 1.235 M. Values that no
-    letter makes short have a power of ten: 1.154e18."""
-    if abs(value) >= 1e16:
-        return f"{value:.4g}".replace("e+", "e")
-    factor, letter = _unit(value)
-    return f"{value / factor:.4g}{letter}"
-
-
-def deviation(value: float, magnitude: float) -> str:
-    """A deviation with three digits, in the unit of its value: 4400 of 43920 is 4.4 k."""
-    factor, letter = _unit(magnitude)
-    return f"{Decimal(f'{value / factor:.3g}'):f}{letter}"
-
-
-def _unit(value: float) -> tuple[float, str]:
-    """The factor and the letter, behind a space, with which a value is written."""
-    for factor, letter in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if abs(value) >= max(factor, 1e4):
-            return factor, letter
-    return 1.0, ""
 
 
 def _values(series: Sequence[Series]) -> dict[str, object]:

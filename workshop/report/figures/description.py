@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from workshop.core.words import quantity
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
@@ -100,7 +102,7 @@ def _list(values: Any) -> list[Any]:
 
 
 def _word(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else _plain(value)
+    return quantity(value) if isinstance(value, float) else _plain(value)
 
 
 def _plain(text: Any) -> str:

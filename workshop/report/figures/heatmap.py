@@ -7,8 +7,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, safe
 
 DARK = 0.5  # share of the scale from which words are white
@@ -121,14 +121,9 @@ def _text(point: Point, ends: tuple[float, float]) -> tuple[str, str]:
     if point.values:
         value, (low, high) = point.value or 0.0, ends
         dark = high == low or (value - low) / (high - low) > DARK
-        return _short(value), theme.PAPER if dark else theme.INK
+        return quantity(value), theme.PAPER if dark else theme.INK
     mark, colour = MARKS.get(point.state, ("", theme.MUTED))
-    return (_short(point.reached) if point.state == PRUNED and point.reached is not None else mark), colour
-
-
-def _short(value: float) -> str:
-    """Three digits."""
-    return number(float(f"{value:.3g}")) if value < 1e4 else number(value).replace(" ", "")
+    return (quantity(point.reached) if point.state == PRUNED and point.reached is not None else mark), colour
 
 
 def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import (
     BEST,
     CHOSEN,
@@ -107,7 +107,7 @@ def _line(
 
 def _best(x: Any, point: Point, unit: str, place: int) -> go.Scatter:
     """A ring around the best, which a legend explains."""
-    name = f"best: <b>{number(point.value or 0.0)}</b> {unit} at {x}"
+    name = f"best: <b>{quantity(point.value or 0.0)}</b> {unit} at {x}"
     ring = {"symbol": "circle-open", "size": 22, "line": {"width": 4}}
     texts = [point.words(unit)]
     return marks.points([x], [point.value], BEST, texts, marker=ring, name=name, customdata=[place], **CHOSEN)
@@ -118,7 +118,7 @@ def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.
     power = {"faster": 1, "shorter": -1}.get(ideal, 0)
     ahead = [at for at in along if at >= start]
     heights = [(value or 0.0) * (at / start) ** power if start else value for at in ahead]
-    hover = "ideal: %{y:.4g}<extra></extra>"
+    hover = "ideal: %{y:,.7~r}<extra></extra>"
     return marks.line(ahead, heights, theme.MUTED, hover, line=theme.IDEAL, name="ideal")
 
 

@@ -35,7 +35,7 @@ def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: s
             size=7 if len(values) <= 40 else 0,
             line={"dash": DASHES[place % len(DASHES)]},
             name=f"{name}: {'+' if values[-1] >= values[0] else '−'}{size(abs(values[-1] - values[0]))}",
-            hovertemplate=f"%{{x:.4g}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
+            hovertemplate=f"%{{x:,.7~r}} {axis}<br>%{{hovertext}}<extra>{name}</extra>",
         )
         for place, (name, (times, values)) in enumerate(drawable.items())
     ]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from workshop.core.words import exact, quantity
 from workshop.report.figures import theme
-from workshop.report.figures.curves import number
 
 NOTHING = "Nothing has been measured yet"
 FAILED, PRUNED = "failed", "pruned"
@@ -41,9 +41,9 @@ class Point:
         if self.values:
             spread = ""
             if len(self.values) > 1:
-                spread = f"<br>{number(min(self.values))} to {number(max(self.values))} in {len(self.values)} runs"
-            return f"{safe(self.name)}<br><b>{number(self.value or 0.0)} {safe(unit)}</b>{spread}"
-        reached = "" if self.reached is None else f" at {number(self.reached)} {safe(unit)}"
+                spread = f"<br>{quantity(min(self.values))} to {quantity(max(self.values))} in {len(self.values)} runs"
+            return f"{safe(self.name)}<br><b>{exact(self.value or 0.0)} {safe(unit)}</b>{spread}"
+        reached = "" if self.reached is None else f" at {quantity(self.reached)} {safe(unit)}"
         why = f"<br>{safe('<br>'.join(textwrap.wrap(self.why, 60)[:4]), '<br>')}" if self.why else ""
         return f"{safe(self.name)}<br><b>{self.state}{reached}</b>{why}"
 

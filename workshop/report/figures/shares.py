@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
-from workshop.core.words import percent
+from workshop.core.words import percent, quantity
 from workshop.report.figures import theme
 
 NOTHING = "Nothing has told yet how it spent its time"
@@ -92,4 +92,4 @@ def _ink(colour: str) -> str:
 
 def _precise(share: float) -> str:
     """A share that may be tiny: 0.3 %."""
-    return percent(share) if share >= 0.01 else f"{100 * share:.1g} %"
+    return percent(share) if share >= 0.01 else quantity(100 * share, "%")

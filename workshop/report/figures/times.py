@@ -7,6 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.report.analysis.balance import Balance
 from workshop.report.figures import marks, theme
 
@@ -43,8 +44,8 @@ def bars(
     return stacked(
         names,
         {phase: [value * factor for value in seconds] for phase, seconds in phases.items()},
-        lambda value: f"{value:.3g}" if longest and value >= 0.12 * longest * factor else "",
-        f"%{{x:.4g}} {unit}",
+        lambda value: quantity(value) if longest and value >= 0.12 * longest * factor else "",
+        f"%{{x:,.7~r}} {unit}",
         {
             "title": {"text": f"{'seconds' if unit == 's' else 'milliseconds'}{axis}"},
             "nticks": 6,

@@ -165,5 +165,5 @@ def _by_activity(counted: Mapping[str, Any]) -> Part:
         by_kind = [total({**counted, "activities": [activity]}, kind, "bytes") for kind in TITLES]
         number = sum(int(total({**counted, "activities": [activity]}, k, "messages").sum()) for k in TITLES)
         if number:
-            rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.thousands(number)])
+            rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.quantity(number)])
     return table(["Activity", "By the program", "Inside collective calls", "Messages"], rows)

@@ -140,7 +140,7 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
         did = ["–", "–", "nothing"]
         if effect.factor >= SAME:
             ends = [setting_words(effect.axis, value) for value in (effect.best, effect.worst)]
-            did = [*ends, f"{effect.factor:.2f}x"]
+            did = [*ends, f"{effect.factor:.2f}×"]
         rows.append([axis_words(effect.axis), *did])
     heads = ["Setting", "Best value", "Worst value", "Between them"]
     caption = about("Means over cells that differ in nothing else.")

@@ -50,7 +50,7 @@ def title(study: StudyRecord) -> str:
     """A grid study in a few words: its own title, or what is varied."""
     description = study.description
     names = [axis.removeprefix(VARIABLE).removeprefix(axes_of.PARAM) for axis in description["axes"]]
-    return description["title"] or f"{study.workload} over {' x '.join(names)}"
+    return description["title"] or f"{study.workload} over {' × '.join(names)}"
 
 
 def grid_report(store: Store, study: StudyRecord) -> GridReport:

@@ -239,7 +239,7 @@ def _base(workload: Workload, axes: Mapping[str, Sequence[Any]], values_set: Map
 
 
 def _too_many(axes: Mapping[str, Sequence[Any]], total: int, repeats: int, seconds: float) -> str:
-    shape = " x ".join(str(len(values)) for values in axes.values())
+    shape = " × ".join(str(len(values)) for values in axes.values())
     each = "" if repeats == 1 else f", {repeats} runs each"
     return (
         f"The grid has {total:,} cells ({shape}{each}), which would take about "

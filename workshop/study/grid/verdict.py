@@ -48,7 +48,7 @@ def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str
     else:
         times = (best.median or 0.0) / (second.median or 1.0)
         sentence = (
-            f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}x the next, {second.label}."
+            f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}× the next, {second.label}."
         )
     why += mattered(cells, usual) + _cautions(cells, order)
     return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, order, finished, command)}
@@ -60,7 +60,7 @@ def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     if len(axis_effects) < 2:
         return []
     parts = [
-        f"{effect.axis} {effect.factor:.2f}x" if effect.factor > 1 + 2 * usual else f"{effect.axis} nothing sure"
+        f"{effect.axis} {effect.factor:.2f}×" if effect.factor > 1 + 2 * usual else f"{effect.axis} nothing sure"
         for effect in axis_effects
     ]
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
@@ -118,18 +118,18 @@ def _reached(cell: CellResult, unit: str) -> str:
 
 def _against(best: CellResult, worst: CellResult, unit: str, usual: float, least: str) -> str:
     ratio = results.ratio(best, worst, usual)
-    times = f"{ratio.value:.2f}x" if ratio else ""
+    times = f"{ratio.value:.2f}×" if ratio else ""
     return f"The {least}, {worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times} between them."
 
 
 def _between(cell: CellResult) -> str:
     if len(cell.rates) < 2:
         return ""
-    return f" ({words.rate(min(cell.rates))} to {words.rate(max(cell.rates))} in {len(cell.rates)} runs)"
+    return f" ({words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))} in {len(cell.rates)} runs)"
 
 
 def _rate(cell: CellResult, unit: str) -> str:
-    return f"{words.rate(cell.median or 0.0)} {unit}"
+    return f"{words.quantity(cell.median or 0.0)} {unit}"
 
 
 AGREED = 5  # seeds that all have to say the same before it is called sure
@@ -174,14 +174,14 @@ def seed_by_seed(
     better = sum(difference > 0 for difference in differences)
     why = (
         f"Seed by seed, {best.label} did better than {second.label} {better} of {number} times, "
-        f"by {fmean(differences):.3g} ± {stdev(differences) / math.sqrt(number):.2g} on average "
-        "(the mean's standard error)."
+        f"by {words.quantity(fmean(differences))} ± {words.quantity(stdev(differences) / math.sqrt(number))} on "
+        "average (the mean's standard error)."
     )
     result = {**texts, "why": f"{why} {texts['why']}"}
     if better == number >= AGREED and len(results.ties(cells)) == 2:
         result["verdict"] = (
             f"{words.capital(best.label)} is better than {second.label} with every one of {number} seeds: "
-            f"{best.median:.3g} against {second.median:.3g} {study.description['unit']}, at the median."
+            f"{words.quantity(best.median or 0.0)} against {_rate(second, study.description['unit'])}, at the median."
         )
         result["why"] = f"{why} By chance all {number} would agree once in {2 ** (number - 1)} times. {texts['why']}"
         if study.finished_at is not None and command:

@@ -70,11 +70,10 @@ def check(ask: Ask, value: Any) -> float | str:
 
 
 def in_words(ask: Ask, value: float | str) -> str:
-    """A guess or an answer in words: 1.5x, 40 %, 25 threads, 3 MB."""
+    """A guess or an answer in words: 1.50×, 40 %, 25 threads, 3 MB."""
     if isinstance(ask, ChoiceGuess) or isinstance(value, str):
         return str(value)
-    number = f"{value:.2f}" if ask.unit == "x" else words.short(value)
-    return f"{number}x" if ask.unit == "x" else f"{number} {ask.unit}"
+    return f"{value:.2f}×" if ask.unit == "x" else words.quantity(value, ask.unit)
 
 
 def right(ask: Ask, guess: float | str, answer: Answer) -> bool:

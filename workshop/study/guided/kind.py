@@ -66,7 +66,8 @@ def hopeless(guide: Guide, sofar: Sofar, trial: Trial, watched: Watched) -> str 
     share = watched.rate / leader.median
     if share >= HOPELESS:
         return None
-    return f"After {watched.seconds:.0f} s it did {100 * share:.0f} % of the work of {leader.label.partition(': ')[2]}."
+    done = f"After {words.seconds(watched.seconds)} it did {words.percent(share)}"
+    return f"{done} of the work of {leader.label.partition(': ')[2]}."
 
 
 def going_on(findings: StepResults) -> Trial | None:

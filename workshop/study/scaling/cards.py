@@ -69,7 +69,7 @@ def _with_published(figure: go.Figure, references: Sequence[PublishedSpeedUp]) -
             mode="markers",
             marker={"symbol": symbol, "size": 20, "color": theme.MUTED, "line": {"width": 1.5}},
             opacity=0.8,
-            hovertemplate=f"{reference.speed_up:.2f}x on {reference.workers} {reference.worker}s"
+            hovertemplate=f"{reference.speed_up:.2f}× on {reference.workers} {reference.worker}s"
             f"<extra>{reference.name}</extra>",
         )
     return figure
@@ -124,7 +124,7 @@ def _figures(report: ScalingReport) -> Card:
             cells = [
                 rate_words(row.throughput),
                 f"{rate_words(min(row.rates))} to {rate_words(max(row.rates))}",
-                f"{row.speed_up or 0.0:.2f}x",
+                f"{row.speed_up or 0.0:.2f}×",
                 say.percent(row.efficiency or 0.0),
             ]
         shares = ["–" if share is None else say.percent(share) for share in row.shown_shares.values()]

@@ -149,7 +149,7 @@ def _oversubscription(row: Row, weak: bool) -> Finding:
     else:
         following = "There are cores for all of them: try to bind them (--map-by core --bind-to core)."
     return Finding(
-        f"Oversubscribed: {_who(row)}{where} are {row.speed_up or 0.0:.2f}x as fast as {_base(row)}.", why, following
+        f"Oversubscribed: {_who(row)}{where} are {row.speed_up or 0.0:.2f}× as fast as {_base(row)}.", why, following
     )
 
 
@@ -238,7 +238,7 @@ def _with(finding: Finding, why: Sequence[str]) -> Finding:
 
 
 def _who(row: Row) -> str:
-    threads = "" if row.threads == 1 else f" x {words.count(row.threads, 'thread')}"
+    threads = "" if row.threads == 1 else f" × {words.count(row.threads, 'thread')}"
     return f"{words.count(row.ranks, 'rank')}{threads}"
 
 
@@ -250,7 +250,7 @@ def _gain(row: Row) -> str:
     """1.89x on 2 ranks; 1.9x from 2 to 4 ranks where one rank was not measured."""
     start = row.base.ranks if row.base else 1
     over = f"on {_who(row)}" if start == 1 else f"from {start} to {_who(row)}"
-    return f"{row.speed_up or 0.0:.2f}x {over}"
+    return f"{row.speed_up or 0.0:.2f}× {over}"
 
 
 def _close(row: Row) -> str:
@@ -278,7 +278,7 @@ def _blame(row: Row, phase: str) -> str:
 
 
 def _span(row: Row) -> str:
-    return f"{min(row.rates):,.4g} to {max(row.rates):,.4g}"
+    return f"{words.quantity(min(row.rates))} to {words.quantity(max(row.rates))}"
 
 
 def _fitting(row: Row) -> int:

@@ -8,10 +8,10 @@ from itertools import accumulate
 
 import plotly.graph_objects as go
 
+from workshop.core.words import quantity
 from workshop.core.words import seconds as duration
 from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
-from workshop.report.figures.curves import number
 from workshop.report.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
 from workshop.store.records import Trial
 from workshop.study.cards import best_card, cells_table, pick, point, runs_card, verdict
@@ -47,9 +47,9 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None) ->
             [*steps, last / factor],
             [*so_far, so_far[-1]],
             BEST,
-            f"best so far: %{{y:.4g}} {unit}<extra></extra>",
+            f"best so far: %{{y:,.7~r}} {unit}<extra></extra>",
             line={"shape": "hv"},
-            name=f"best so far: <b>{number(so_far[-1])}</b>",
+            name=f"best so far: <b>{quantity(so_far[-1])}</b>",
         ),
     ]
     looks = {"trial": ("circle", theme.ACCENT), PRUNED: ("x", theme.MUTED), FAILED: ("x-thin", theme.ALARM)}
@@ -70,7 +70,7 @@ def search(tried: Sequence[Tried], unit: str, reference: float | None = None) ->
             )
     highest = max([*map(_level, tried), reference or 0.0])
     if reference:
-        name = f"naive start: {number(reference)}"
+        name = f"naive start: {quantity(reference)}"
         x, y = [0, last / factor], [reference, reference]
         traces.append(marks.line(x, y, theme.MUTED, "", line=theme.IDEAL, name=name))
     return theme.figure(

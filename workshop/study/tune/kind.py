@@ -184,10 +184,12 @@ def _verdict(report: TuneReport) -> dict[str, str]:
 
 
 def _range(cell: CellResult, unit: str) -> str:
-    rate_text = f"{words.rate(cell.median or 0.0)} {unit}"
+    rate_text = f"{words.quantity(cell.median or 0.0)} {unit}"
     if len(cell.rates) < 2:
         return f"{rate_text} (1 run)"
-    return f"{rate_text} ({len(cell.rates)} runs, {words.rate(min(cell.rates))} to {words.rate(max(cell.rates))})"
+    return (
+        f"{rate_text} ({len(cell.rates)} runs, {words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))})"
+    )
 
 
 # The repeats of a placement differ by up to a fifth on a machine that does other things as well. The live rate of a
@@ -209,7 +211,7 @@ def hopeless(sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
     if leader is None or leader.median is None or watched.rate >= HOPELESS * leader.median:
         return None
     return (
-        f"After {watched.seconds:.1f} s it did {words.rate(watched.rate)} {description['unit']}, "
+        f"After {words.seconds(watched.seconds)} it did {words.quantity(watched.rate)} {description['unit']}, "
         f"{words.percent(watched.rate / leader.median)} of the best so far ({leader.label})."
     )
 

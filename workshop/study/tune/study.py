@@ -177,7 +177,7 @@ def key(point: Mapping[str, Any]) -> str:
 
 def label(point: Mapping[str, Any]) -> str:
     """A point in a few words: its ranks, and its unusual settings."""
-    parts = [f"{words.count(point['ranks'], 'rank')} x {words.count(point['threads'], 'thread')}"]
+    parts = [f"{words.count(point['ranks'], 'rank')} × {words.count(point['threads'], 'thread')}"]
     cores = point["cores_per_rank"]
     if point["bind_to"] == "none":
         parts.append("unbound")

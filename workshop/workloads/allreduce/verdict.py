@@ -89,7 +89,7 @@ def disturbed(facts: Facts) -> Finding | None:
     spread, curve, size, took = worst
     name = NAMES.get(curve.method, curve.method)
     return Finding(
-        f"The measurement was disturbed: the same message took up to {words.short(spread)} times as long.",
+        f"The measurement was disturbed: the same message took up to {words.quantity(spread)} times as long.",
         f"With {name}, {message(size)} took {words.seconds(took)} in its quicker repeats, and "
         f"{words.seconds(spread * took)} at other times.",
         f"{timing.QUIET}.",
@@ -166,8 +166,8 @@ def _compared(curve_of: Mapping[str, AllReduceCurve], chosen: AllReduceCurve) ->
 
 def _times(ratio: float) -> str:
     if ratio >= SAME:
-        return f"{words.short(ratio)} times as slow"
-    return "as fast" if ratio > 1 / SAME else f"{words.short(1 / ratio)} times as fast"
+        return f"{words.quantity(ratio)} times as slow"
+    return "as fast" if ratio > 1 / SAME else f"{words.quantity(1 / ratio)} times as fast"
 
 
 def _left_out(facts: Facts) -> list[str]:

@@ -10,7 +10,7 @@ from workshop.engine.training.checkpoint_interval import young
 from workshop.extension import Observations, Panel, Verdict
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.scores import number, percent
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
@@ -35,7 +35,7 @@ def outcome(facts: Facts) -> Finding | None:
     if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
         return None
     losses = _records(metrics, "losses")
-    accuracy = f"{100 * metrics['held_out_accuracy']:.1f} %"
+    accuracy = percent(metrics["held_out_accuracy"])
     ranks = metrics["ranks"]
     why = [_cost(metrics) if losses else "", _reading(metrics), _interval(facts)]
     if len(ranks) > 1:

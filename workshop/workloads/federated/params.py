@@ -25,7 +25,7 @@ METRICS = {
     "bytes_model": "size of the model",
     "bytes_of_images": "size of all images",
     "bytes_up": "sent by institutions",
-    "clipped": "share of updates that were clipped",
+    "clipped": "share of updates that were clipped [%]",
     "drift": "difference of updates from their mean",
     "epsilon": "privacy budget epsilon (the largest)",
     "measure": "quality measure",

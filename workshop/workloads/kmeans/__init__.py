@@ -111,7 +111,7 @@ WORKLOAD = Workload(
         "backend": "kernel",
         "bytes_per_step": "sent per iteration",
         "messages_per_step": "messages per iteration",
-        "distances_share": "distances computed, of points x clusters",
+        "distances_share": "distances computed, of points × clusters",
         "seconds.prepare": "time of preparing the data",
         "seconds.initialise": "time of choosing the first centroids",
         "seconds.fit": "time of all iterations",

@@ -37,7 +37,7 @@ def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequen
         ),
         Failure(
             "too-many-threads",
-            f"{ranks} ranks x 4 threads on {cores} cores",
+            f"{ranks} ranks × 4 threads on {cores} cores",
             "Every library starts as many threads as it is told, whatever there is to run them on.",
             "kmeans",
             {**BLOBS, "points": 500_000, "backend": "numpy"},  # whose BLAS has threads

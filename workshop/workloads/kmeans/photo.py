@@ -81,7 +81,7 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
             opened = Image.open(io.BytesIO(data), formats=FORMATS)
         width, height = opened.size
         if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
-            raise BadInput(f"{where} is {width} x {height} pixels; {AT_MOST}.")
+            raise BadInput(f"{where} is {width} × {height} pixels; {AT_MOST}.")
         turned = ImageOps.exif_transpose(opened)
         if _transparent(turned):
             raise BadInput(

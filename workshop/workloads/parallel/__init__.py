@@ -119,8 +119,8 @@ WORKLOAD = Workload(
     ),
     metrics={
         "rate": "throughput [examples/s]",
-        "idle": "idle share of the pipeline, measured",
-        "expected_idle": "idle share of the pipeline, predicted",
+        "idle": "idle share of the pipeline, measured [%]",
+        "expected_idle": "idle share of the pipeline, predicted [%]",
         "weights_difference": "largest difference from one process, relative",
         "bytes_per_step": "exchanged in a step, all ranks",
         "bytes_expected": "exchanged in a step, by formula",

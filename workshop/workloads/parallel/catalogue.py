@@ -159,9 +159,9 @@ def unet(size: int, channels: int = 1, classes: int = 2) -> list[tuple[int, int,
 GPT2 = "Radford et al. 2019, table 2"
 OPT = "Zhang et al., OPT, arXiv:2205.01068, table 1"
 NETWORKS: Sequence[TransformerNetwork | ConvolutionalNetwork] = (
-    ConvolutionalNetwork("ResNet-50, 64 images of 224 x 224", "He et al., arXiv:1512.03385, table 1", resnet50(), 64),
-    ConvolutionalNetwork("U-Net, one image of 1360 x 1360", "Ronneberger et al., arXiv:1505.04597", unet(1360)),
-    ConvolutionalNetwork("U-Net, one image of 8192 x 8192", "Ronneberger et al., arXiv:1505.04597", unet(8192)),
+    ConvolutionalNetwork("ResNet-50, 64 images of 224 × 224", "He et al., arXiv:1512.03385, table 1", resnet50(), 64),
+    ConvolutionalNetwork("U-Net, one image of 1360 × 1360", "Ronneberger et al., arXiv:1505.04597", unet(1360)),
+    ConvolutionalNetwork("U-Net, one image of 8192 × 8192", "Ronneberger et al., arXiv:1505.04597", unet(8192)),
     TransformerNetwork("GPT-2, small", GPT2, TransformerShape(50257, 1024, 768, 12, 12, tied=True)),
     TransformerNetwork("GPT-2, largest", GPT2, TransformerShape(50257, 1024, 1600, 25, 48, tied=True)),
     TransformerNetwork("7 B transformer", OPT, TransformerShape(50272, 2048, 4096, 32, 32, tied=True)),

@@ -159,12 +159,14 @@ def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
     names = [f"rank {rank}" for rank in range(len(ledgers))]
     parts = {use: [ledger.get(use, 0) / 1e6 for ledger in ledgers] for use in USES}
     most = max(sum(ledger.values()) for ledger in ledgers) / 1e6
-    texts = {use: [f"{value:.3g}" if value > 0.06 * most else "" for value in values] for use, values in parts.items()}
+    texts = {
+        use: [words.quantity(value) if value > 0.06 * most else "" for value in values] for use, values in parts.items()
+    }
     return marks.stacked(
         names,
         parts,
         USES,
-        {use: f"%{{y}}<br>{use}: %{{x:.4g}} MB<extra></extra>" for use in USES},
+        {use: f"%{{y}}<br>{use}: %{{x:,.7~r}} MB<extra></extra>" for use in USES},
         texts,
         ("weights",),
         height=min(150 + 44 * len(names), 900),
@@ -175,4 +177,4 @@ def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
 def kind_words(kind: str, calls: int, size: float) -> list[str]:
     """A row of a table of traffic: the axis and kind, calls, bytes."""
     axis, _, what = kind.partition(" ")
-    return [axis, what, words.thousands(calls), words.size(size)]
+    return [axis, what, words.quantity(calls), words.size(size)]

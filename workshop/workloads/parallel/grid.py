@@ -60,7 +60,7 @@ class RankGrid:
 
     def __str__(self) -> str:
         sizes = {"data": self.data, "pipeline": self.pipeline, self.kind: self.layer}
-        return " x ".join(f"{name} {size}" for name, size in sizes.items() if size > 1) or "one rank"
+        return " × ".join(f"{name} {size}" for name, size in sizes.items() if size > 1) or "one rank"
 
     @property
     def divides_targets(self) -> bool:

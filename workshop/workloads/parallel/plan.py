@@ -67,7 +67,7 @@ def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
         count = sum(parameter.size for parameter in plan.parameters)
         first, after = (params.batch * share // grid.example_shares for share in (plan.share, plan.share + 1))
         columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
-        rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.thousands(count)])
+        rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.quantity(count)])
     names = "Part of the data", "Stage", say.capital(grid.kind)
     headings = ["Rank", *(names[axis] for axis in axes), "Weights"]
     return Card("parts", "Who has what", (figure(figures.shares(layers, columns, cells)), table(headings, rows)))
@@ -149,7 +149,7 @@ def large_networks(memory: float) -> Card:
             for fit in network.fits(memory)
         ]
         rows.append(
-            [network.title, say.rate(network.parameters), "; ".join(ways) or "none of these ways", network.source]
+            [network.title, say.quantity(network.parameters), "; ".join(ways) or "none of these ways", network.source]
         )
     rule = figure(figures.rule(ledgers))
     parts = (words(line(LARGE, tone="about")), rule, table(["Network", "Weights", "Fits with", "Source"], rows))

@@ -32,7 +32,7 @@ def outcome(facts: Facts) -> Finding | None:
     why = " ".join(filter(None, (_exactness(metrics, params), _traffic(metrics), _memory(metrics))))
     if idle is not None and idle >= MANY_IDLE:
         return _bubble(facts, idle, why)
-    rate = f"{words.capital(str(metrics['grid']))}: {words.rate(metrics['rate'])} examples/s"
+    rate = f"{words.capital(str(metrics['grid']))}: {words.quantity(metrics['rate'])} examples/s"
     if metrics["bytes_difference"] == metrics["calls_difference"] == 0:
         rate += ", with exactly the bytes of the formula"
     return Finding(f"{rate}.", why, _following(facts))
@@ -44,7 +44,7 @@ def _exactness(metrics: Mapping[str, Any], params: Mapping[str, Any]) -> str:
         return "The weights were not compared with those of one process."
     if not difference:
         return "The weights are those of one process, bit for bit."
-    size = f"{difference:.0e}".replace("e-0", "e-")
+    size = words.quantity(difference)
     if difference <= TOLERANCES[precision]:
         reason = "rounding in another order" if precision == "float64" else f"rounding in {precision}, which adds up"
         return f"The weights differ from those of one process by {size} at most, relative: {reason}."

@@ -66,7 +66,7 @@ def outcome(facts: Facts) -> Finding | None:
     mode = params.get("mode", "training")
     why = [spent(metrics), remark(params, metrics), instructions(metrics), CITED]
     return Finding(
-        f"{words.rate(rate)} images/s of {mode} on {words.count(facts.ranks, 'rank')}, "
+        f"{words.quantity(rate)} images/s of {mode} on {words.count(facts.ranks, 'rank')}, "
         f"{'with' if params.get('onednn', True) else 'without'} oneDNN.",
         " ".join(filter(None, why)),
         _following(params),

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.words import listed, percent, rate, short, size
+from workshop.core.words import listed, percent, quantity, size
 from workshop.extension import Panel, Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, figure, line, table, words
@@ -46,7 +46,8 @@ def outcome(facts: Facts) -> Finding | None:
     narrow, exact = (metrics["formats"][name] for name in ("int8", "fp32"))
     sizes, rates = ((narrow[unit], exact[unit]) for unit in ("bytes", "images_per_second"))
     why = [
-        f"{rate(rates[0])} images/s instead of {rate(rates[1])}, {size(sizes[0])} instead of {size(sizes[1])}.",
+        f"{quantity(rates[0], 'images/s')} instead of {quantity(rates[1])}, {size(sizes[0])} instead of "
+        f"{size(sizes[1])}.",
         f"{_share(narrow['agreement'])} of the images get the same class as with FP32"
         + ("; without training that says little." if exact["accuracy"] is None else "."),
         f"INT16 can't hold {_share(metrics['overflow_share'])} of the sums in the first dense layer; INT32 can.",
@@ -73,7 +74,7 @@ def _processor(flags: list[str]) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.1f} %"
+    return quantity(100 * value, "%")
 
 
 def table_of_formats(snapshot: Snapshot) -> list[Card]:
@@ -82,9 +83,9 @@ def table_of_formats(snapshot: Snapshot) -> list[Card]:
     for name, row in (snapshot.metric("formats", Mapping) or {}).items():
         accuracy, speed = row["accuracy"], row["images_per_second"]
         shares = ["not trained" if accuracy is None else _share(accuracy), _share(row["agreement"])]
-        errors = [short(row["mean_error"]), short(row["error"])]
+        errors = [quantity(row["mean_error"]), quantity(row["error"])]
         rows.append(
-            [*FORMATS[name][:4], *shares, *errors, size(row["bytes"]), rate(speed) if speed else "not measured"]
+            [*FORMATS[name][:4], *shares, *errors, size(row["bytes"]), quantity(speed) if speed else "not measured"]
         )
     return [Card("formats", "By format", (table(HEADINGS, rows), words(line(ABOUT, tone="about"))))] if rows else []
 
@@ -120,7 +121,7 @@ def rounding_figure(ranges: Mapping[str, Any]) -> Any:
     for name, colour in (("int8-tensor", theme.OTHER), ("int8", theme.ACCENT)):
         errors, steps = ([value / step for value in ranges[name][part]] for part in ("errors", "scales"))
         channels, title = list(range(len(errors))), FORMATS[name][0]
-        traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:.2g}}<extra></extra>", name=title))
+        traces.append(marks.points(channels, errors, colour, f"{title}: %{{y:,.7~r}}<extra></extra>", name=title))
         traces.append(
             marks.line(
                 channels, [each / 2 for each in steps], colour, "", line={"width": 1, "dash": "dash"}, showlegend=False

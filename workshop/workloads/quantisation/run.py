@@ -91,7 +91,7 @@ def _task(ctx: RankContext, params: QuantisationParams) -> tuple[Any, Pixels, Pi
         model = imagenet_network("resnet50", SIDE)
         pixels = np.random.default_rng(params.seed).random((2 * MADE_UP, SIDE, SIDE, 3), np.float32)
         calibration, images, labels = pixels[: params.calibration], pixels[MADE_UP:][: params.images], None
-        about = {"model": "ResNet-50, not trained", "data": f"made-up images of {SIDE}x{SIDE} pixels"}
+        about = {"model": "ResNet-50, not trained", "data": f"made-up images of {SIDE} × {SIDE} pixels"}
     model.set_weights(ctx.comm.bcast(model.get_weights()))
     return model, calibration, images, labels, about
 

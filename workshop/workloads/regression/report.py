@@ -52,7 +52,7 @@ def outcome(facts: Facts) -> Finding | None:
         return None
     parts = [_exchanged(metrics), _verified(metrics), _published(fitted.rate)]
     return Finding(
-        f"{words.rate(metrics['rows_per_second'])} rows/s: {words.thousands(metrics['rows'])} rows "
+        f"{words.quantity(metrics['rows_per_second'])} rows/s: {words.quantity(metrics['rows'])} rows "
         f"({words.size(fitted.size)}) fitted in {words.seconds(fitted.seconds)}.",
         " ".join(part for part in parts if part),
         f"Fit as many rows on {words.ranks(1 if facts.ranks > 1 else 2)}: do the bytes exchanged change?",
@@ -73,7 +73,7 @@ def _verified(metrics: Mapping[str, Any]) -> str:
     if difference is None:
         return ""
     same = "the same as scikit-learn's" if difference <= AGREE else "not the same as scikit-learn's"
-    return f"Coefficients are {same} (relative difference {words.short(difference)})."
+    return f"Coefficients are {same} (relative difference {words.quantity(difference)})."
 
 
 def _published(rate: float) -> str:

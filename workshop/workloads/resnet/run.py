@@ -82,7 +82,7 @@ class ResnetTraining:
         """The metrics that are known before the first step."""
         size = self.params.image_size
         return {
-            "data": f"made-up images of {size}x{size} pixels",
+            "data": f"made-up images of {size} × {size} pixels",
             "model": NETWORKS[self.params.model],
             "parameters": int(self.model.count_params()),
         }

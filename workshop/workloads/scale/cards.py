@@ -24,10 +24,10 @@ def predicted(predictions: Sequence[StepPrediction], measured_rates: Mapping[int
     first = predictions[0]
     rows = [
         (
-            words.thousands(prediction.ranks),
+            words.quantity(prediction.ranks),
             words.seconds(prediction.seconds),
             f"{words.seconds(prediction.low)} to {words.seconds(prediction.high)}",
-            words.rate(prediction.rate),
+            words.quantity(prediction.rate),
             words.percent(prediction.rate / prediction.ranks / (first.rate / first.ranks)),
             prediction.limit,
         )
@@ -58,7 +58,7 @@ def step_sentence(prediction: StepPrediction, rate: float | None) -> str:
 def limits(curve: Sequence[StepPrediction]) -> str:
     """From which number of ranks on another part takes most time."""
     changes = [(after.ranks, after.limit) for first, after in pairwise(curve) if after.limit != first.limit]
-    later = "".join(f", from {words.thousands(ranks)} ranks {limit}" for ranks, limit in changes)
+    later = "".join(f", from {words.quantity(ranks)} ranks {limit}" for ranks, limit in changes)
     return f"Most time takes {curve[0].limit}{later}."
 
 
@@ -68,10 +68,10 @@ def compared(machine: PublishedMachine, points: Sequence[ComparedPoint]) -> Card
         (
             point.curve,
             ", ".join(map(str, point.fitted)),
-            words.thousands(point.prediction.workers),
-            words.rate(point.measured),
-            words.rate(point.prediction.rate),
-            f"{words.rate(point.prediction.low)} to {words.rate(point.prediction.high)}",
+            words.quantity(point.prediction.workers),
+            words.quantity(point.measured),
+            words.quantity(point.prediction.rate),
+            f"{words.quantity(point.prediction.low)} to {words.quantity(point.prediction.high)}",
             f"{100 * point.error:+.1f} %",
         )
         for point in points
@@ -96,7 +96,7 @@ def rates(predictions: Sequence[StepPrediction], measured: Mapping[int, float]) 
     lows = [prediction.examples / prediction.high for prediction in predictions]
     highs = [prediction.examples / prediction.low for prediction in predictions]
     hover = [
-        f"{words.thousands(prediction.ranks)} ranks: {words.rate(prediction.rate)} examples/s"
+        f"{words.quantity(prediction.ranks)} ranks: {words.quantity(prediction.rate)} examples/s"
         for prediction in predictions
     ]
     traces = [
@@ -139,9 +139,9 @@ def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
         list(predictions),
         parts,
         COLOURS,
-        {part: f"%{{y}}<br>{part}: %{{x:.3g}} ms<extra></extra>" for part in parts},
+        {part: f"%{{y}}<br>{part}: %{{x:,.7~r}} ms<extra></extra>" for part in parts},
         {
-            part: [f"{value:.3g}" if value > 0.06 * longest else "" for value in values]
+            part: [words.quantity(value) if value > 0.06 * longest else "" for value in values]
             for part, values in parts.items()
         },
         ("input", "compute"),
@@ -153,7 +153,7 @@ def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
 def _measured(rates_by_count: Mapping[int, float], unit: str) -> list[go.Scatter]:
     if not rates_by_count:
         return []
-    hover = [f"measured on {count}: {words.rate(rate)} {unit}" for count, rate in rates_by_count.items()]
+    hover = [f"measured on {count}: {words.quantity(rate)} {unit}" for count, rate in rates_by_count.items()]
     return [
         marks.points(list(rates_by_count), list(rates_by_count.values()), MEASURED, hover, size=11, name="measured")
     ]

@@ -78,9 +78,9 @@ def _show(fitted: Fitted) -> None:
     single = fitted.rate_of_one
     rows = [
         (
-            words.thousands(count),
-            words.rate(rate),
-            words.rate(value),
+            words.quantity(count),
+            words.quantity(rate),
+            words.quantity(value),
             words.percent(value / (count * single)),
         )
         for count, rate, value in zip(fitted.curve.workers, fitted.curve.rates, fitted.rates, strict=True)
@@ -90,9 +90,9 @@ def _show(fitted: Fitted) -> None:
     if fitted.predicted:
         predictions = [
             (
-                words.thousands(prediction.workers),
-                words.rate(prediction.rate),
-                f"{words.rate(prediction.low)} to {words.rate(prediction.high)}",
+                words.quantity(prediction.workers),
+                words.quantity(prediction.rate),
+                f"{words.quantity(prediction.low)} to {words.quantity(prediction.high)}",
                 words.percent(prediction.rate / (prediction.workers * single)),
                 "far beyond the data" if prediction.far else "",
             )

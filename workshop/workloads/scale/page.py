@@ -133,7 +133,7 @@ def _predict(
     form, results = st.columns([1, 3], gap="medium")
     with form, st.container(border=True):
         st.markdown("#### What if …")
-        ranks = st.select_slider("Ranks", COUNTS, value=measurement.calibration.ranks, format_func=words.thousands)
+        ranks = st.select_slider("Ranks", COUNTS, value=measurement.calibration.ranks, format_func=words.quantity)
         algorithm = st.selectbox("All-reduce", ALGORITHMS, ALGORITHMS.index(measured.algorithm))
         factor = st.select_slider("Bandwidth of the network, times", FACTORS, value=1)
         choices = {
@@ -162,7 +162,7 @@ def _predict(
         # The calibrated run itself checks nothing: the rest of its step is a part of the prediction.
         checked = next((other for other in same if other.id != run.id and other.placement["ranks"] == ranks), None)
         rate = checked.metrics["examples_per_second"] if checked else None
-        bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.thousands(ranks)} ranks": here}
+        bars = {f"measured settings, {before.ranks} ranks": before, f"changed, {words.quantity(ranks)} ranks": here}
         sentences = [
             line(scale_cards.step_sentence(here, rate)),
             line(scale_cards.limits(curve)),

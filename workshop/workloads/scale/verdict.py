@@ -31,7 +31,7 @@ def outcome(facts: Facts) -> Finding | None:
         "need cores of their own."
     )
     return Finding(
-        f"{words.rate(facts.metrics['examples_per_second'])} examples/s; {most} takes most of a step.",
+        f"{words.quantity(facts.metrics['examples_per_second'])} examples/s; {most} takes most of a step.",
         why,
         f"{NEXT[most]} The page Scale to 2,048 nodes predicts what that does, also on more ranks.",
         of_times=True,

@@ -81,9 +81,9 @@ WORKLOAD = Workload(
     results=("held_out_dice", "own_dice", "rounds", "images_per_second"),
     metrics={
         **METRICS,
-        "held_out_deviation": "deviation of the held-out Dice score",
-        "held_out_dice": "held-out Dice score",
-        "own_dice": "Dice score on the institutions' own images",
+        "held_out_deviation": "deviation of the held-out Dice score [%]",
+        "held_out_dice": "held-out Dice score [%]",
+        "own_dice": "Dice score on the institutions' own images [%]",
     },
     scaling=Scaling(rate="images_per_second", unit="images/s", total="rounds", live="total images/s"),
     notes={

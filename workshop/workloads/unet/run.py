@@ -80,7 +80,12 @@ class HeldOutSlices:
         scored = [ScoredMask(self._logits[at, ..., 0] > 0, score) for at, score in zip(positions, dice, strict=True)]
         shares = [float(masks[at].mean()) for at in positions]
         examples = [
-            Example(images[at, ..., 0], images[at, ..., 1], masks[at, ..., 0] > 0, f"{100 * share:.1f} % lesions")
+            Example(
+                images[at, ..., 0],
+                images[at, ..., 1],
+                masks[at, ..., 0] > 0,
+                f"{words.quantity(100 * share, '%')} lesions",
+            )
             for at, share in zip(positions, shares, strict=True)
         ]
         table = [{"share": share, "dice": score} for share, score in zip(shares, dice, strict=True)]
@@ -129,7 +134,7 @@ class UnetTraining:
         switches = ["attention gates"] * params.attention + ["dropout"] * any(params.dropout_rates)
         extra = f", with {words.listed(switches)}" if switches else ""
         return {
-            "data": f"{DATA}, {params.images} images of {params.size}x{params.size} pixels",
+            "data": f"{DATA}, {params.images} images of {params.size} × {params.size} pixels",
             "model": f"{SUMMARY}{extra}",
             "parameters": int(self.model.count_params()),
             "train_images": params.patients,

@@ -81,11 +81,11 @@ def test_a_finished_federation_says_what_each_way_came_to(store: Store, session:
     store.finish(run.id, "completed", metrics=metrics, error=None, verdict=None)
     there = shown(store, run)
     rows = part(there["ways-table"], "table")["rows"]
-    assert rows[0] == ["Federated", "96.1 %", "97.0 %", "34,500", "updates, 54 MB; no image"]
-    assert [row[-1] for row in rows[1:]] == ["all 1150 images, 902 kB", "nothing"]
+    assert rows[0] == ["Federated", "96.1 %", "97 %", "34,500", "updates, 54 MB; no image"]
+    assert [row[-1] for row in rows[1:]] == ["all 1,150 images, 902 kB", "nothing"]
     table = part(there["institutions-end"], "table")
     assert table["headings"] == ["Institution", "Federated", "Pooled", "Alone", "Alone, held-out images"]
-    assert table["rows"][0] == ["1", "90.0 %", "95.0 %", "100.0 %", "41.0 %"]
+    assert table["rows"][0] == ["1", "90 %", "95 %", "100 %", "41 %"]
     assert part(there["institutions"], "table")["rows"][0][4] == "2 rounds"
     labels = {tile["label"] for tile in part(there["metrics"], "tiles")["tiles"]}
     assert "rounds" in labels

@@ -41,7 +41,7 @@ KNOWN = {"attackers": [3], "rule": "mean", "institutions": POISONED}
 
 def test_what_an_attack_cost_and_what_to_do_about_it():
     told = said({"federated": 0.5, "plain": 0.93}, SCALE, **KNOWN)
-    assert told["verdict"] == "The attack cost 43.0 points: 50.0 % on held-out images in place of 93.0 %."
+    assert told["verdict"] == "The attack cost 43 points: 50 % on held-out images in place of 93 %."
     assert "Institution 3 sent -5 times its update." in told["why"]
     assert "It shows: such an update lies 7.5 times as far from the others" in told["why"]
     assert "--rule median" in told["next"]
@@ -50,7 +50,7 @@ def test_what_an_attack_cost_and_what_to_do_about_it():
 @pytest.mark.parametrize(
     ("defended", "ending", "following"),
     [
-        (0.80, "the median of each value won 30.0 points back.", "--rule trimmed --trim 1"),
+        (0.80, "the median of each value won 30 points back.", "--rule trimmed --trim 1"),
         (
             0.925,
             "the median of each value won 42.5 points back; the 0.5 points that are left may be chance.",
@@ -61,14 +61,14 @@ def test_what_an_attack_cost_and_what_to_do_about_it():
 def test_what_a_rule_won_back(defended, ending, following):
     ways = {"federated": defended, "plain": 0.93, "undefended": 0.5}
     told = said(ways, SCALE | {"rule": "median"}, **KNOWN | {"rule": "median"})
-    assert told["verdict"].startswith("The attack cost 43.0 points: 50.0 %")
+    assert told["verdict"].startswith("The attack cost 43 points: 50 %")
     assert told["verdict"].endswith(ending)
     assert following in told["next"]
 
 
 def test_an_attack_that_costs_nothing_or_does_not_show():
     told = said({"federated": 0.925, "plain": 0.93}, SCALE, attackers=[2, 5], rule="mean")
-    apart = "made no difference that so many images can tell: 92.5 %, without it 93.0 %"
+    apart = "made no difference that so many images can tell: 92.5 %, without it 93 %"
     assert told["verdict"].startswith(f"The attack {apart}")
     assert "Institutions 2 and 5 sent -5 times their update." in told["why"]
     assert "It doesn't show: a poisoned update lies only 1 times as far" in told["why"]
@@ -87,7 +87,7 @@ PRIVATE = {"privacy": "institutions", "noise": 1.0, "clip": 0.5, "delta": 1e-5}
 def test_what_noise_promises_and_costs(epsilon, words, following):
     told = said({"federated": 0.57, "plain": 0.85}, PRIVATE, epsilon=epsilon, clipped=0.89, rule="mean")
     assert told["verdict"] == (
-        f"Epsilon is {epsilon:.3g} for a delta of 1e-05, at 28.0 points less: 57.0 % in place of 85.0 %."
+        f"Epsilon is {epsilon:.3g} for a delta of 1·10⁻⁵, at 28 points less: 57 % in place of 85 %."
     )
     assert words in told["why"]
     assert "89 % of the updates were longer than the clip of 0.5." in told["why"]
@@ -102,7 +102,7 @@ def test_without_noise_nothing_is_promised():
 
 def test_what_a_rule_costs_without_an_attack():
     told = said({"federated": 0.80, "plain": 0.93}, {"rule": "trimmed"}, rule="trimmed")
-    assert told["verdict"] == "The trimmed mean replaced the mean, at 13.0 points less: 80.0 % in place of 93.0 %."
+    assert told["verdict"] == "The trimmed mean replaced the mean, at 13 points less: 80 % in place of 93 %."
     assert "--attack scale" in told["next"]
 
 

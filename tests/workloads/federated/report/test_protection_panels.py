@@ -58,5 +58,5 @@ def test_epsilon_by_round_with_what_it_does_not_cover(store: Store, session: Ses
     values = {tile["label"]: tile["value"] for tile in part(card, "tiles")["tiles"]}
     assert values["epsilon so far"] == "4"
     assert values["updates clipped, last round"] == "80 %"
-    assert (values["noise"], values["clip"], values["delta"]) == ("1.5 x clip", "0.5", "1e-05")
+    assert (values["noise"], values["clip"], values["delta"]) == ("1.5 × clip", "0.5", "1·10⁻⁵")
     assert "have no noise" in card.parts[-1]["lines"][0]["text"]

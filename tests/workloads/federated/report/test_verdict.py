@@ -42,17 +42,17 @@ def three(federated: float, centralised: float, alone: float, rounds: list[float
 def test_which_way_won_and_by_how_much():
     told = said(three(0.91, 0.97, 0.70))
     assert told["verdict"] == (
-        "Federated learning is 6.0 points behind pooled images and 21.0 points better than each alone."
+        "Federated learning is 6 points behind pooled images and 21 points better than each alone."
     )
-    assert "federated 91.0 %; pooled 97.0 %; alone 70.0 %" in told["why"]
+    assert "federated 91 %; pooled 97 %; alone 70 %" in told["why"]
     assert "4 institutions (digits in different shares), 9 rounds, 4,000 images read in each way" in told["why"]
 
 
 def test_a_difference_that_so_few_images_can_not_tell_is_none():
     assert said(three(0.96, 0.97, 0.70))["verdict"].startswith(
-        "Federated learning can't be told from pooled images and is 26.0 points better than each alone"
+        "Federated learning can't be told from pooled images and is 26 points better than each alone"
     )
-    assert "1.0 points behind" in said(three(0.96, 0.97, 0.70), held_out_images=100_000)["verdict"]
+    assert "1 points behind" in said(three(0.96, 0.97, 0.70), held_out_images=100_000)["verdict"]
     assert "can't be told from pooled images or each alone" in said(three(0.90, 0.90, 0.89))["verdict"]
 
 

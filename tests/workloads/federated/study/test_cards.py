@@ -32,13 +32,13 @@ def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
         *("verdict", "rounds-held_out", "rounds-own", "came-to", "differences", "published", "runs"),
     ]
     names = [trace.name for trace in figure(found["rounds-held_out"]).data if trace.name]
-    assert names == ["federated <b>92.0 %</b>", "pooled images <b>94.2 %</b>", "each alone <b>42.0 %</b>"]
+    assert names == ["federated <b>92 %</b>", "pooled images <b>94.2 %</b>", "each alone <b>42 %</b>"]
     assert "bands go from the lowest to the highest" in text(found["rounds-own"])
     came, seeds = (one for one in found["came-to"].parts if one["kind"] == "table")
     assert came["rows"][2] == ["Each alone", "42.0 ± 3.2 %", "96.4 ± 1.1 %"]
     assert len(seeds["rows"]) == 5
     assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == ["/run?run=2"]
-    assert seeds["rows"][1][2:] == ["93.0 %", "94.0 %", "44.0 %", "91.0 %", "95.0 %", "97.0 %"]
+    assert seeds["rows"][1][2:] == ["93 %", "94 %", "44 %", "91 %", "95 %", "97 %"]
     rows = {(row[0], row[1]): row[2:] for row in part(found["differences"], "table")["rows"]}
     assert rows["Federated against alone", "held-out images"] == ["+50.0 ± 1.9 points", "5 of 5"]
     assert rows["Federated against alone", "institutions' own images"][1] == "0 of 5"

@@ -50,7 +50,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord, command: Co
         assert "Verdict:" in text and "Next:" in text and "10:12598" in text
     lines = [" ".join(line.split()) for line in shown[0].splitlines()]
     assert any(line.endswith("92.0 ± 1.6 % 91.2 ± 1.3 %") for line in lines), lines
-    assert any(line.endswith("91.0 % 94.0 % 46.0 % 90.0 % 93.0 % 96.0 %") for line in lines), lines
+    assert any(line.endswith("91 % 94 % 46 % 90 % 93 % 96 %") for line in lines), lines
     assert any("+50.0 ± 1.9" in line for line in lines), lines
 
 

@@ -57,7 +57,7 @@ def test_what_each_way_came_to(store: Store, session: SessionRecord) -> None:
 def test_the_verdict_says_how_close_and_how_far_above(store: Store, session: SessionRecord) -> None:
     said = found(store, seed.study(store, session).id).verdict
     assert said["verdict"] == (
-        "Federated learning is 2.2 points behind pooled images and 50.0 points above each alone on held-out images, "
+        "Federated learning is 2.2 points behind pooled images and 50 points above each alone on held-out images, "
         "over 5 seeds."
     )
     assert "federated 92.0 ± 1.6 %; pooled 94.2 ± 0.8 %; alone 42.0 ± 3.2 %" in said["why"]

@@ -66,11 +66,11 @@ def test_what_omp_num_threads_does_not_do_is_said_with_the_reason() -> None:
 def test_what_it_does_where_something_reads_it_is_said_as_well() -> None:
     found = measured(with_variable("OMP_NUM_THREADS", lambda threads: 2.0 if threads == "4" else 1.0), steps="b")
     told = said(found, "b")
-    assert told["verdict"].startswith("OMP_NUM_THREADS=4 seems to be 2.00x") and "nothing in a rank" in told["verdict"]
+    assert told["verdict"].startswith("OMP_NUM_THREADS=4 seems to be 2.00×") and "nothing in a rank" in told["verdict"]
     for run in found.runs.values():
         run.metrics["threads"][0]["openmp"] = {"count": 4, "busy": 4, "seconds": 3.0}
     told = said(found, "b")
-    assert told["verdict"] == "OMP_NUM_THREADS=4 is 2.00x as fast as OMP_NUM_THREADS=2."
+    assert told["verdict"] == "OMP_NUM_THREADS=4 is 2.00× as fast as OMP_NUM_THREADS=2."
     assert "OpenMP threads worked in run 1" in told["why"]
     for run in found.runs.values():
         del run.metrics["threads"]
@@ -113,10 +113,10 @@ def test_memory_that_leaks_and_memory_that_does_not() -> None:
 def test_settings_that_can_t_matter_and_those_that_do() -> None:
     told = said(measured(), "f")
     assert told["verdict"] == "None of the other sets is better than what there was."
-    assert "polling (0.79x)" in told["why"] and "KMP_* is for OpenMP libraries" in told["why"]
+    assert "polling (0.79×)" in told["why"] and "KMP_* is for OpenMP libraries" in told["why"]
     assert "exchange gradients without Horovod" in told["why"]
     told = said(measured(with_variable("HOROVOD_CYCLE_TIME", lambda cycle: 1.3 if cycle else 1.0)), "f")
-    assert told["verdict"] == "Short cycle is 1.30x what there was."
+    assert told["verdict"] == "Short cycle is 1.30× what there was."
     assert "the machine, not the setting" in told["why"], "no rank here reads it"
     found = measured()
     assert "no fusion" in answered(found, "f").ties
@@ -125,13 +125,13 @@ def test_settings_that_can_t_matter_and_those_that_do() -> None:
 def test_mpis() -> None:
     assert said(measured(steps="g"), "g")["verdict"].startswith("Only Open MPI could be measured")
     told = said(measured(mpis=("openmpi", "mpich", "intelmpi"), steps="g"), "g")
-    assert told["verdict"] == "Intel MPI is the fastest: 1.57x MPICH."
+    assert told["verdict"] == "Intel MPI is the fastest: 1.57× MPICH."
 
     def two(params: Any, where: Placement) -> float:
         return world.rate(params, where.model_copy(update={"mpi": "mpich" if where.mpi == "mpich" else "openmpi"}))
 
     told = said(measured(two, mpis=("openmpi", "mpich", "intelmpi"), steps="g"), "g")
-    assert told["verdict"] == "Open MPI and Intel MPI are the fastest: 1.43x MPICH."
+    assert told["verdict"] == "Open MPI and Intel MPI are the fastest: 1.43× MPICH."
 
     def alike(params: Any, where: Placement) -> float:
         return world.rate(params, where.model_copy(update={"mpi": "openmpi"}))
@@ -183,14 +183,14 @@ def test_evaluation_before_and_after() -> None:
     found = measured(steps="h")
     told = said(found, "h")
     assert told["verdict"] == "Evaluation takes 26 % of the time instead of 59 %."
-    assert told["why"].startswith("That makes 2 ranks 1.79x as fast.")
-    assert "2 ranks are 1.24x as fast as one before and 2.22x after" in told["why"]
+    assert told["why"].startswith("That makes 2 ranks 1.79× as fast.")
+    assert "2 ranks are 1.24× as fast as one before and 2.22× after" in told["why"]
     assert answered(found, "h").value == pytest.approx(58.8, abs=0.1)
 
 
 def test_the_waterfall_and_the_command_of_its_end() -> None:
     told = said(measured(), "i")
-    assert told["verdict"] == "All together: 2.24x the naive start."
+    assert told["verdict"] == "All together: 2.24× the naive start."
     assert told["next"].endswith("--batch 32 --inference predict_on_batch --ranks 2 --threads 1")
     told = said(measured(mpis=("openmpi", "intelmpi")), "i")
     assert "--exchange mpi" in told["next"] and "--mpi intelmpi" in told["next"], "what was measured, not half of it"

@@ -44,12 +44,23 @@ export function axisOf(values, truth) {
   return { low, high, log, place };
 }
 
+// Where the axis has numbers: its ends, or round numbers such as 30, 100 and 300 where it is logarithmic.
+function ticksOf({ low, high, log }) {
+  if (!log) return [low, high];
+  const round = [];
+  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power += 1)
+    for (const digit of high / low > 1e3 ? [1] : [1, 3]) round.push(Number(`${digit}e${power}`));
+  const within = round.filter((at) => low <= at && at <= high);
+  return within.filter((_, place) => place % Math.ceil(within.length / 5) === 0);
+}
+
 function numbers({ values }, { shown, solution, truth, own }) {
-  const right = truth?.value === undefined ? solution?.value ?? null : threeDigits(truth.value);
+  const right = truth?.value === undefined ? solution?.value ?? null : truth.value;
   if (shown.whole) return ranks(values, right);
   const unit = shown.unit ? ` ${shown.unit}` : "";
   if (!values.length && right === null) return element("p", "chart none", "Nobody has answered.");
-  const { low, high, log, place } = axisOf(values, right);
+  const axis = axisOf(values, right);
+  const { log, place } = axis;
   const columns = Array.from({ length: COLUMNS }, () => 0);
   const beyond = { less: 0, more: 0 };
   for (const one of values) {
@@ -78,13 +89,8 @@ function numbers({ values }, { shown, solution, truth, own }) {
     log ? "each step to the right multiplies" : null,
   ].filter(Boolean);
   const tick = (at) => { const made = element("span", "tick", `${value(at)}${unit}`); made.style.left = `${100 * place(at)}%`; return made; };
-  return element("div", "chart numbers", plot, element("div", "ticks", tick(low), tick(high)),
+  return element("div", "chart numbers", plot, element("div", "ticks", ticksOf(axis).map(tick)),
     notes.length ? element("p", "chart-notes", notes.join(" · ")) : null);
-}
-
-// A measured value as the solution's text has it: an integer unchanged, another number with three digits.
-function threeDigits(given) {
-  return Number.isInteger(given) && Math.abs(given) < 1e6 ? given : Number(given.toPrecision(3));
 }
 
 // Ranks are names rather than sizes: how often each was guessed.

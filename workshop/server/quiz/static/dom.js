@@ -32,16 +32,23 @@ export function unseen(words) {
 }
 
 const NUMBER = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 1 });
-const PRECISE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 4 });
+const PRECISE = new Intl.NumberFormat("en-GB", { maximumSignificantDigits: 3 });
+const LETTERS = [[1e15, " P"], [1e12, " T"], [1e9, " G"], [1e6, " M"], [1e3, " k"]];
 
 export function number(value) {
   return NUMBER.format(value);
 }
 
-// A measured or guessed value: four digits, and powers of ten where it is very large or very small.
+// A measured or guessed value, as the server words it: an integer is exact, another number has three digits.
 export function value(given) {
   const size = Math.abs(given);
-  return size !== 0 && (size >= 1e7 || size < 1e-3) ? given.toExponential(2) : PRECISE.format(given);
+  if (Number.isInteger(given) && size < 1e6) return NUMBER.format(given);
+  const near = Number(given.toPrecision(3));
+  const [factor, letter] = LETTERS.find(([least]) => Math.abs(near) >= Math.max(least, 1e5)) ?? [1, ""];
+  const short = near / factor;
+  if (Math.abs(short) >= 1e-3 && Math.abs(short) < 1e6) return PRECISE.format(short) + letter;
+  const [digits, power] = short.toExponential().split("e");
+  return `${digits}·10${[...String(Number(power))].map((sign) => "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"["-0123456789".indexOf(sign)]).join("")}${letter}`;
 }
 
 export function count(many, word) {

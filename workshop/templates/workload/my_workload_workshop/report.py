@@ -24,8 +24,9 @@ def measured(facts: Facts) -> Finding | None:
     estimate, darts = facts.metrics.get("estimate"), facts.metrics.get("darts")
     if not isinstance(estimate, float) or not isinstance(darts, int):
         return None
-    why = f"{words.thousands(darts)} darts were thrown. The estimate is off by {abs(estimate - math.pi):.1e}, "
-    why += f"and chance alone makes about {chance(darts):.1e}."
+    error, by_chance = words.quantity(abs(estimate - math.pi)), words.quantity(chance(darts))
+    why = f"{words.quantity(darts)} darts were thrown. The estimate is off by {error}, and chance alone makes about "
+    why += f"{by_chance}."
     return Finding(f"Pi is about {estimate:.5f}.", why, "Throw four times as many darts: that halves what chance does.")
 
 
@@ -36,7 +37,7 @@ def estimate(snapshot: Snapshot) -> list[Card]:
     plot = theme.figure([go.Scatter(x=curve.steps, y=curve.means)], height=300, xaxis={"title": {"text": "step"}})
     plot.add_hline(math.pi, line_dash="dash", annotation_text="pi")
     last = curve.means[-1]
-    values = {"Estimate": f"{last:.5f}", "Off by": f"{abs(last - math.pi):.1e}"}
+    values = {"Estimate": f"{last:.5f}", "Off by": words.quantity(abs(last - math.pi))}
     parts = tiles([{"label": label, "value": value} for label, value in values.items()]), figure(plot)
     return [Card("pi", "Estimate of pi", parts)]
 

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from workshop.core import words
+from workshop.core.words import quantity
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.scores import number
 
@@ -54,7 +55,7 @@ class FederationFacts:
         rate, mu = self.params.get("rate"), self.params.get("mu")
         if self.params.get("algorithm") == "fedprox" and number(rate) and number(mu) and mu * rate > 1:
             return f"Take a smaller mu than {mu:g} (--mu {0.1 / rate:.2g}): its steps go past the shared model."
-        than = f" than {rate:.3g} (--rate {rate / 10:.2g})" if number(rate) else " (--rate)"
+        than = f" than {quantity(rate)} (--rate {rate / 10:.2g})" if number(rate) else " (--rate)"
         return f"Take a smaller learning rate{than}."
 
 

@@ -113,7 +113,7 @@ def distances(
             list(rounds),
             [value if math.isfinite(value) and value > 0 else None for value in values],
             colour,
-            f"institution {institution}, round %{{x}}<br>%{{y:.3g}}<extra></extra>",
+            f"institution {institution}, round %{{x}}<br>%{{y:,.7~r}}<extra></extra>",
             size=7,
             symbol=symbol,
             line={"width": 2, "dash": dash},

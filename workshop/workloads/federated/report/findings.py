@@ -129,7 +129,7 @@ def _private(run: FederationFacts) -> Finding:
         return Finding(f"{verdict}{cost}.", f"{why} {cut}".strip(), "Add noise (--noise 1).")
     how = ": next to nothing is promised." if epsilon >= WEAK else ": that is strict." if epsilon <= STRONG else "."
     why = (
-        f"Whoever has the shared model may be {words.short(math.exp(min(epsilon, 700)))} times as sure whether "
+        f"Whoever has the shared model may be {words.quantity(math.exp(min(epsilon, 700)))} times as sure whether "
         f"an institution took part as without it, and no more, but for a chance of delta{how}"
     )
     many = min(4 * len(run.institutions), MOST)
@@ -139,7 +139,7 @@ def _private(run: FederationFacts) -> Finding:
     if epsilon <= STRONG:
         following = "Take away some of the noise, and look from where on it costs nothing."
     return Finding(
-        f"Epsilon is {epsilon:.3g} for a delta of {params.get('delta'):g}{cost}.",
+        f"Epsilon is {words.quantity(epsilon)} for a delta of {words.quantity(params['delta'])}{cost}.",
         f"{why} {cut}".strip(),
         following,
     )

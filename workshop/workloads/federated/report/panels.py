@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workshop.core.words import count, size, thousands
+from workshop.core.words import count, quantity, size
 from workshop.extension import Panel
 from workshop.report.analysis import scores
 from workshop.report.cards import Card, Part, about, figure, table, tiles
@@ -118,7 +118,7 @@ def _side_by_side(snapshot: Snapshot, ways: Sequence[str]) -> list[Card]:
             NAMES.get(way, way).capitalize(),
             _accuracy(results.get("held_out_score")),
             _accuracy(results.get("own_score")),
-            thousands(results.get("images_read") or 0),
+            quantity(results.get("images_read") or 0),
             _transmitted(snapshot, way),
         ]
         for way in ways
@@ -189,8 +189,8 @@ def _who_has_what(institutions: Sequence[Mapping[str, Any]]) -> Card:
     # Heading, required key, text of the cell.
     columns: list[tuple[str, str, Callable[[Any], Any]]] = [
         ("Lives on", "", lambda institution: rank_cell(institution.get("rank", 0))),
-        ("Learns from", "", lambda institution: thousands(institution["images"])),
-        ("Validates with", "", lambda institution: thousands(institution["validation"])),
+        ("Learns from", "", lambda institution: quantity(institution["images"])),
+        ("Validates with", "", lambda institution: quantity(institution["validation"])),
         ("Took part in", "took_part", lambda institution: count(institution["took_part"], "round")),
     ]
     visible = [column for column in columns if not column[1] or column[1] in institutions[0]]

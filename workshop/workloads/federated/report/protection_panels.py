@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.words import capital, count, numbered, percent
+from workshop.core.words import capital, count, numbered, percent, quantity
 from workshop.extension import Panel
 from workshop.report.cards import Card, Part, about, figure, line, tiles, words
 from workshop.report.figures.curves import curve
@@ -90,12 +90,12 @@ def _private(snapshot: Snapshot) -> list[Card]:
     params = snapshot.run.params
     if params.get("privacy") != "institutions" or "clipped" not in snapshot.totals:
         return []
-    facts = {"noise": f"{params.get('noise'):g} x clip", "clip": f"{params.get('clip'):g}"}
+    facts = {"noise": f"{params.get('noise'):g} × clip", "clip": f"{params.get('clip'):g}"}
     if clipped := snapshot.series("clipped"):
         facts["updates clipped, last round"] = percent(clipped[0].means[-1])
     parts: list[Part] = [about(ABOUT_EPSILON)]
     if epsilons := snapshot.series("epsilon"):
-        facts = {"epsilon so far": f"{epsilons[0].means[-1]:.3g}", "delta": f"{params.get('delta'):g}", **facts}
+        facts = {"epsilon so far": quantity(epsilons[0].means[-1]), "delta": quantity(params["delta"]), **facts}
         chart = curve(epsilons, began=snapshot.began, height=260)
         chart.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
         parts.append(figure(chart))

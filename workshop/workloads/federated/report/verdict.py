@@ -105,7 +105,7 @@ def _stands(differences: Mapping[str, str]) -> str:
 
 def _setting(run: FederationFacts, ways: Ways) -> str:
     count = words.count(len(run.institutions), "institution")
-    read = words.thousands(next(iter(ways.values()))["images_read"])
+    read = words.quantity(next(iter(ways.values()))["images_read"])
     how = _PARTITIONS.get(str(run.params.get("partition")), "shared")
     return f"{count} ({how}), {run.rounds}, {read} images read{' in each way' if len(ways) > 1 else ''}."
 
@@ -144,7 +144,7 @@ def _lost(run: FederationFacts) -> Finding | None:
     if not dropped:
         if not isinstance(loss, int | float) or loss < (math.inf if dice else GROWN * GUESSING):
             return None
-        became = f"grew to {words.short(loss)}" if math.isfinite(loss) else "became no number"
+        became = f"grew to {words.quantity(loss)}" if math.isfinite(loss) else "became no number"
         guessing = "" if dice else f"; that of guessing is {GUESSING:.1f}"
         return Finding("The training diverged.", f"Its loss {became}{guessing}.", run.smaller_rate)
     senders = sorted({entry["institution"] for entry in dropped})

@@ -69,7 +69,7 @@ def judge(findings: StepResults, step_key: str, events: Events) -> Verdict | Non
         best=name(best).removeprefix("+ "),
         worst=name(worst),
         gain=gain(best, worst),
-        speed=f"{words.rate(best.median or 0.0)} {findings.setting.unit}",
+        speed=f"{words.quantity(best.median or 0.0)} {findings.setting.unit}",
         chance=f"repeats of one setting differ by {100 * findings.chance.usual:.0f} %",
         kernels=" ".join(kernels),
         failures=findings.failures(step_key),

@@ -227,7 +227,7 @@ def _climb(step: Step, grown: Grown, climbing: Sequence[str]) -> str:
         "climb",
         most=order[-1],
         late="no less" if most.late >= most.slope else "less",
-        evaluations=words.thousands(LONG),
+        evaluations=words.quantity(LONG),
         size=words.size(LONG * most.slope),
         control=control,
     )
@@ -241,7 +241,7 @@ def _settings(findings: StepResults, step: Step, grown: Grown) -> Verdict | None
     better = [cell for cell in order if findings.beats(cell, plain)]
     worse = [cell for cell in order if findings.beats(plain, cell)]
     if worse:
-        why.append(step.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}x)" for cell in worse)))
+        why.append(step.say("slower", sets=words.listed(f"{name(cell)} ({gain(cell, plain):.2f}×)" for cell in worse)))
     comparisons = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
     if INTEL in comparisons and comparisons[INTEL] != "apart":
         change = step.say("no change" if comparisons[INTEL] == "alike" else "unsure change")
@@ -309,7 +309,7 @@ def _stages(findings: StepResults, step: Step, grown: Grown) -> Verdict | None:
         return None
     first, last = measured[0], measured[-1]
     gave = words.listed(
-        f"{name(other)} {gain(other, cell):.2f}x{_doubt(findings, other, cell)}" for cell, other in pairwise(measured)
+        f"{name(other)} {gain(other, cell):.2f}×{_doubt(findings, other, cell)}" for cell, other in pairwise(measured)
     )
     return step.judge(
         "gain",
@@ -354,7 +354,7 @@ def _compared(findings: StepResults, step: Step) -> dict[str, Any] | None:
 
 
 def _speed(findings: StepResults, cell: CellResult) -> str:
-    return f"{words.rate(cell.median or 0.0)} {findings.setting.unit}"
+    return f"{words.quantity(cell.median or 0.0)} {findings.setting.unit}"
 
 
 def _doubt(findings: StepResults, cell: CellResult, other: CellResult) -> str:
