@@ -1,6 +1,6 @@
-"""The dashboard: this file only shows the navigation. Served by `python -m workshop.server`."""
+"""The dashboard: this file only shows the navigation. Served by `python -m workshop.web`."""
 
-from workshop.pages import frame, navigation
+from workshop.web.pages import frame, navigation
 
 frame.set_up()
 navigation.navigate(root="home")

@@ -45,7 +45,7 @@ TARGETS = {
     "launcher": "prterun",
     "controller": "ipyparallel.controller",
     "conductor": "workshop.runtime.conductor",
-    "dashboard": "workshop.server",
+    "dashboard": "workshop.web",
 }
 # How runs end that lost a process, by what they say of it.
 LOST = ("RankDied", "EnginesDied", "RanksNotStarted", "RankServerDied", "ControllerDied", "RankSilent")

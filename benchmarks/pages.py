@@ -19,7 +19,7 @@ from benchmarks.dashboard import HOST, served
 from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.runtime import replay
-from workshop.server.auth import new_secrets
+from workshop.web.auth import new_secrets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -27,9 +27,9 @@ from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
-from workshop.server.auth import new_secrets
-from workshop.server.quiz import round_start
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
+from workshop.web.quiz import round_start
 
 SECONDS = 10.0  # within which learners answer
 BURST = (500, 1.0)  # so many, within so many seconds

@@ -29,8 +29,8 @@ from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.runtime import client
 from workshop.runtime.lifecycle import private_session
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 # A change every quarter of a second; so many colours take longer to settle than anybody watches.
 PARAMS = {"image": "china", "clusters": 256, "iterations": 10_000, "tolerance": 0, "pace": 0.25}

@@ -18,8 +18,8 @@ FOLDERS = {
 }
 # Pages of the dashboard, which the navigation finds by name: what their paths begin with.
 PAGES = (
-    "workshop/pages/",
-    "workshop/placement_page/",
+    "workshop/web/pages/",
+    "workshop/web/placement_page/",
     "workshop/workloads/federated/page",
     "workshop/workloads/hangs/page",
     "workshop/workloads/parallel/page",

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import seed
 from tests.support import limit
+from tests.web import seed
 from workshop import templates
 from workshop.store.store import Store
 
@@ -58,7 +58,7 @@ with Store.open() as store:
 # The page itself, as Streamlit draws it.
 PAGE = """
 from streamlit.testing.v1 import AppTest
-from workshop.pages import frame
+from workshop.web.pages import frame
 from workshop.store.records import Identity
 
 frame.visitor = lambda: Identity(1, "learner", "ada", 0.0)  # whom the door would have let in

@@ -29,7 +29,7 @@ def test_the_first_tier_reaches_every_module() -> None:
 
 def test_a_module_that_nothing_names_is_not_reached() -> None:
     assert "workshop.core.errors" in reach.reached(["tests/core/test_errors.py"])
-    assert "workshop.server.code_form" not in reach.reached(["tests/core/test_errors.py"])
+    assert "workshop.web.code_form" not in reach.reached(["tests/core/test_errors.py"])
 
 
 def test_a_program_is_reached_by_its_name() -> None:
@@ -59,7 +59,7 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
         ("workshop/quiz/deck.py", "tests/quiz/test_deck.py", True),  # imports it
         ("workshop/runtime/conductor.py", "tests/runtime/test_session.py", True),  # the folder that mirrors it
         ("workshop/quiz/deck.py", "tests/core/test_errors.py", False),
-        ("workshop/pages/live/cards.js", "tests/app/test_pages.py", True),
+        ("workshop/web/pages/live/cards.js", "tests/app/test_pages.py", True),
         ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
         ("README.md", "tests/core/test_errors.py", False),
     ],
@@ -77,7 +77,7 @@ def test_no_limit_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_stays_together() -> None:
-    assert tiers.group_of("tests/server/test_auth.py::test_a") == "server/test_auth.py"
+    assert tiers.group_of("tests/web/test_auth.py::test_a") == "server/test_auth.py"
     assert tiers.group_of("tests/demo/test_hosts.py::test_a[1]@machine") == "machine"
     assert tiers.group_of("tests/workloads/openfl/test_session.py::test_a") == "workloads/openfl"
 

@@ -33,8 +33,8 @@ from workshop.extension import Check, load
 from workshop.mpi import horovod, openmpi
 from workshop.runtime.launchers import ssh as sites
 from workshop.runtime.supervisor import check_port
-from workshop.server import address
 from workshop.store.store import Store
+from workshop.web import address
 
 GIB = 2**30
 MPI_SECONDS = 12.0  # 2 ranks start in 1 to 2 s on an idle machine

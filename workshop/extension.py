@@ -398,9 +398,9 @@ class Page:
     """A page of the dashboard.
 
     `function` is a reference to one without parameters that draws it with Streamlit and with the blocks of
-    `workshop.pages`. `group` is the place of the navigation in which the page stands, in the order of `order`, lowest
-    first. A page of the place Explore has a card there, with its `summary`, one sentence, and its `picture`, an SVG
-    file. `roles` are those who see the page. Raises ValueError where the name can't be an address.
+    `workshop.web.pages`. `group` is the place of the navigation in which the page stands, in the order of `order`,
+    lowest first. A page of the place Explore has a card there, with its `summary`, one sentence, and its `picture`, an
+    SVG file. `roles` are those who see the page. Raises ValueError where the name can't be an address.
     """
 
     name: str  # in its address: small letters, digits, _ and -

@@ -1,1 +1,1 @@
-"""The dashboard's own pages, a module for each. `workshop.pages` names them in its extension."""
+"""The dashboard's own pages, a module for each. `workshop.web.pages` names them in its extension."""

@@ -7,7 +7,7 @@ import base64
 import streamlit as st
 
 from workshop import registry
-from workshop.pages import blocks, frame, links
+from workshop.web.pages import blocks, frame, links
 
 ABREAST = 3  # cards
 

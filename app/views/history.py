@@ -11,8 +11,6 @@ import streamlit as st
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
-from workshop.pages import blocks, cards, frame, links
-from workshop.pages.live import draw_figure
 from workshop.registry import workload_title
 from workshop.report import comparison
 from workshop.report.actions import without_options
@@ -20,8 +18,10 @@ from workshop.report.figures.curves import by_time
 from workshop.report.panels import overlaid, side_by_side
 from workshop.report.sentences import STATUS, changed, dumps, public_view, took, who
 from workshop.report.snapshot import Snapshot
-from workshop.server.request_body import number
 from workshop.store.records import RunRecord
+from workshop.web.pages import blocks, cards, frame, links
+from workshop.web.pages.live import draw_figure
+from workshop.web.request_body import number
 
 MOST = 300  # runs in the table
 COLUMNS = {

@@ -14,13 +14,13 @@ from workshop.course.class_progress import outlines
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabSection
 from workshop.course.run_sheet import RunSheetStep
-from workshop.pages import blocks, classroom_bar, frame, learner_home, links
 from workshop.quiz import catalogue as decks
 from workshop.registry import first_workload, workloads
 from workshop.report.sentences import state_words
-from workshop.server import actions, classroom
-from workshop.server.quiz import round_start
 from workshop.store.records import Identity, SessionRecord
+from workshop.web import actions, classroom
+from workshop.web.pages import blocks, classroom_bar, frame, learner_home, links
+from workshop.web.quiz import round_start
 
 RECENT = 4  # runs that are listed
 MOST_RUNS = 3  # of a step that have a button

@@ -14,15 +14,15 @@ from workshop.course import catalogue, glossary, learner, paths, reading
 from workshop.course import links as lab_links
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
-from workshop.pages import blocks, frame, learner_home, links
 from workshop.quiz import pictures
 from workshop.quiz.parts import Picture
 from workshop.registry import workloads
 from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.runtime.client import placement_in
-from workshop.server import actions, presence
 from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.web import actions, presence
+from workshop.web.pages import blocks, frame, learner_home, links
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards

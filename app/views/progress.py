@@ -8,11 +8,11 @@ from workshop.core import words as say
 from workshop.course import progress_reset
 from workshop.course.class_progress import SAME, outlines
 from workshop.course.progress import Outline
-from workshop.pages import blocks, classroom_bar, frame
-from workshop.pages.live import class_view, learner_view
 from workshop.quiz.results import gradebook
-from workshop.server import actions, classroom
 from workshop.store.records import Identity
+from workshop.web import actions, classroom
+from workshop.web.pages import blocks, classroom_bar, frame
+from workshop.web.pages.live import class_view, learner_view
 
 ALL = "All labs"
 DONE = "done"  # where a sentence about what was done waits for the page to be drawn again

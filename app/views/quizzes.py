@@ -11,16 +11,16 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.core.words import count, moment
-from workshop.pages import blocks, frame
 from workshop.quiz import catalogue, reader, self_study
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import state
 from workshop.quiz.reader import BadDeck
 from workshop.quiz.rendering import plain
 from workshop.quiz.self_study import DeckProgress, QuizLearner
-from workshop.server.actions import only_instructor
-from workshop.server.quiz import rooms, round_start
 from workshop.store.records import Identity, QuizRound
+from workshop.web.actions import only_instructor
+from workshop.web.pages import blocks, frame
+from workshop.web.quiz import rooms, round_start
 
 ABREAST = 3  # cards
 WORDS = (

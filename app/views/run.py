@@ -15,17 +15,17 @@ from workshop.core.errors import BadInput
 from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Preset, Workload
 from workshop.mpi.tool_interface import COUNTING
-from workshop.pages import blocks, frame, links, projector
-from workshop.pages.fields import UPLOAD, Uploads, model_form, placement_form
-from workshop.pages.live import run_view
 from workshop.registry import first_workload, workloads
 from workshop.report.actions import Action
 from workshop.report.actions import actions as recommended
 from workshop.report.analysis import scores
-from workshop.server import actions, classroom
 from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.study.estimate import run_estimate
+from workshop.web import actions, classroom
+from workshop.web.pages import blocks, frame, links, projector
+from workshop.web.pages.fields import UPLOAD, Uploads, model_form, placement_form
+from workshop.web.pages.live import run_view
 
 RECENT = 8  # runs that are listed
 EVERY = 2.0  # seconds between looks whether the run still runs

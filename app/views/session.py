@@ -8,11 +8,11 @@ import streamlit as st
 
 from workshop.core.placement import Placement
 from workshop.mpi import horovod
-from workshop.pages import blocks, frame, projector
-from workshop.pages.fields import placement_form
-from workshop.pages.live import session_view
-from workshop.server import actions
 from workshop.store.records import Identity, SessionRecord
+from workshop.web import actions
+from workshop.web.pages import blocks, frame, projector
+from workshop.web.pages.fields import placement_form
+from workshop.web.pages.live import session_view
 
 COMPILED = 10.0  # seconds between looks at how far Horovod is
 

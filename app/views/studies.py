@@ -14,14 +14,14 @@ from workshop.core.errors import BadInput, bad_input
 from workshop.core.forms import param_of_runs
 from workshop.extension import Workload, load
 from workshop.mpi.implementations import read_placement
-from workshop.pages import blocks, frame, links
-from workshop.pages.fields import model_form, placement_form
-from workshop.pages.studies import begin, live, show_study
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining, planned_work
 from workshop.study.kinds import StudyForm, StudyRequest, expected_runs, title
 from workshop.study.trials import Planned
+from workshop.web.pages import blocks, frame, links
+from workshop.web.pages.fields import model_form, placement_form
+from workshop.web.pages.studies import begin, live, show_study
 
 MOST = 100  # studies in the list
 WORDS = "A study runs a workload several times under different conditions, and compares what comes out."

@@ -46,8 +46,6 @@ from workshop.quiz.types.predict import Predict
 from workshop.quiz.types.text import Text
 from workshop.report.failures import failures, failures_of
 from workshop.runtime import client, lifecycle
-from workshop.server.auth import hashed, new_secrets
-from workshop.server.quiz import round_start
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study.guided.guesses import Ask, ChoiceGuess, about
@@ -55,6 +53,8 @@ from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
+from workshop.web.auth import hashed, new_secrets
+from workshop.web.quiz import round_start
 from workshop.workloads.federated.study.kind import ASKS
 from workshop.workloads.sgan.study.guide import GUIDE
 

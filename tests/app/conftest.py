@@ -12,14 +12,14 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from tests.server import seed
 from tests.support import limit
+from tests.web import seed
 from workshop.core import config
 from workshop.extension import Page
-from workshop.pages import frame, navigation
-from workshop.server import auth
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
+from workshop.web import auth
+from workshop.web.pages import frame, navigation
 
 Open = Callable[..., AppTest]
 

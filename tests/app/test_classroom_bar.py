@@ -9,12 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import cards, labels, words
-from tests.server import seed
-from workshop.pages import frame
-from workshop.server import address, auth, classroom, presence
+from tests.web import seed
 from workshop.store.read_only import RecordingOrigin
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web import address, auth, classroom, presence
+from workshop.web.pages import frame
 
 
 def bar(page: AppTest) -> str:

@@ -10,7 +10,7 @@ from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain, tables
 from tests.app.test_tuning import click
-from tests.server import seed as class_seed
+from tests.web import seed as class_seed
 from tests.workloads.federated.study import seed
 from tests.workloads.segmentation import test_panels as segmentation
 from workshop.report.failures import command, failures_of

@@ -7,9 +7,9 @@ import pytest
 from tests.app.conftest import Open
 from tests.app.test_labs import press
 from tests.app.test_pages import cards, labels, words
-from workshop.server import auth, classroom
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web import auth, classroom
 
 
 def test_a_first_run_takes_one_press(open_page: Open, store: Store, session: SessionRecord) -> None:

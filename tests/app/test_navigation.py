@@ -13,12 +13,12 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open, switch
 from tests.app.test_studies import plain
-from workshop import pages, registry
+from workshop import registry
 from workshop.core import config
 from workshop.extension import Extension, Page
-from workshop.pages import frame, links, navigation
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web.pages import EXTENSION, frame, links, navigation
 from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
@@ -110,7 +110,7 @@ def test_each_tool_has_a_card_with_a_picture(open_page: Open) -> None:
 
 
 def test_our_own_pages_come_through_the_contract() -> None:
-    own = {page.name: page.function for page in pages.EXTENSION.pages}
+    own = {page.name: page.function for page in EXTENSION.pages}
     assert own.keys() < set(pages_of(INSTRUCTORS))
     assert {page.name: page.function for page in registry.pages() if page.name in own} == own
     views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}

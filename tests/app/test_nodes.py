@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
-from tests.server import seed
+from tests.web import seed
 from workshop.demo import hosts
 from workshop.store.store import Store
 from workshop.study import runner

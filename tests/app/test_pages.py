@@ -12,17 +12,17 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
 from tests.app.conftest import Open, figures
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.allreduce.test_panels import SECONDS
 from tests.workloads.allreduce.test_panels import begun as measured
 from workshop.core.errors import BadInput
 from workshop.mpi import horovod
 from workshop.mpi.horovod import Build
-from workshop.pages import frame
 from workshop.report.run_sections import SessionLook
-from workshop.server import actions, auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web import actions, auth
+from workshop.web.pages import frame
 
 
 def words(page: AppTest) -> str:

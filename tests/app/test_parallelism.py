@@ -7,10 +7,10 @@ import pytest
 from tests.app.conftest import Open, figures
 from tests.app.test_studies import plain
 from tests.workloads.parallel.test_panels import ended
-from workshop.pages import frame
 from workshop.report.failures import failures_of
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web.pages import frame
 
 
 def test_a_plan_follows_the_choice(open_page: Open) -> None:

@@ -10,7 +10,7 @@ from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
-from tests.server import seed
+from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner

@@ -11,8 +11,8 @@ from tests import classroom
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, words
 from workshop.core import config
-from workshop.server.auth import ADMISSION, let_in
 from workshop.store.store import Store
+from workshop.web.auth import ADMISSION, let_in
 
 NAME = "Zoë <b>bold</b> *a*"
 YES = "Yes, let them begin anew"

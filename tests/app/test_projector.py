@@ -8,11 +8,11 @@ import pytest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import cards, labels, words
-from tests.server import seed
-from workshop.pages import projector
-from workshop.server import address, auth
+from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web import address, auth
+from workshop.web.pages import projector
 
 
 def test_the_class_with_its_code_and_who_is_here(open_page: Open, store: Store, session: SessionRecord) -> None:

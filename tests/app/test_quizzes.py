@@ -13,11 +13,11 @@ from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
 from tests.quiz.nine import DECK, YAML
-from workshop.pages import frame
 from workshop.quiz import reader, self_study
 from workshop.quiz.self_study import QuizLearner
-from workshop.server.quiz import round_start
 from workshop.store.store import Store
+from workshop.web.pages import frame
+from workshop.web.quiz import round_start
 
 BROKEN = "deck: mine\ntitle: Mine\nquestions:\n  - {id: a, type: single, text: What}\n  - {id: A b, type: number}\n"
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, start, words
-from tests.server import seed
+from tests.web import seed
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import workloads
 from workshop.store.records import SessionRecord

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
 from tests.app.conftest import Open
-from tests.server import seed
+from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

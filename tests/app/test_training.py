@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import words
-from tests.server import training
+from tests.web import training
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

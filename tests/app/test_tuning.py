@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.sgan.study import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

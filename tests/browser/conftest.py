@@ -15,9 +15,9 @@ from benchmarks.dashboard import served
 from tests.support import limit, need, starts_processes
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
-from workshop.server.auth import new_secrets
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = [

@@ -10,7 +10,7 @@ from tests.browser.accessibility import violations
 from tests.browser.conftest import Class, NewPage, join
 from tests.support import limit
 from workshop.quiz import catalogue
-from workshop.server.quiz import round_start
+from workshop.web.quiz import round_start
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(300))]
 PAGES = {

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.conftest import NewPage
-from workshop.pages import live
 from workshop.report import cards, html
 from workshop.report.cards import Card
+from workshop.web.pages import live
 
 pytestmark = pytest.mark.real
 

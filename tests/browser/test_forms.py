@@ -9,10 +9,10 @@ from playwright.sync_api import expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from tests.server import seed
+from tests.web import seed
 from workshop.registry import workloads
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

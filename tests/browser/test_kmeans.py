@@ -10,12 +10,12 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import Class, NewPage, join
-from tests.server import seed
 from tests.support import limit, until
+from tests.web import seed
 from workshop.core.placement import Placement
 from workshop.runtime import client
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

@@ -9,9 +9,9 @@ from playwright.sync_api import expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from tests.server import seed
-from workshop.server.auth import new_secrets
+from tests.web import seed
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 SCROLLED = "document.querySelector('[data-testid=stMain]').scrollTop"

@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 PATIENCE = 60_000  # ms
 

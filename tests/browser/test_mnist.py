@@ -10,10 +10,10 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import Class, NewPage, join
-from tests.server import seed, training
 from tests.support import limit, until
-from workshop.server.auth import new_secrets
+from tests.web import seed, training
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(400))]
 

@@ -11,8 +11,8 @@ from benchmarks.dashboard import served
 from tests import classroom
 from tests.browser.conftest import NewPage, press
 from tests.conftest import leftovers
-from tests.server.dashboard import Dashboard
 from tests.support import limit, starts_processes
+from tests.web.dashboard import Dashboard
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real

@@ -9,10 +9,10 @@ from playwright.sync_api import expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from tests.server import seed
-from workshop.server import classroom
-from workshop.server.auth import let_in, new_secrets
+from tests.web import seed
 from workshop.store.store import Store
+from workshop.web import classroom
+from workshop.web.auth import let_in, new_secrets
 
 pytestmark = pytest.mark.real
 # The smallest type in sight, in pixels of the screen.

@@ -17,8 +17,8 @@ from workshop.quiz import catalogue
 from workshop.quiz.deck import Deck
 from workshop.quiz.types.choice import Single
 from workshop.quiz.types.predict import Predict
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 PATIENCE = limit(30) * 1000  # milliseconds
 

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
 from tests.browser.quiz_players import SOON, Learner, instructor
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.server.quiz.counted import LEARNERS, Counted, counted
-from workshop.server.auth_middleware import cookie_name
+from tests.web.quiz.counted import LEARNERS, Counted, counted
 from workshop.store.store import Store
+from workshop.web.auth_middleware import cookie_name
 
 pytestmark = pytest.mark.real
 

@@ -16,8 +16,8 @@ from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
 from workshop.registry import workloads
 from workshop.runtime import replay
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(600))]
 PATIENCE = limit(60) * 1000  # milliseconds

@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from benchmarks.dashboard import served
 from tests.browser.accessibility import violations
 from tests.browser.conftest import NewPage
-from tests.server import seed, training
-from workshop.server.auth import new_secrets
+from tests.web import seed, training
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

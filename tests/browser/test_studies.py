@@ -9,12 +9,12 @@ from playwright.sync_api import FloatRect, Locator, expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from tests.server import seed as class_seed
 from tests.study import seed
 from tests.study.cards import seed as grids
 from tests.support import limit, until
-from workshop.server.auth import new_secrets
+from tests.web import seed as class_seed
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

@@ -9,11 +9,11 @@ from playwright.sync_api import expect
 
 from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
-from tests.server import seed
 from tests.support import limit
+from tests.web import seed
 from tests.workloads.sgan.study import world
-from workshop.server.auth import new_secrets
 from workshop.store.store import Store
+from workshop.web.auth import new_secrets
 
 pytestmark = pytest.mark.real
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server import seed as class_seed
+from tests.web import seed as class_seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

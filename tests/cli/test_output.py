@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-from tests.server import seed
+from tests.web import seed
 from workshop.cli.show import show_run
 from workshop.extension import OUTPUT
 from workshop.store.records import SessionRecord

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.dashboard import served
-from tests.server.dashboard import Dashboard
-from tests.server.quiz.players import DECK, join, line
+from tests.web.dashboard import Dashboard
+from tests.web.quiz.players import DECK, join, line
 from workshop.cli.main import run
 from workshop.store.store import Store
 

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import leftovers
-from tests.server.dashboard import Visitor
 from tests.store import classroom
 from tests.support import limit, starts_processes, until
+from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.core.ports import free_port
 from workshop.runtime import replay

@@ -9,9 +9,9 @@ import pytest
 from workshop.cli import up
 from workshop.cli.main import run
 from workshop.core.ports import free_port, free_ports
-from workshop.server import child
-from workshop.server.child import Dashboard
 from workshop.store.store import Store
+from workshop.web import child
+from workshop.web.child import Dashboard
 
 
 @pytest.mark.real

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 import workshop
 from workshop.core.errors import BadInput
 from workshop.course import learner
-from workshop.server import auth
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
+from workshop.web import auth
 
 LONG = "anna-sophie.von-und-zu-hohenberg"  # longer than a nickname, as accounts may be
 

@@ -24,8 +24,8 @@ from workshop.core import config
 from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_ports
 from workshop.jupyter.child import JupyterLab
-from workshop.server import auth
 from workshop.store.store import Store
+from workshop.web import auth
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -15,8 +15,8 @@ import pytest
 from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import WORK, ended, going, meanwhile, process_of, running, shown
-from tests.server import seed
 from tests.support import limit, starts_processes, until
+from tests.web import seed
 from workshop.core import processes
 from workshop.core.placement import Placement
 from workshop.store.records import Limits, SessionRecord

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.notebook.comparison import ComparisonShown, compare
 from workshop.notebook.shown import RunShown

@@ -13,8 +13,8 @@ import pytest
 
 from tests.notebook.kernel import Kernel, kernel
 from tests.quiz.nine import IDS, SECRETS, YAML, right
-from tests.server import seed
 from tests.support import limit, starts_processes
+from tests.web import seed
 from workshop.core.placement import Placement
 from workshop.runtime import lifecycle
 from workshop.store.store import Store

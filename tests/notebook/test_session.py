@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.report.analysis.cases import machine
-from tests.server import seed
+from tests.web import seed
 from workshop.core import topology
 from workshop.extension import load
 from workshop.notebook.session import Session

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from tests.quiz.nine import DECK, IDS, right
-from tests.server import seed
+from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.quiz import self_study
 from workshop.quiz.deck import Deck
 from workshop.quiz.self_study import QuizLearner, SelfStudy
-from workshop.server import auth
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.web import auth
 
 NOW = tuple(id for id in IDS if id != "how-long")  # those that are judged at once
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.quiz import self_study, truth
 from workshop.quiz.types.predict import Predict
-from workshop.server import auth
 from workshop.store.records import Identity, Limits, SessionRecord
 from workshop.store.store import Store
 from workshop.store.tables import runs
+from workshop.web import auth
 
 
 def question(truth: str, **runs: dict[str, Any]) -> Predict:

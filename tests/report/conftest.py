@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

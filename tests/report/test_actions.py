@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.report.analysis import cases
-from tests.server import seed
+from tests.web import seed
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.actions import actions, run_like, without_options

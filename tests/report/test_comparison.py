@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.server import seed
+from tests.web import seed
 from workshop.report import comparison
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import SessionRecord

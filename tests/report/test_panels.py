@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed, training
+from tests.web import seed, training
 from workshop.report.cards import Card
 from workshop.report.panels import GENERAL, panels, side_by_side
 from workshop.report.panels.outcome import PREDICTIONS

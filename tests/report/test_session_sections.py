@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.report.analysis import cases
-from tests.server import seed
+from tests.web import seed
 from workshop.report.run_sections import SessionLook
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

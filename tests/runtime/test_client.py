@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from workshop.core.errors import WorkshopError
 from workshop.runtime import client
 from workshop.store.records import SessionRecord

@@ -7,10 +7,10 @@ import json
 import time
 from dataclasses import dataclass
 
-from tests.server import seed
-from workshop.server.auth import hashed, new_secrets
+from tests.web import seed
 from workshop.store.records import Identity, QuizAnswer, RunRecord, SessionRecord, Trial
 from workshop.store.store import Store
+from workshop.web.auth import hashed, new_secrets
 
 PEOPLE = ("Zoë Lovelace", "Mehmet", "quentin")  # the last one is known by progress only
 HOSTS = ("gpu7.uni.example", "login1")

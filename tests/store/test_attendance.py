@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
-from tests.server import seed
 from tests.store.test_migration import written
-from workshop.server import auth
+from tests.web import seed
 from workshop.store import tables
 from workshop.store.attendance import FORMER
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
+from workshop.web import auth
 
 
 def test_presence_and_actions_are_kept_together(store: Store) -> None:

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import seed
 from tests.store import classroom
 from tests.store.classroom import HOSTS, PEOPLE, PLACES, Left
+from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.runtime import client, lifecycle

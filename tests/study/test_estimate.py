@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from tests.report.analysis import cases
-from tests.server import seed as class_seed
 from tests.study import seed
+from tests.web import seed as class_seed
 from workshop.store.store import Store
 from workshop.store.tables import runs
 from workshop.study.estimate import SECONDS, Remaining, ahead_words, remaining_work, seconds_each

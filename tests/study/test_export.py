@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study.cards import seed
+from tests.web import seed as class_seed
 from workshop.core.errors import BadInput
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.server import seed as class_seed
+from tests.web import seed as class_seed
 from workshop.core.errors import BadInput
 from workshop.store.records import Trial
 from workshop.store.store import Store

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.sessions import Session
 from tests.support import limit, until
+from tests.web import seed as class_seed
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload

@@ -1,5 +1,5 @@
 """Runs of capabilities are seeded in a session that is alive."""
 
-from tests.server.conftest import session
+from tests.web.conftest import session
 
 __all__ = ["session"]

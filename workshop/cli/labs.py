@@ -54,7 +54,7 @@ def progress(
         from rich.console import Console
 
         from workshop.report import terminal
-        from workshop.server.class_sections import learner_cards
+        from workshop.web.class_sections import learner_cards
 
         terminal.show(Console(highlight=False), learner_cards(standing_of_class.learners[0], time.time()))
     else:

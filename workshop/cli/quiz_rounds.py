@@ -30,8 +30,8 @@ def host(
     """Begin a live round in the dashboard that runs. The addresses to join it and to lead it are printed."""
     from workshop.core.errors import WorkshopError
     from workshop.quiz import reader
-    from workshop.server import address
-    from workshop.server.quiz import round_start
+    from workshop.web import address
+    from workshop.web.quiz import round_start
 
     path = reader.find(deck)
     deck_read = reader.read(path)

@@ -23,9 +23,9 @@ from workshop.report.activity import ActivityReader
 from workshop.report.analysis.endings import failure_words
 from workshop.report.sentences import metrics_in_two
 from workshop.runtime import client
-from workshop.server import address
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.web import address
 
 PICTURES = (".png", ".jpg", ".jpeg")  # how names of files end that are pictures
 RUNS = ("run", "workload", "status", "placement", "by", "seconds")

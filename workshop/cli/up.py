@@ -18,8 +18,8 @@ from workshop.core.errors import BadInput
 if TYPE_CHECKING:
     from workshop.jupyter.child import JupyterLab
     from workshop.runtime.supervisor import Child
-    from workshop.server.child import Dashboard
     from workshop.store.store import Store
+    from workshop.web.child import Dashboard
 
 Recording = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="With --replay: a recording that `workshop record` has made.")
@@ -35,8 +35,8 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.runtime import replay
     from workshop.runtime.supervisor import check_port
-    from workshop.server.child import Dashboard
     from workshop.store.read_only import recorded
+    from workshop.web.child import Dashboard
 
     if file == "":
         raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
@@ -105,7 +105,7 @@ def up(
     from workshop.mpi import horovod
     from workshop.runtime.managed_processes import ConductorProcess
     from workshop.runtime.supervisor import check_port, only_one
-    from workshop.server.child import Dashboard
+    from workshop.web.child import Dashboard
 
     placement = common.placement_from({}, **where)
     at = common.site_from(placement, **site)
@@ -170,8 +170,8 @@ def keep_up(
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
     from workshop.runtime.supervisor import Supervisor
-    from workshop.server import address
-    from workshop.server.auth import new_secrets
+    from workshop.web import address
+    from workshop.web.auth import new_secrets
 
     supervisor = Supervisor(children, dashboard.say)
     for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

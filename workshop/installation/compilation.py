@@ -33,7 +33,7 @@ SECONDS = 600.0  # half a minute on a busy machine
 # What ends with a dot is a package with its modules.
 PAGES = (
     *("workshop.cli.main", "workshop.runtime.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
-    *("workshop.server.", "workshop.pages.", "workshop.report.figures.", "streamlit.starlette"),
+    *("workshop.web.", "workshop.web.pages.", "workshop.report.figures.", "streamlit.starlette"),
     *("streamlit.web.bootstrap", "pyarrow", "pandas"),
     *("workshop.jupyter.", "ipykernel.kernelapp", "workshop.notebook."),
 )

@@ -20,8 +20,8 @@ from tornado.ioloop import IOLoop
 from workshop.core.errors import WorkshopError
 from workshop.course import catalogue, learner
 from workshop.jupyter.settings import DASHBOARD
-from workshop.server import auth
 from workshop.store.store import Store
+from workshop.web import auth
 
 
 def labs(root: Path) -> Iterator[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The sections of the live pages of a run and of a session, for `workshop.server.live`."""
+"""The sections of the live pages of a run and of a session, for `workshop.web.live`."""
 
 from __future__ import annotations
 

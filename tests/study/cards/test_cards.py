@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study import seed as scaling_seed
 from tests.study.cards import seed
 from tests.study.tune import cases
 from tests.study.tune import seed as tune_seed
+from tests.web import seed as class_seed
 from workshop.report import html
 from workshop.report.cards import Card
 from workshop.store.records import SessionRecord, StudyRecord

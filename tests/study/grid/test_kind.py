@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study.grid import cases
 from tests.study.grid.cases import kept, run_all
+from tests.web import seed as class_seed
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.store.records import SessionRecord, Trial

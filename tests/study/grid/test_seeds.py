@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study.grid.cases import kept, run_all
+from tests.web import seed as class_seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.sgan.study import world
 from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial

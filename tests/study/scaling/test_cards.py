@@ -7,8 +7,8 @@ import json
 import plotly.graph_objects as go
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study import seed
+from tests.web import seed as class_seed
 from workshop.report.figures import theme
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import WORKSHOP, answer, workshop
-from tests.server import seed as class_seed
 from tests.sessions import Session
 from tests.study.conftest import own_lock, session
 from tests.study.tune import cases, seed
 from tests.support import limit, until
+from tests.web import seed as class_seed
 from workshop.cli.main import run
 from workshop.mpi import openmpi
 from workshop.store.store import Store

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from tests.report.test_panels import part, shown
-from tests.server import seed
+from tests.web import seed
 from workshop.report.panels import overlaid, side_by_side
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord

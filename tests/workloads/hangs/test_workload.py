@@ -15,8 +15,8 @@ import pytest
 
 from tests.ranks import ROOT
 from tests.report.test_panels import part, shown
-from tests.server import seed
 from tests.support import limit, starts_processes, until
+from tests.web import seed
 from workshop.core import processes
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.report.test_panels import part, shown, text
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.inversion.test_verdict import GONE, GOOD, POOR
 from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot

@@ -8,8 +8,8 @@ import pytest
 
 from tests import openfl
 from tests.ranks import run_ranks
-from tests.server import seed as class_seed
 from tests.support import starts_processes
+from tests.web import seed as class_seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

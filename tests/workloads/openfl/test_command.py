@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.openfl.test_panels import KEY, begun
 from tests.workloads.openfl.test_verdict import certificate
 from workshop.cli.main import run

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 from tests.report.test_panels import part, shown
-from tests.server import seed
 from tests.support import plain_cells
+from tests.web import seed
 from tests.workloads.federated.report.test_panels import FIRST, told
 from tests.workloads.openfl.test_verdict import COMMANDS, SHOWN, certificate, command
 from workshop.report import html

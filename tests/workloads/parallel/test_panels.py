@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.report.test_panels import part, shown, text
-from tests.server import seed
+from tests.web import seed
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store

@@ -116,7 +116,7 @@ def test_times_add_up_to_a_step() -> None:
 
 
 def test_the_panel_draws_what_was_measured(store: Store, session: Any) -> None:
-    from tests.server import seed
+    from tests.web import seed
     from workshop.report.snapshot import Snapshot
 
     run = store.submit(session.id, WORKLOAD.name, {}, seed.PLACEMENT)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.report.analysis.cases import run, times
 from tests.report.test_panels import part, shown, text
-from tests.server import seed
+from tests.web import seed
 from workshop.report.verdict import verdict
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store

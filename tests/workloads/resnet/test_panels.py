@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.server import seed
+from tests.web import seed
 from workshop.extension import OUTPUT
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import SessionRecord

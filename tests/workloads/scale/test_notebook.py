@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.scale.test_step import PARAMS, RANKS, document
 from workshop.core.errors import BadInput
 from workshop.notebook.shown import RunShown

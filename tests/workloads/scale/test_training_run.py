@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord
 from workshop.store.store import Store

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.report.test_panels import part, shown
-from tests.server import seed
+from tests.web import seed
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.report.analysis.cases import run, times
-from tests.server import seed
+from tests.web import seed
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict
 from workshop.store.records import SessionRecord

@@ -1,2 +1,2 @@
 """Live rounds with a class: their states, points and rankings, as pure functions. The rooms are in
-`workshop.server.quiz`."""
+`workshop.web.quiz`."""

@@ -6,15 +6,15 @@ from __future__ import annotations
 import streamlit as st
 
 from workshop.core import words
-from workshop.pages import blocks, cards, frame, links, predictions, studies
-from workshop.pages.guided_failures import guided_failures
-from workshop.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
 from workshop.registry import workloads
 from workshop.report.failures import failures_of
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import runner
 from workshop.study.cards import settings
 from workshop.study.estimate import remaining_work, seconds_each
+from workshop.web.pages import blocks, cards, frame, links, predictions, studies
+from workshop.web.pages.guided_failures import guided_failures
+from workshop.web.pages.studies import EVERY, chosen, download, follow, left_words, live, read_report
 from workshop.workloads.federated.study import plan
 from workshop.workloads.federated.study.kind import ASKS, WaysReport, answer
 from workshop.workloads.federated.study.plan import KIND, MEASURES, SEEDS

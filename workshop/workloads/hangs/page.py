@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.pages import frame
-from workshop.pages.guided_failures import guided_failures
 from workshop.report.failures import failures_of
+from workshop.web.pages import frame
+from workshop.web.pages.guided_failures import guided_failures
 from workshop.workloads.hangs import WORKLOAD
 
 WORDS = (

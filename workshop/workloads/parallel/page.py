@@ -12,14 +12,14 @@ import streamlit as st
 
 from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.pages import blocks, cards, frame, links, projector
-from workshop.pages.guided_failures import guided_failures
 from workshop.report.cards import Card
 from workshop.report.failures import failures_of
 from workshop.report.sentences import STATUS
 from workshop.report.snapshot import Snapshot
-from workshop.server import actions
 from workshop.store.records import RunRecord, SessionRecord
+from workshop.web import actions
+from workshop.web.pages import blocks, cards, frame, links, projector
+from workshop.web.pages.guided_failures import guided_failures
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, panels, plan
 
 WORDS = (

@@ -9,14 +9,14 @@ import streamlit as st
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.pages import blocks, cards, frame, links, predictions
 from workshop.registry import workload_title
 from workshop.report.cards import Card, figure, line
 from workshop.report.cards import words as text
 from workshop.report.sentences import STATUS
-from workshop.server import actions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
+from workshop.web import actions
+from workshop.web.pages import blocks, cards, frame, links, predictions
 from workshop.workloads.scale import WORKLOAD, StepParams, published, training_run
 from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement

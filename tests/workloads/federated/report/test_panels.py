@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from tests.report.test_panels import part, shown
-from tests.server import seed
+from tests.web import seed
 from workshop.report.cards import Card
 from workshop.report.panels import side_by_side
 from workshop.report.snapshot import Snapshot

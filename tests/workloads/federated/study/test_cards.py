@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed as class_seed
 from tests.study.cards.test_cards import links, part, shown, text
+from tests.web import seed as class_seed
 from tests.workloads.federated.study import seed
 from workshop.report.cards import Card
 from workshop.store.records import SessionRecord

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.server import seed as class_seed
+from tests.web import seed as class_seed
 from tests.workloads.federated.study import seed
 from workshop.core.documents import finite
 from workshop.store.records import SessionRecord

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.server import seed
+from tests.web import seed
 from tests.workloads.sgan.study import world
 from tests.workloads.sgan.study.world import World
 from workshop.core.documents import finite

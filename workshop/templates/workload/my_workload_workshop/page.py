@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.pages import frame, links
+from workshop.web.pages import frame, links
 
 
 def main() -> None:
-    """Draw the page with Streamlit, and with the blocks of `workshop.pages`."""
+    """Draw the page with Streamlit, and with the blocks of `workshop.web.pages`."""
     frame.heading(
         "My workload", "Every rank throws darts at a square. The share that hits the circle in it tells **pi**."
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workshop.pages import frame
-from workshop.pages.guided_study import GuidedPage
+from workshop.web.pages import frame
+from workshop.web.pages.guided_study import GuidedPage
 from workshop.workloads.processor.study.guide import GUIDE
 
 page = GuidedPage(

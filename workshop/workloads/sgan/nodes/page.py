@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.pages.guided_study import GuidedPage
+from workshop.web.pages.guided_study import GuidedPage
 from workshop.workloads.sgan.nodes.guide import GUIDE
 
 page = GuidedPage(

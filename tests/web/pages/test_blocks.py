@@ -1,0 +1,130 @@
+"""Blocks that several pages have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.support import limit
+
+
+def run(page: AppTest) -> AppTest:
+    page.run()
+    assert not page.exception, page.exception
+    return page
+
+
+def drawn(function: Callable[[], None]) -> AppTest:
+    return run(AppTest.from_function(function, default_timeout=limit(30)))
+
+
+def _fails() -> None:
+    import streamlit as st
+
+    from workshop.core.errors import BadInput
+    from workshop.web.pages import blocks
+
+    with blocks.errors():
+        st.markdown("before")
+        raise BadInput("No <b>luck</b>.")
+    st.markdown("after")
+
+
+def test_an_error_is_a_sentence_and_the_page_goes_on() -> None:
+    page = drawn(_fails)
+    assert [error.value.replace("\\", "") for error in page.error] == ["No <b>luck</b>."]
+    assert "<b>" not in page.error[0].value
+    assert [one.value for one in page.markdown] == ["before", "after"]
+
+
+def _linked() -> None:
+    import streamlit as st
+
+    from workshop.core.errors import BadInput
+    from workshop.web.pages import blocks
+
+    def find(given: int) -> str:
+        if given != 3:
+            raise BadInput("There is none.")
+        return "the third"
+
+    st.session_state["found"] = blocks.linked("run", find, "there are others")
+
+
+@pytest.mark.parametrize(
+    ("given", "found"), [(None, None), ("3", "the third"), ("4", None), ("x", None), ("", None), ("9" * 5000, None)]
+)
+def test_what_the_address_names(given: str | None, found: str | None) -> None:
+    page = AppTest.from_function(_linked, default_timeout=limit(30))
+    if given is not None:
+        page.query_params["run"] = given
+    run(page)
+    assert page.session_state["found"] == found
+    said = [one.value for one in page.warning]
+    assert said == ([] if given is None or found else [f"There is no run {given[:40]}; there are others."])
+
+
+def _pick() -> None:
+    from types import SimpleNamespace
+
+    import streamlit as st
+
+    from workshop.web.pages import blocks
+
+    one, two, three = (SimpleNamespace(id=number) for number in (7, 8, 9))
+    columns = {"Number": lambda record: record.id, "Twice": lambda record: 2 * record.id}
+    picked = blocks.pick([one, two], [three, one, three], columns, "table", height=200, several=True)
+    st.session_state["picked"] = [record.id for record in picked]
+
+
+def test_a_table_has_the_chosen_records_too_and_they_are_picked() -> None:
+    page = drawn(_pick)
+    (table,) = page.dataframe
+    assert table.value.to_dict("list") == {"Number": [7, 8, 9], "Twice": [14, 16, 18]}
+    assert sorted(page.session_state["picked"]) == [7, 9]
+
+
+def _filters() -> None:
+    import streamlit as st
+
+    from workshop.web.pages import blocks
+
+    st.session_state["chosen"] = blocks.filters({"Who": ["ada", "bob"], "Status": {"failed": 1}})
+
+
+def test_filters_leave_all_in_at_first() -> None:
+    page = drawn(_filters)
+    assert page.session_state["chosen"] == [None, None]
+    page.selectbox[0].set_value("bob")
+    assert run(page).session_state["chosen"] == ["bob", None]
+    assert page.selectbox[1].options == ["all", "failed"]
+
+
+def _abreast() -> None:
+    from workshop.web.pages import blocks
+
+    for column, item in blocks.abreast(["a", "b", "c"], 2):
+        column.markdown(item)
+
+
+def test_items_share_rows() -> None:
+    page = drawn(_abreast)
+    assert [[one.value for one in column.markdown] for column in page.columns] == [["a"], ["b"], ["c"], []]
+
+
+def _confirmed() -> None:
+    import streamlit as st
+
+    from workshop.web.pages import blocks
+
+    if blocks.confirmed("End", ":material/stop_circle:", "It ends.", "End it"):
+        st.markdown("ended")
+
+
+def test_something_is_done_after_a_yes() -> None:
+    page = drawn(_confirmed)
+    assert [one.value for one in page.markdown] == ["It ends."]
+    page.button[0].click()
+    assert [one.value for one in run(page).markdown] == ["It ends.", "ended"]

@@ -1,0 +1,94 @@
+"""What a page of Streamlit's shows before its scripts have drawn anything: over HTTP, and in a real Chromium."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import started
+from tests.support import limit
+from tests.web import seed
+from tests.web.dashboard import Dashboard
+from workshop import registry
+from workshop.web.page_rewriter import with_loading_screen
+
+WORDS = "Loading the dashboard …"
+SCRIPTS = "**/static/js/*.js"
+
+
+@pytest.mark.parametrize("path", ["/", "/session", "/run?run=1"])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_every_page_brings_its_first_words(dashboard: Dashboard, path: str, coding: str) -> None:
+    answer = dashboard.learner().get(path, Accept_Encoding=coding)
+    head, _, body = answer.text.partition("</head>")
+    assert WORDS in head and '<div id="root"></div>' in body
+    assert int(answer.headers["content-length"]) == len(answer.body)
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'self'"
+    assert answer.headers["cache-control"] == "no-cache"
+    assert "etag" not in answer.headers, "it is that of Streamlit's file"
+
+
+@pytest.mark.parametrize("path", ["/join", "/quiz", "/assets/join.css", "/artifact/1/x"])
+def test_other_pages_are_as_they_were(dashboard: Dashboard, path: str) -> None:
+    assert WORDS not in dashboard.learner().get(path).text
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/run/deep/below", "/index.html", "/static/gone.js"])
+@pytest.mark.parametrize("coding", ["identity", "gzip"])
+def test_an_unknown_address_is_a_404_with_a_way_home(dashboard: Dashboard, path: str, coding: str) -> None:
+    answer = dashboard.learner().get(path, Accept_Encoding=coding, Accept="text/html")
+    assert answer.status == 404
+    assert '<a href="/">' in answer.text
+
+
+def test_pages_and_what_they_load_stay(dashboard: Dashboard) -> None:
+    learner = dashboard.learner()
+    script = re.search(r'src="\./(static/js/[^"]+)"', learner.get("/").text)
+    assert script is not None
+    for path in (f"/{script[1]}", *(f"/{page.name}" for page in registry.pages()), "/_stcore/health"):
+        assert learner.get(path).status == 200, path
+
+
+def test_scripts_are_compressed(dashboard: Dashboard) -> None:
+    learner = dashboard.learner()
+    path = re.search(r'src="\./(static/js/[^"]+)"', learner.get("/").text)[1]
+    whole = learner.get(f"/{path}", Accept_Encoding="identity")
+    packed = learner.get(f"/{path}", Accept_Encoding="gzip")
+    assert packed.headers["content-encoding"] == "gzip" and len(packed.body) < len(whole.body) / 2
+
+
+def test_a_page_that_is_not_streamlit_s_is_left_alone() -> None:
+    page = b"<html><head></head><body><div id='root'></div></body></html>"
+    assert with_loading_screen(page) == page
+
+
+def test_asked_for_its_headers_alone_a_page_keeps_them(dashboard: Dashboard) -> None:
+    answer = dashboard.learner().ask("HEAD", "/", None, {})
+    assert (answer.status, answer.body) == (200, b"")
+    assert int(answer.headers["content-length"]) > 0
+
+
+@pytest.mark.real
+def test_the_words_go_when_the_page_is_there_and_stay_away(dashboard: Dashboard) -> None:
+    with seed.alive(dashboard.store, "class"), started() as browser:
+        page = browser.new_context(color_scheme="dark").new_page()
+        page.route(SCRIPTS, lambda _: None)  # they are on their way
+        page.goto(f"http://127.0.0.1:{dashboard.port}/?token={dashboard.token}", wait_until="commit")
+        page.wait_for_function("document.getElementById('root')?.childElementCount === 0")
+        assert shown(page) == [f'"{WORDS}"', "rgb(23, 34, 43)"]
+        page.unroute(SCRIPTS)
+        expect(page.get_by_role("link", name="Explore").first).to_be_visible(timeout=limit(30) * 1000)
+        assert shown(page)[0] == "none"
+        page.get_by_role("link", name="Explore").first.click()
+        expect(page.get_by_text("Where does an MPI put")).to_be_visible(timeout=limit(30) * 1000)
+        assert shown(page)[0] == "none"
+
+
+def shown(page: Page) -> list[str]:
+    """What lies over the page, and on what colour."""
+    script = (
+        "(({ content, backgroundColor }) => [content, backgroundColor])(getComputedStyle(document.body, '::before'))"
+    )
+    return page.evaluate(script)

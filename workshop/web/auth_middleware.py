@@ -1,0 +1,314 @@
+"""The authentication middleware, in front of everything, Streamlit's WebSocket included.
+
+Pure ASGI, so that it also sees WebSockets and passes streams on untouched. A visitor with a valid cookie passes, and
+pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It
+remembers who is in (`Visitors`), and closes the WebSockets of visitors who are logged out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Collection, Coroutine, Iterable
+from contextlib import suppress
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.store.identities import STAY
+from workshop.store.records import Identity
+from workshop.store.store import Store
+from workshop.store.tables import INSTRUCTOR
+from workshop.web import auth, presence
+from workshop.web.limits import network
+
+LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
+LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
+OUT = 4001  # code of a close after which the pages of quizzes don't come back by themselves
+IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
+OPEN_PATHS = ("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
+OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
+STREAM = "/_stcore/stream"  # Streamlit's WebSocket
+PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
+# Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
+FRAMES = "frame-ancestors 'self'"
+POLICY = b"content-security-policy"
+# What is exchanged for a cookie in the address of the front page, how to tell whether it is worth something, and which
+# page it leads to: the instructor's token, or a ticket.
+SECRETS = {
+    "token": (auth.is_instructor_token, "/"),
+    "ticket": (lambda store, ticket: store.take_ticket(auth.hashed(ticket)), "/session"),
+}
+_ROUND = re.compile(r"/quiz/[0-9]+")
+LARGEST_COOKIES = 8192  # bytes of all cookies together
+# Streamlit's protection against requests of other sites; pages need no other cookie of its own.
+STREAMLIT_COOKIE = "_streamlit_xsrf"
+_COOKIE = b"cookie"
+_PLAIN = re.compile(rb"[A-Za-z0-9_|-]{1,200}")  # nothing that would have to be un-quoted
+
+
+class Visitors:
+    """Belongs to the event loop. `key` is the hash of a cookie's secret."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: dict[str, Identity] = {}
+        self._changes: str | None = None
+        self._looked_at = self._found_at = -LOOKUP
+        self._lines: dict[asyncio.Task[None], str] = {}  # of WebSockets that are open
+        self._out: set[asyncio.Task[None]] = set()
+        self._watcher: asyncio.Task[None] | None = None
+
+    async def identity(self, key: str) -> Identity | None:
+        """The identity that is logged in with this cookie."""
+        await self._look()
+        if key not in self._known:
+            known_identity = await run_in_threadpool(self.store.identity, key)
+            if known_identity is None:
+                return None
+            self._known[key] = known_identity
+        return self._known[key]
+
+    async def serve_while_in(self, key: str, line: Coroutine[Any, Any, None], send: Send) -> None:
+        """Serve a WebSocket (`line`) until it ends, or until its visitor is logged out, which closes it."""
+        task = asyncio.create_task(line)
+        self._lines[task] = key
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._watch(), name="who is still in")
+        try:
+            await task
+        except asyncio.CancelledError:
+            if task not in self._out:
+                raise
+        finally:
+            del self._lines[task]
+            if task in self._out:
+                self._out.remove(task)
+                with suppress(Exception):  # where it was closed already
+                    await send({"type": "websocket.close", "code": OUT, "reason": "You are logged out; come in again."})
+
+    async def _watch(self) -> None:
+        while self._lines:
+            await asyncio.sleep(LOOK)
+            await self._look()
+            lines = self._lines.values()
+            visitors = {identity.id for key in lines if (identity := self._known.get(key)) is not None}
+            with suppress(WorkshopError):  # a later look writes it
+                await run_in_threadpool(presence.shared().write, self.store, visitors, time.time())
+
+    async def _look(self) -> None:
+        """Forget whom the store does not know as being in any more, and end their lines."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK:
+            return
+        self._looked_at = now
+        with suppress(WorkshopError):  # a database that is busy for a moment
+            changes = await run_in_threadpool(self.store.changes)
+            if changes == self._changes and now - self._found_at < LOOKUP:
+                return
+            keys = {*self._known, *self._lines.values()}
+            valid = await run_in_threadpool(self.store.valid_tokens, keys)
+            self._changes, self._found_at = changes, now
+            for key in keys - valid:
+                self._known.pop(key, None)
+            for task, key in self._lines.items():
+                if key in keys - valid:
+                    self._out.add(task)
+                    task.cancel()
+
+
+def cookie_name(port: int) -> str:
+    """Browsers send cookies to every port of a host, so each dashboard has its own."""
+    return f"workshop_{port}"
+
+
+class AuthMiddleware:
+    def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
+        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame."""
+        self.app = app
+        self.store = store
+        self.cookie = cookie_name(port)
+        self._frames = " ".join([FRAMES, *framed_by.split()])
+        self.visitors = Visitors(store)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        try:
+            given_cookies = read_cookies(scope["headers"], (self.cookie, STREAMLIT_COOKIE))
+        except BadInput as error:
+            await self._refuse(scope, receive, send, str(error), 431)
+            return
+        scope = {**scope, "headers": replaced_cookies(scope["headers"], given_cookies)}
+        headers = Headers(scope=scope)
+        writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
+        if writes and not same_origin(headers):
+            await self._refuse(scope, receive, send, "This request comes from another site.")
+            return
+        if scope["type"] == "http":
+            send = _with_security_headers(send, self._frames)
+            if (secret_in_address := _secret_in_address(scope)) is not None:
+                await (await self._exchange(*secret_in_address))(scope, receive, send)
+                return
+        secret = given_cookies.get(self.cookie)
+        identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
+        if not _may_see(identity, scope["path"]):
+            if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
+                await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
+            else:
+                await self._refuse(scope, receive, send, "Join the class first, at /join.")
+            return
+        if scope["path"] == STREAM:
+            receive = _bytes_only(receive, send)
+        marked = self._marked(scope, secret, identity)
+
+        async def serve() -> None:
+            await self.app(marked, receive, send)
+
+        if scope["type"] == "websocket" and secret and identity is not None:
+            await self.visitors.serve_while_in(auth.hashed(secret), serve(), send)
+        else:
+            with suppress(ClientDisconnect):  # who goes before all was sent: nobody is left to be told, nothing broke
+                await serve()
+
+    def _marked(self, scope: Scope, secret: str | None, identity: Identity | None) -> Scope:
+        """The scope with the visitor's identity, without a header of that name that came from outside."""
+        name = IDENTITY_HEADER.encode()
+        headers = [pair for pair in scope["headers"] if pair[0].lower() != name]
+        if identity is not None and secret:
+            headers.append((name, auth.hashed(secret).encode()))
+        return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
+
+    async def _exchange(self, kind: str, given_secret: str) -> Response:
+        """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
+
+        Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
+        """
+        good, page = SECRETS[kind]
+        unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
+        if not await run_in_threadpool(good, self.store, given_secret):
+            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
+        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", INSTRUCTOR)
+        response = RedirectResponse(page, 303, unkept)
+        set_cookie(response, self.cookie, cookie)
+        return response
+
+    @staticmethod
+    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str, status: int = 403) -> None:
+        if scope["type"] == "http":
+            await JSONResponse({"error": why}, status)(scope, receive, send)
+            return
+        await receive()  # the request to connect
+        await send({"type": "websocket.close", "code": 1008, "reason": why})
+
+
+def set_cookie(response: Response, name: str, value: str) -> None:
+    response.headers["cache-control"] = "no-store"
+    response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
+
+
+def client_address(scope: Scope) -> str:
+    """The address or network under which requests are counted (`limits.network`)."""
+    return network(scope["client"][0] if scope.get("client") else "")
+
+
+def same_origin(headers: Headers) -> bool:
+    """Whether a request comes from a page of ours, or from no page at all. Browsers always tell the origin of a
+    WebSocket and of a form; programs that don't must bring a cookie just the same."""
+    origin = headers.get("origin")
+    return origin is None or origin.partition("://")[2] == headers.get("host")
+
+
+def _secret_in_address(scope: Scope) -> tuple[str, str] | None:
+    """The kind of the secret in the front page's address, and the secret."""
+    if scope["path"] != "/" or not scope["query_string"]:
+        return None
+    query = parse_qs(scope["query_string"].decode("latin-1"))
+    return next(((kind, query[kind][0]) for kind in SECRETS if kind in query), None)
+
+
+def _bytes_only(receive: Receive, send: Send) -> Receive:
+    """A check that refuses binary messages before the first text, which Streamlit takes for an error of its own."""
+
+    async def wrapped() -> Message:
+        message = await receive()
+        if message.get("text") is None:
+            return message
+        await send({"type": "websocket.close", "code": 1003, "reason": "Only binary messages are read here."})
+        return {"type": "websocket.disconnect", "code": 1003}
+
+    return wrapped
+
+
+def _with_security_headers(send: Send, frames: str) -> Send:
+    async def wrapped(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = [
+                (name, value.replace(FRAMES.encode(), frames.encode()) if name.lower() == POLICY else value)
+                for name, value in message["headers"]
+            ]
+            names_present = {name.lower() for name, _ in headers}
+            for name, value in (
+                (b"x-content-type-options", b"nosniff"),
+                (b"referrer-policy", b"same-origin"),
+                (POLICY, frames.encode()),
+            ):
+                if name not in names_present:
+                    headers.append((name, value))
+            message = {**message, "headers": headers}
+        await send(message)
+
+    return wrapped
+
+
+def _may_see(identity: Identity | None, path: str) -> bool:
+    if identity is None or (identity.role == "player" and not path.startswith(PLAYERS_FOLDER)):
+        return path in OPEN_PATHS or path.startswith(OPEN_FOLDERS)
+    return True
+
+
+def _way_in(scope: Scope) -> str:
+    """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
+    if _ROUND.fullmatch(scope["path"]):
+        return "/quiz"
+    target = scope["path"].encode(errors="replace")
+    if scope["query_string"]:
+        target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
+    return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
+
+
+def read_cookies(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict[str, str]:
+    """The last cookie of each of these names with a plain value; all others are left out. Raises BadInput for too many
+    bytes.
+
+    Starlette and Streamlit un-quote values as Python does, which in our versions takes time that grows with the square
+    of a value's length. So a value with quotes or backslashes never reaches them.
+    """
+    lines = [value for name, value in headers if name.lower() == _COOKIE]
+    if (size := sum(map(len, lines))) > LARGEST_COOKIES:
+        raise BadInput(
+            f"The cookies have {size:,} bytes; at most {LARGEST_COOKIES:,} are read. Please delete this site's cookies "
+            "in your browser."
+        )
+    pairs = (cookie.strip().partition(b"=") for line in lines for cookie in line.split(b";"))
+    names_as_bytes = {name.encode(): name for name in names}
+    return {
+        names_as_bytes[name.strip()]: value.strip().decode()
+        for name, _, value in pairs
+        if name.strip() in names_as_bytes and _PLAIN.fullmatch(value.strip())
+    }
+
+
+def replaced_cookies(headers: Iterable[tuple[bytes, bytes]], cookies: dict[str, str]) -> list[tuple[bytes, bytes]]:
+    """The headers with these cookies in place of the sent ones."""
+    others = [pair for pair in headers if pair[0].lower() != _COOKIE]
+    line = "; ".join(f"{name}={value}" for name, value in cookies.items())
+    return [*others, (_COOKIE, line.encode())] if line else others

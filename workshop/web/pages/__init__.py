@@ -1,0 +1,53 @@
+"""The blocks that pages of the dashboard are drawn with, for pages from here and from other packages.
+
+A page is a function that draws with Streamlit; an extension names it in a `workshop.extension.Page`:
+
+    import streamlit as st
+
+    from workshop.web.pages import cards, frame, links
+
+
+    def page() -> None:
+        identity = frame.heading("Hello", "What this page is about.")
+        session = frame.choose_session()
+        runs = frame.store().runs(workload="hello", limit=10)
+        for run in runs:
+            links.run_link(run.id, f"Run {run.id}")
+
+`frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
+from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
+`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
+goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows the bar with the six
+places. Words that
+somebody else wrote go through `frame.plain`.
+
+The workshop's own pages are the modules of `app/views`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workshop.extension import Extension, Page
+
+EXTENSION = Extension(
+    pages=[
+        Page("home", "Home", "home", "views.home:page", group="home", order=0),
+        Page("labs", "Labs", "menu_book", "views.labs:page", group="labs", order=0),
+        Page("run", "New run", "play_circle", "views.run:page", group="run", order=0),
+        Page("history", "All runs", "history", "views.history:page", group="run", order=10),
+        Page("explore", "Explore", "explore", "views.explore:page", order=0),
+        Page("quizzes", "Quiz", "quiz", "views.quizzes:page", group="quiz", order=0),
+        Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=("instructor",)),
+        Page("session", "Session", "memory", "views.session:page", group="class", order=10),
+        Page(
+            "studies",
+            "Scaling and studies",
+            "ssid_chart",
+            "views.studies:page",
+            order=200,
+            summary="How much faster does a run become with more ranks, another batch or other settings?",
+            picture=Path(__file__).parent / "studies.svg",
+        ),
+    ]
+)

@@ -1,0 +1,105 @@
+"""The dashboard's navigation: a bar with six places, and the pages of all extensions in them."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+from streamlit.errors import FragmentHandledException, StreamlitAPIException
+
+from workshop import registry
+from workshop.extension import Group, Page, load
+from workshop.store.records import Identity
+from workshop.web.pages import classroom_bar, drawing_turns, frame, links, projector
+
+LOG = logging.getLogger(__name__)
+PLACES: Mapping[Group, tuple[str, str]] = {
+    "home": ("Home", "home"),
+    "labs": ("Labs", "menu_book"),
+    "run": ("Run", "play_circle"),
+    "explore": ("Explore", "explore"),
+    "quiz": ("Quiz", "quiz"),
+    "class": ("Class", "groups"),
+}  # each place's title and icon
+
+
+def navigate(root: str) -> None:
+    """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
+    wherever it is in the order."""
+    identity = frame.visitor()
+    with drawing_turns.shared().take(identity):
+        _navigate(root, identity)
+
+
+def _navigate(root: str, identity: Identity) -> None:
+    visible = visible_pages(identity)
+    declared = {page.name: _declared(page, page.name == root) for page in visible}
+    st.session_state[links.DECLARED] = declared
+    chosen = st.navigation(list(declared.values()), position="hidden")
+    name = next((name for name, page in declared.items() if page.url_path == chosen.url_path), root)
+    here = next(group_of(page, identity) for page in visible if page.name == name)
+    beside = [page for page in visible if group_of(page, identity) == here]
+    if here == "explore":  # its pages have cards, since they are too many for a row
+        beside = [page for page in beside[:1] if page.name != name]
+    elif len(beside) == 1:
+        beside = []
+    st.session_state[frame.BESIDE] = [declared[page.name] for page in beside]
+    if not projector.requested():
+        _bar(identity, here, visible)
+    chosen.run()
+
+
+def visible_pages(identity: Identity) -> Sequence[Page]:
+    """The pages that a visitor sees, place by place."""
+    order = list(PLACES)
+    visible = [page for page in registry.pages() if identity.role in page.roles]
+    return sorted(visible, key=lambda page: (order.index(group_of(page, identity)), page.order))
+
+
+def group_of(page: Page, identity: Identity) -> Group:
+    """The place of a page. Learners have no place Class: they find its pages in Run."""
+    return "run" if page.group == "class" and identity.role == "learner" else page.group
+
+
+def _bar(identity: Identity, here: Group, visible: Sequence[Page]) -> None:
+    """One line: the six places, what goes on in the class, and the visitor's menu."""
+    first = {group_of(page, identity): page for page in reversed(visible)}
+    with st.container(horizontal=True, vertical_alignment="center", key="bar"):
+        with st.container(horizontal=True, key="places"):
+            for group in PLACES:
+                if group in first:
+                    title, icon = PLACES[group]
+                    with st.container(key=f"place-{group}{'-here' if group == here else ''}", width="content"):
+                        links.link(first[group].name, title, f":material/{icon}:")
+        classroom_bar.bar(identity)
+
+
+def _declared(page: Page, default: bool) -> Any:
+    """The page as Streamlit knows it; without its icon where Streamlit has no such icon."""
+    draw = partial(_draw, page)
+    about: dict[str, Any] = {"title": page.title, "url_path": page.name, "default": default}
+    try:
+        return st.Page(draw, icon=f":material/{page.icon}:", **about)
+    except StreamlitAPIException:
+        return st.Page(draw, **about)
+
+
+def _draw(page: Page) -> None:
+    try:
+        load(page.function)()
+    except FragmentHandledException:
+        raise  # a part of the page failed, and Streamlit has said so in its place
+    except (Exception, SystemExit) as error:  # whatever is wrong with one page, the others must go on
+        broken(page, error)
+
+
+def broken(page: Page, error: BaseException) -> None:
+    """Say in a sentence that a page can't be shown. The traceback goes to the dashboard's log."""
+    LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
+    why = " ".join(str(error).split()) or type(error).__name__
+    if isinstance(error, ModuleNotFoundError) and error.name == "altair":
+        why = "Streamlit's own charts need altair, which is not installed; draw the figure with Plotly and draw_figure"
+    st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")

@@ -1,0 +1,140 @@
+"""The part of a room that sends its state: each message is made once for all who get the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from workshop.quiz.live import state
+from workshop.quiz.live.state import RoundState
+from workshop.store.records import QuizRound
+from workshop.web.quiz import messages
+from workshop.web.quiz.client import Client
+from workshop.web.quiz.participants import Participant, Participants
+from workshop.web.quiz.question import RoundQuestion
+
+COUNTED = 0.2  # seconds between counts for the host
+MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
+
+
+class Broadcast:
+    record: QuizRound
+    participants: Participants
+    state: RoundState
+    ids: list[str]  # of the deck's questions
+
+    def __init__(self) -> None:
+        self.current: RoundQuestion | None = None  # the question that is open, or was the last one
+        self.clients: set[Client] = set()
+        self.progress: tuple[float, float] | None = None  # of what is being measured
+        self._messages: dict[bool, str] = {}  # the state for players and for staff
+        self._touched = False
+
+    @property
+    def ranked(self) -> bool:
+        return bool(self.record.settings.get("ranking", True))
+
+    @property
+    def twice(self) -> bool:
+        """Whether the class may vote twice on the question."""
+        return messages.votes_twice(self.record, self.current)
+
+    @property
+    def question(self) -> str | None:
+        """The id of the question that is open, or was the last one."""
+        return self.current.question.id if self.current else None
+
+    @property
+    def ballot(self) -> str | None:
+        """The name of the vote that is open, or was the last one."""
+        return state.ballot(self.current.question.id, self.state.vote) if self.current else None
+
+    def enter(self, client: Client, participant: Participant | None) -> None:
+        """Take somebody in, who gets all there is at once."""
+        if participant is not None:
+            self._make_room(participant)
+            participant.came = True
+        self.clients.add(client)
+        client.show("state", self._state(client))
+        if participant is not None:
+            participant.clients.add(client)
+            client.show("you", self._you(participant))
+        if client.view == "host":
+            client.show("players", self._players())
+        if client.view == "projector":
+            client.show("names", messages.names(self.participants))
+        if self.state.phase == "ended":
+            client.tell(kind="ended")
+            client.close("The round has ended.")
+        self.touch()
+
+    def _make_room(self, participant: Participant) -> None:
+        """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
+        line has dead ones here until it is found out."""
+        for oldest in sorted(participant.clients, key=lambda client: client.since)[
+            : max(0, len(participant.clients) - MOST_LINES + 1)
+        ]:
+            participant.clients.discard(oldest)
+            self.clients.discard(oldest)
+            oldest.close("You have opened this round in many places; it goes on in the newest ones.")
+
+    def leave(self, client: Client) -> None:
+        self.clients.discard(client)
+        if client.player in self.participants.all:
+            self.participants.all[client.player].clients.discard(client)
+        self.touch()
+
+    def announce(self, *, personal: bool = False) -> None:
+        """Tell everybody the state, made once; and each player what is theirs, where that changed."""
+        self._messages = {}
+        texts: dict[bool, str] = {}
+        for client in self.clients:
+            staff = client.view != "player"
+            if staff not in texts:
+                texts[staff] = self._state(client)
+            client.show("state", texts[staff])
+        if personal:
+            for participant in self.participants.present:
+                if participant.clients:
+                    text = self._you(participant)
+                    for client in participant.clients:
+                        client.show("you", text)
+        self.touch()
+
+    def touch(self) -> None:
+        """Somebody came, went or answered: tell the host and the projector, not for each one of a crowd."""
+        if not self._touched:
+            self._touched = True
+            asyncio.get_running_loop().call_later(COUNTED + self.participants.count / 2000, self._tell_staff)
+
+    def _tell_staff(self) -> None:
+        self._touched = False
+        self._messages = {}
+        makers: dict[str, Callable[[], str]] = {
+            "count": lambda: messages.count(self.participants, self.question),
+            "players": self._players,
+            "names": lambda: messages.names(self.participants),
+        }
+        projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
+        texts: dict[str, str] = {}
+        for client in self.clients:
+            for kind in {"host": ("count", "players"), "projector": projected}.get(client.view, ()):
+                if kind not in texts:
+                    texts[kind] = makers[kind]()
+                client.show(kind, texts[kind])
+
+    def _state(self, client: Client) -> str:
+        staff = client.view != "player"
+        if staff not in self._messages:
+            self._messages[staff] = messages.state_message(
+                self.record, self.state, self.current, self.participants, len(self.ids), self.progress, staff=staff
+            )
+        return messages.stamped(self._messages[staff])
+
+    def _players(self) -> str:
+        hidden = self.current is not None and messages.hides_votes(self.record, self.state, self.current)
+        first = messages.votes(self.participants, self.current, self.state.phase) if self.current and hidden else None
+        return messages.players(self.participants, self.question, first)
+
+    def _you(self, participant: Participant) -> str:
+        return messages.you(self.participants, participant, self.state, self.current, ranked=self.ranked)

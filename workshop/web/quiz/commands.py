@@ -1,0 +1,111 @@
+"""A host's commands to a room. A command names the version of the state that its button belonged to, so that a second
+click, or another tab that is behind, does nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from workshop.core.errors import BadInput
+from workshop.quiz.live import state
+from workshop.store.records import Identity
+from workshop.web.quiz import measurement
+from workshop.web.quiz.room import Room
+
+NAMES = (
+    "next", "close", "discuss", "vote", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run",
+    "podium", "end", "remove", "lock", "unlock",
+)  # fmt: skip
+
+
+async def obey(room: Room, message: Mapping[str, Any], identity: Identity | None) -> None:
+    """Do what a command says. Raises BadInput where it can't be, or isn't meant for the round as it is now."""
+    do, value = message.get("do"), message.get("value")
+    if do not in NAMES:
+        raise BadInput(f"There is no command {str(do)[:40]!r}; it should be one of {', '.join(NAMES)}.")
+    if do == "remove":
+        async with room.lock:
+            await room.remove(_players(value))
+        return
+    async with room.lock:
+        if message.get("version") != room.state.version or isinstance(message["version"], bool):
+            raise BadInput("The round has gone on meanwhile, by another click or in another tab; look at it again.")
+        await _do(room, str(do), value, identity)
+
+
+def _players(value: Any) -> list[int]:
+    """The numbers of players, of which a message holds one or a list. Raises BadInput."""
+    numbers = value if isinstance(value, list) else [value]
+    if not numbers or not all(type(number) is int for number in numbers):
+        raise BadInput("Whom to remove is told by a player's number, or a list of such numbers.")
+    return numbers
+
+
+async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> None:
+    now, measured = room.state, room.current is not None and room.current.question.measured
+    match do:
+        case "next":
+            await _forward(room, "next")
+        case "skip":
+            await _forward(room, "skip")
+            await asyncio.to_thread(measurement.cancel, room.store, now.runs)
+        case "close":
+            await room.become(state.close(now, time.time()))
+        case "discuss":
+            if not room.twice:
+                raise BadInput("The class can't vote twice on this question: it is a poll, or the round has one vote.")
+            await room.discuss(state.TALK if value is None else value)
+        case "vote":
+            await room.become(state.vote_again(now, room.limits[now.position], time.time()))
+        case "pause":
+            await room.become(state.pause(now, time.time()))
+        case "resume":
+            await room.become(state.resume(now, time.time()))
+        case "extend":
+            await room.become(state.extend(now, state.REOPENED if value is None else value, time.time()))
+        case "reopen":
+            await room.become(state.reopen(now, time.time(), state.REOPENED if value is None else value))
+        case "explain":
+            if measured and now.phase == "closed":
+                raise BadInput("The answer has to be measured first: run it, or skip the question.")
+            await room.explain()
+        case "run":
+            await _run(room, identity)
+        case "ranking":
+            if not room.ranked:
+                raise BadInput("This round has no ranking.")
+            await room.become(state.ranking(now))
+        case "podium":
+            await room.become(state.podium(now))
+        case "lock" | "unlock":
+            await room.become(state.lock(now, do == "lock"))
+        case "end":
+            await room.become(state.end(now))
+            await asyncio.to_thread(measurement.cancel, room.store, now.runs)
+
+
+async def _forward(room: Room, do: str) -> None:
+    """Open the next question, whose clock begins when it is ready to be shown."""
+    go = state.skip if do == "skip" else state.next_
+    before, former_question = room.state, room.current
+    new = go(before, room.ids, room.limits, time.time())
+    try:
+        if new.phase == "question":
+            # Nobody may answer the new question while the old one is still the state.
+            await room.prepare(new.position)
+        await room.become(go(before, room.ids, room.limits, time.time()))
+    except BaseException:
+        room.current = former_question
+        raise
+
+
+async def _run(room: Room, identity: Identity | None) -> None:
+    """Measure what the question asks for."""
+    if room.current is None or not room.current.question.measured:
+        raise BadInput("There is nothing to measure in this question.")
+    state.run(room.state, {})  # refused before anything is submitted
+    question: Any = room.current.question  # a Predict, since it is measured
+    runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, question, identity)
+    await room.become(state.run(room.state, runs))

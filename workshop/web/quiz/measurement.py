@@ -1,0 +1,121 @@
+"""Measuring what a question asks for: its runs in a session, looked at until they have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.quiz import truth
+from workshop.quiz.live import state as live
+from workshop.quiz.types.predict import Predict
+from workshop.runtime import client, lifecycle
+from workshop.store.records import Identity
+from workshop.store.store import Store
+
+if TYPE_CHECKING:
+    from workshop.web.quiz.room import Room
+
+FAULT = "The answer could not be computed because of a fault in the server; its log says more. Skip the question."
+LOOK = 0.5  # seconds between looks: every one takes processor time from the ranks
+
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class MeasurementState:
+    """How far runs are: `progress` counts them, parts of one included. `problem`: they won't end any more."""
+
+    progress: tuple[float, float]
+    ended: bool
+    problem: str = ""
+
+
+def submit(store: Store, name: str, question: Predict, identity: Identity | None) -> dict[str, int]:
+    """Have the question's runs made in the session of this name; "": in the newest one that is up and is nobody's own.
+    Returns run ids by name. Raises BadInput."""
+    session = store.session(name) if name else lifecycle.newest_session(store)
+    if not session.up:
+        raise BadInput(f"Session {name} is {session.state}; start it, so that the answer can be measured.")
+    return truth.submit(store, session, question, identity)
+
+
+def look(store: Store, runs: Mapping[str, int]) -> MeasurementState:
+    run_records = [store.run(run) for run in runs.values()]
+    done = 0.0
+    for run in run_records:
+        if run.ended:
+            done += 1
+        elif run.progress and run.progress[1] > 0:
+            done += min(run.progress[0] / run.progress[1], 1.0)
+    for run in run_records:
+        if run.status == "queued" and store.session(run.session_id).state in ("stopped", "failed"):
+            return MeasurementState(
+                (done, len(run_records)), False, f"Session {run.session} has stopped; start it and run again."
+            )
+    # One that reads interrupted may go on: its conductor was only slow, see `runtime.client.wait`.
+    return MeasurementState((round(done, 2), len(run_records)), all(run.ended for run in run_records))
+
+
+def settled(store: Store, runs: Mapping[str, int]) -> None:
+    """Wait until runs that have ended have really ended. Raises WorkshopError."""
+    for run in runs.values():
+        client.wait(store, run, timeout=60)
+
+
+def cancel(store: Store, runs: Mapping[str, int]) -> None:
+    """End runs that nobody waits for any more."""
+    for run in runs.values():
+        with suppress(WorkshopError):  # it has ended by itself
+            client.cancel(store, run)
+
+
+async def measure(room: Room) -> None:
+    """Look at the runs until they have ended, then show what they gave."""
+    assert room.current is not None, "a question is being measured"
+    question: Any = room.current.question  # a Predict, since it is measured
+    runs = dict(room.state.runs)
+
+    def still() -> bool:
+        return room.state.phase == "measuring" and dict(room.state.runs) == runs and not room.state.problem
+
+    problem, value, words = "", None, ""
+    try:
+        while still():
+            measured = await asyncio.to_thread(look, room.store, runs)
+            problem = measured.problem
+            if measured.progress != room.progress and still():
+                room.progress = measured.progress
+                room.announce()
+            if measured.ended or problem:
+                break
+            await asyncio.sleep(LOOK)
+        if still() and not problem:
+            await asyncio.to_thread(settled, room.store, runs)
+            truth_of_runs = await asyncio.to_thread(truth.value, room.store, question, runs)
+            problem, value = truth_of_runs.problem, truth_of_runs.value
+            words = truth_of_runs.words if value is None else f"{question.value_words(value)} ({truth_of_runs.words})"
+    except WorkshopError as error:
+        problem = str(error)
+    except Exception:
+        log.exception("the answer of question %s could not be computed", question.id)
+        problem = FAULT
+    async with room.lock:
+        if not still():
+            return
+        if value is not None:
+            try:
+                await room.explain({"value": value, "words": words})
+                return
+            except WorkshopError as error:
+                problem = str(error)
+            except Exception:
+                log.exception("answers of question %s could not be judged", question.id)
+                problem = FAULT
+        # Whatever happened, the round ends in a state from which its host can go on.
+        await room.become(live.failed(room.state, problem or "The runs told no value."))

@@ -1,0 +1,359 @@
+"""A live round in memory: what the store holds of it, and everybody who is on the line.
+
+The store is the truth: a room is opened from it, and what a room tells is written there before. While a room is open no
+other dashboard has one of that round. Belongs to the event loop; commands come one after the other, answers come in
+between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.quiz.deck import Deck
+from workshop.quiz.live import state
+from workshop.quiz.live.state import RoundState
+from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
+from workshop.store.store import Store
+from workshop.web.quiz import measurement, messages
+from workshop.web.quiz.broadcast import Broadcast
+from workshop.web.quiz.client import Client
+from workshop.web.quiz.participants import Participant, Participants
+from workshop.web.quiz.question import RoundQuestion
+from workshop.web.quiz.room_lock import RoomLock
+from workshop.web.quiz.writer import AnswerWriter
+
+LOOK = 1.0  # seconds between looks at who is still in the store
+GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
+
+log = logging.getLogger(__name__)
+
+
+class Room(Broadcast):
+    """Made by `Room.open`. `state` only changes under `lock`."""
+
+    def __init__(
+        self, store: Store, writer: AnswerWriter, lock: RoomLock, record: QuizRound, participants: Participants
+    ) -> None:
+        super().__init__()
+        self.store, self.writer, self.lock_of_round, self.record, self.participants = (
+            store,
+            writer,
+            lock,
+            record,
+            participants,
+        )
+        self.deck = Deck.model_validate(record.deck)
+        self.ids = [question.id for question in self.deck.questions]
+        self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
+        self.state = RoundState.from_json(record.state)
+        self.lock = asyncio.Lock()
+        self._timer: asyncio.TimerHandle | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @classmethod
+    async def open(cls, store: Store, writer: AnswerWriter, round_id: int) -> Room:
+        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round, or
+        another dashboard hosts it."""
+        if (await asyncio.to_thread(store.round, round_id)).kind != "live":
+            raise BadInput(f"Quiz round {round_id} is not a live one; it can't be joined.")
+        lock = await RoomLock.take(store, round_id)
+        try:
+            return await cls._open_locked(store, writer, lock)
+        except BaseException:
+            await lock.release()
+            raise
+
+    @classmethod
+    async def _open_locked(cls, store: Store, writer: AnswerWriter, lock: RoomLock) -> Room:
+        def read() -> tuple[
+            QuizRound, Participants
+        ]:  # once it is ours: whoever hosted it before may have gone on until then
+            id = lock.round_id
+            return store.round(id), Participants(store.players(id), store.answers(id))
+
+        room = cls(store, writer, lock, *await asyncio.to_thread(read))
+        async with room.lock:
+            if room.state.position >= 0:
+                await room.prepare(room.state.position)
+            if room.current is not None:
+                try:
+                    await room.judge_again()
+                except WorkshopError:
+                    log.exception("answers of round %s can't be judged again", lock.round_id)
+            room.schedule()
+        room._start(room._forget_with_the_store())
+        return room
+
+    async def close(self) -> None:
+        """Do nothing more, and let others host the round."""
+        self._stop()
+        await self.lock_of_round.release()
+
+    async def _forget_with_the_store(self) -> None:
+        """Take note of data that were removed somewhere else: at another dashboard, by a command."""
+        while True:
+            await asyncio.sleep(LOOK)
+            known_ids = set(self.participants.all)  # first: who joins meanwhile is in the store before they are here
+            with suppress(WorkshopError):  # a database that is busy for a moment
+                gone = known_ids - await asyncio.to_thread(self.store.player_ids, self.record.id)
+                for player in gone:
+                    async with self.lock:
+                        self.forget(player)
+
+    def _stop(self) -> None:
+        self._stop_clock()
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+
+    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
+        """Take note of somebody who joined, and has not opened the page yet."""
+        self.touch()
+        return self.participants.add(player, guest, came=False)
+
+    async def free_seat(self, most: int, for_member: bool) -> None:
+        """Have a guest give their seat away where so many are taken."""
+        async with self.lock:
+            if self.participants.count < most:
+                return
+            if (guest := self.participants.replaceable(for_member)) is not None:
+                await asyncio.to_thread(self.store.forget_player, guest.id)
+                self.forget(guest.id)
+
+    def forget(self, player: int) -> None:
+        """Take note that somebody's data was removed. Under the lock."""
+        participant = self.participants.forget(player)
+        if participant is not None:
+            for client in participant.clients:
+                send_away(client, "Your answers and your name were removed from this round.")
+            self.announce()
+
+    # -- answers
+
+    def answer(
+        self, client: Client, participant: Participant, question: str, raw: Any, ref: Any, arrived: float
+    ) -> None:
+        """Take an answer that arrived then, or say why not. It is confirmed once it is kept."""
+        if participant.removed or self.current is None or question != self.ballot or not self.state.accepts(arrived):
+            paused = self.state.paused and question == self.ballot
+            why = "The question is paused; answer when it goes on." if paused else "The question is closed."
+            self._refuse(client, participant, question, ref, why)
+            return
+        try:
+            answer = self.current.question.read(self.current.drawn, raw)
+        except BadInput as error:
+            self._refuse(client, participant, question, ref, str(error))
+            return
+        first_answer = self.participants.answer(self.question, participant.id)
+        if first_answer is not None:
+            self._answer_again(client, participant, first_answer, answer, ref)
+            return
+        new_answer = QuizAnswer(
+            self.record.id,
+            self.current.question.id,
+            participant.id,
+            participant.nickname,
+            answer,
+            arrived,
+            round(self.state.seconds(arrived), 3),
+        )
+        self.writer.put(new_answer, lambda stored: self._on_stored(client, participant, new_answer, ref, stored))
+
+    def _on_stored(
+        self, client: Client, participant: Participant, new_answer: QuizAnswer, ref: Any, stored: bool | None
+    ) -> None:
+        if participant.id not in self.participants.all:
+            return  # their data was removed meanwhile, and they are told so
+        if stored is None:
+            why = "The answer could not be kept; please send it again."
+            client.tell(kind="refused", question=self.ballot, ref=ref, why=why, answer=None)
+            return
+        if stored:
+            self.participants.keep(new_answer)
+            self.touch()
+            client.tell(kind="confirmed", question=self.ballot, ref=ref)
+            others = participant.clients - {client}
+            for other in others:  # the same learner's other tabs
+                other.show("you", self._you(participant))
+            if self.current is not None and self.current.question.slow:
+                self._start(self.current.grader.judge([new_answer.answer]))
+            return
+        first_answer = self.participants.answer(new_answer.question, participant.id)
+        if first_answer is not None:
+            self._answer_again(client, participant, first_answer, new_answer.answer, ref)
+
+    def _answer_again(
+        self, client: Client, participant: Participant, first_answer: QuizAnswer, answer: Any, ref: Any
+    ) -> None:
+        """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
+        the line before it was confirmed."""
+        if first_answer.answer == answer:
+            client.tell(kind="confirmed", question=self.ballot, ref=ref)
+        else:
+            self._refuse(
+                client, participant, self.ballot or "", ref, "You have answered already; the first answer counts."
+            )
+
+    def _refuse(self, client: Client, participant: Participant, question: str, ref: Any, why: str) -> None:
+        first_answer = self.participants.answer(self.question, participant.id) if question == self.ballot else None
+        first = (
+            self.current.question.sent(self.current.drawn, first_answer.answer)
+            if self.current and first_answer
+            else None
+        )
+        client.tell(kind="refused", question=question, ref=ref, why=why, answer=first)
+
+    # -- how it goes on
+
+    async def become(self, new: RoundState, renamed: tuple[str, str] | None = None) -> None:
+        """Go over to a state, keep it, then tell everybody. `renamed`: the name of answers, before and after. Under the
+        lock."""
+        before, self.state = self.state, new  # what arrives from here on is decided by the new one
+        try:
+            if before.phase == "question" and new.phase != "question":
+                await self.writer.flush()
+            document, ended = new.as_json(), new.phase == "ended"
+            id, host = self.record.id, self.lock_of_round.host
+            await asyncio.to_thread(self.store.set_round_state, id, document, ended=ended, host=host, renamed=renamed)
+        except BaseException:
+            self.state = before
+            raise
+        if renamed is not None:
+            self.participants.rename(*renamed)
+        self.schedule()
+        self.announce(personal=new.phase == "explained")
+        if new.phase == "closed" and messages.hides_votes(self.record, new, self.current):
+            self._start(self.judge_again())
+        if new.phase == "ended":
+            for client in self.clients:
+                client.tell(kind="ended")
+                client.close("The round has ended.")
+
+    async def prepare(self, position: int) -> None:
+        """Make a question ready to be shown."""
+        question = await asyncio.to_thread(RoundQuestion, self.record, self.deck, self.deck.questions[position])
+        truth = self.state.truths.get(question.question.id)
+        if truth is not None:
+            question.take_truth(truth["value"])
+        self.current = question
+
+    async def discuss(self, seconds: float) -> None:
+        """Set the first vote aside, and have learners talk until the second vote. Under the lock."""
+        assert self.current is not None, "a question was asked"
+        question = self.current.question.id
+        await self.become(
+            state.discuss(self.state, question, time.time(), seconds), (question, state.first_vote(question))
+        )
+
+    async def judge(self, first: bool = False) -> dict[int, tuple[float, bool | None, float]]:
+        """Judge the last question's answers, or those of its first vote, which give no points; player -> share, right,
+        points. Raises WorkshopError."""
+        assert self.current is not None, "a question was asked"
+        current, question = self.current, self.current.question.id
+        answers = self.participants.answers(state.first_vote(question) if first else question)
+        await current.grader.judge(answer.answer for answer in answers)
+        await asyncio.to_thread(current.solution)
+        bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
+        marks = {}
+        for answer_record in answers:
+            mark = current.grader.mark(answer_record.answer)
+            seconds = answer_record.seconds or 0.0
+            points = state.points(
+                mark.share,
+                mark.right,
+                0.0 if first else current.worth,
+                seconds,
+                current.limit,
+                speed_bonus=bonus,
+            )
+            marks[answer_record.player_id] = (mark.share, mark.right, points)
+        return marks
+
+    async def judge_again(self) -> None:
+        """Judge for what is shown: feedback of an explained question, and for the host the first vote. Their points are
+        in the store. Raises WorkshopError."""
+        assert self.current is not None, "a question was asked"
+        due = self.state.phase in messages.DUE
+        if due:
+            await self.judge()
+        hidden = messages.hides_votes(self.record, self.state, self.current) and not self.current.question.measured
+        if hidden or (due and self.current.question.id in self.state.voted_twice):
+            await self.judge(first=self.state.phase != "closed")
+            self.touch()
+
+    async def explain(self, truth: dict[str, Any] | None = None) -> None:
+        """Judge, then show what is right. Under the lock."""
+        assert self.current is not None, "a question was asked"
+        new = state.explain(self.state, self.current.question.id, truth)
+        if truth is not None:
+            self.current.take_truth(truth["value"])
+        question = self.current.question.id
+        votes = {question: await self.judge()}
+        if question in self.state.voted_twice:
+            votes[state.first_vote(question)] = await self.judge(first=True)
+        for name, judged in votes.items():
+            await asyncio.to_thread(self.store.judge_answers, self.record.id, name, judged)
+            self.participants.judged(name, judged)
+        await self.become(new)
+
+    async def remove(self, players: Sequence[int]) -> None:
+        """Remove some players; their answers stay and don't count. Under the lock. Raises BadInput where a player isn't
+        there; then none is removed."""
+        for player in players:
+            if player not in self.participants.all:
+                raise BadInput(f"There is no player {player} in this round.")
+        participants = [self.participants.all[player] for player in players]
+        await asyncio.to_thread(self.store.remove_players, players)
+        self.participants.remove(participants)
+        for participant in participants:
+            for client in participant.clients:
+                send_away(client)
+        if self.state.phase not in ("lobby", "question"):
+            self.announce()
+        self.touch()
+
+    def schedule(self) -> None:
+        """Set the clock by the state, and have runs looked at where it is being measured."""
+        self._stop_clock()
+        if self.state.phase == "question" and self.state.ends_at is not None:
+            wait = max(self.state.ends_at - time.time(), 0.0) + GRACE
+            self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._time_up()))
+        if self.state.phase == "measuring" and not self.state.problem:
+            self.progress = None
+            self._start(measurement.measure(self))
+
+    def _stop_clock(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _time_up(self) -> None:
+        async with self.lock:
+            now = time.time()
+            if state.due(self.state, now):
+                await self.become(state.close(self.state, now))
+            elif self.state.phase == "question":
+                self.schedule()
+
+    def _start(self, work: Any) -> None:
+        """Have something done beside; what goes wrong there is in the log."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+
+        def done(task: asyncio.Task[None]) -> None:
+            self._tasks.discard(task)
+            if not task.cancelled() and task.exception() is not None:
+                log.error("a quiz round's work failed", exc_info=task.exception())
+
+        task.add_done_callback(done)
+
+
+def send_away(client: Client, why: str = "The host removed you from this round.") -> None:
+    """Tell somebody that they are out of the round, and close the line."""
+    client.tell(kind="removed", why=why)
+    client.close(why)

@@ -1,0 +1,153 @@
+"""The server: Streamlit and everything beside it in one ASGI process."""
+
+from __future__ import annotations
+
+import logging
+import resource
+import sys
+from importlib import import_module
+from typing import Any
+
+import uvicorn
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from workshop.core import config
+from workshop.core.environment import raise_limits
+from workshop.report.figures import theme
+from workshop.runtime.supervisor import check_port
+from workshop.store.read_only import recorded
+from workshop.store.store import Store
+from workshop.web import actions, address, artifacts, live, logout, logs, plain_pages, request_body
+from workshop.web.auth_middleware import AuthMiddleware, cookie_name
+from workshop.web.code_form import Join
+from workshop.web.connections import Requests, Sockets
+from workshop.web.limit_middleware import LimitMiddleware
+from workshop.web.page_rewriter import LoadingScreen, RecordingNotice, UnknownPages
+from workshop.web.quiz import routes as quiz
+
+STREAMLIT_SETTINGS: dict[str, Any] = {
+    "browser.gatherUsageStats": False,
+    "server.headless": True,
+    "server.showEmailPrompt": False,
+    "server.fileWatcherType": "none",
+    "server.runOnSave": False,
+    "server.maxUploadSize": 64,  # MB, as much as an artifact can have
+    "client.toolbarMode": "minimal",
+    "client.showErrorDetails": "none",
+    "client.showErrorLinks": False,
+    "runner.magicEnabled": False,
+    # A full garbage collection after every run of a page is 100 ms of CPU, five times what the page itself takes;
+    # Python's own collections happen when there is something to collect.
+    "runner.postScriptGC": False,
+    **{
+        f"theme.{look}.{name}": colour
+        for name, *colours in (
+            ("primaryColor", theme.ACCENT, "#7fc4e0"),
+            ("backgroundColor", theme.PAPER, "#17222b"),
+            ("secondaryBackgroundColor", theme.PANEL, "#22303b"),
+            ("textColor", theme.INK, "#e3eaf0"),
+            ("linkColor", theme.ACCENT, "#7fc4e0"),
+            ("borderColor", theme.LINE, "#3b4a57"),
+        )
+        for look, colour in zip(("light", "dark"), colours, strict=True)
+    },  # as in workshop/report/palette.css
+    "theme.baseRadius": "0.5rem",
+    "theme.showWidgetBorder": True,
+    "theme.baseFontSize": 17,
+    "theme.headingFontSizes": ["1.9rem", "1.5rem", "1.3rem", "1.12rem", "1.05rem", "1rem"],
+    "theme.chartCategoricalColors": list(theme.RANKS),
+    "logger.level": "warning",
+}
+
+
+LARGEST_MESSAGE = 4 << 20  # bytes on a WebSocket: all that stands in the fields of a page
+GRACE = 1  # seconds for requests that are under way when the server is asked to end
+
+
+class CompressedScripts(GZipMiddleware):
+    """Compresses Streamlit's static files, which Streamlit sends as they are. Pages stay as they are: they hold tokens
+    beside words of visitors."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_static = scope["type"] == "http" and scope["path"].startswith("/static/")
+        await (super().__call__ if is_static else self.app)(scope, receive, send)
+
+
+def build(store: Store, port: int, framed_by: str = "") -> Any:
+    """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
+    from streamlit import config as streamlit_config
+    from streamlit.starlette import App
+    from streamlit.web.bootstrap import load_config_options
+
+    streamlit_config.get_config_files = lambda file_name: []  # the user's settings are for other apps
+    load_config_options(STREAMLIT_SETTINGS)
+    request_body.read_in_routes()
+    folder = config.app_folder()
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))  # pages import what they share from there
+    origin = recorded(store.database)
+    marks = [Middleware(RecordingNotice, origin=origin)] if origin is not None else []
+    join = Route("/join", Join(store, cookie_name(port)).respond, methods=["GET", "POST"])
+    return App(
+        folder / "streamlit_app.py",
+        routes=[
+            join,
+            Route("/accessibility", plain_pages.accessibility),
+            *logout.routes(store, cookie_name(port)),
+            *live.routes(store),
+            *artifacts.routes(store),
+            *actions.routes(store),
+            *quiz.routes(store, cookie_name(port)),
+        ],
+        middleware=[
+            Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
+            Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
+            Middleware(LimitMiddleware),
+            *marks,
+            Middleware(UnknownPages),
+            Middleware(LoadingScreen),
+        ],
+    )
+
+
+def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
+    """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. `proxy`: the address of
+    a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
+    the port can't be had or the store can't be opened."""
+    check_port(host, port)
+    raise_limits()  # each connection of a learner is an open file
+    with Store.open() as store:
+        logs.spare()
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
+        # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
+        # other threads while it is half there.
+        import_module("pandas")
+        address.tell(store, host, port)
+        server.run()
+
+
+def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
+    """How the server serves; see `serve`."""
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # below 0: any number
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,  # addresses may hold tokens
+        log_level="warning",
+        http=Requests,
+        ws=Sockets,
+        ws_max_size=LARGEST_MESSAGE,
+        ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
+        limit_concurrency=files // 2 if files > 0 else None,  # the rest is for what is opened otherwise
+        timeout_graceful_shutdown=GRACE,
+        timeout_keep_alive=30,  # a watching browser asks for the next picture within that
+        server_header=False,
+        proxy_headers=bool(proxy),  # else anybody who reaches loopback could come from as many addresses as they like
+        forwarded_allow_ips=proxy or None,
+        lifespan="on",
+    )

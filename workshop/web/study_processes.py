@@ -1,0 +1,139 @@
+"""Studies that are run from the dashboard: each by a process of its own, which ends with the dashboard.
+
+The process is `workshop study resume`, so whatever becomes of it, the study can be gone on with. The kernel ends it
+when the thread that started it ends (prctl(2): the "parent" of PR_SET_PDEATHSIG is a thread), and Streamlit's threads
+live as long as a page is drawn; so one thread of this module, which stays, starts them all.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.core.parent_death import guarded
+from workshop.store.records import Identity, SessionRecord
+from workshop.store.store import Store
+from workshop.study.trial_monitor import CANCELLED
+from workshop.web.actions import only_instructor
+
+GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed
+RECENT = 50  # studies among which those are that go on
+LAST_LINES = 3  # lines of its log that are shown of one that failed
+
+
+@dataclass
+class StudyProcess:
+    """The process of a study, and its end."""
+
+    study_id: int
+    session: str
+    process: subprocess.Popen[bytes]
+    log: Path
+    stopping: bool = False
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def failed(self) -> str:
+        """Its last words, where it ended otherwise than well or by being asked to; else empty."""
+        if not self.ended.is_set() or self.stopping or self.process.returncode in (0, 130):
+            return ""
+        with suppress(OSError):
+            lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
+            if lines:
+                return " ".join(lines[-LAST_LINES:])
+        return f"Its command ended with exit code {self.process.returncode}."
+
+    def insist(self) -> None:
+        """Kill the process where it hasn't ended in time after it was asked to stop."""
+        if not self.ended.wait(GIVE_UP):
+            self.process.kill()
+
+
+class Runners:
+    """The processes that this dashboard has started, the last one for each study; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, StudyProcess] = {}
+        self._lock = threading.Lock()
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="studies")
+
+    def start(self, store: Store, identity: Identity, study_id: int, session: SessionRecord) -> StudyProcess:
+        """Go on with a study in a session; returns at once. Raises BadInput: for learners, for a session that isn't
+        up, and where a study goes on already."""
+        only_instructor(identity)
+        if not session.up:
+            raise BadInput(f"Session {session.name} is {session.state}; launch it first.")
+        study = store.study(study_id)
+        if study.state == "running":
+            raise BadInput(f"Study {study.id} goes on already.")
+        with self._lock:
+            if (earlier := self._known.get(study.id)) is not None and not earlier.ended.is_set():  # about to begin
+                raise BadInput(f"Study {study.id} goes on already.")
+            self._only_one(store, session)
+            log = config.home() / "studies" / f"{study.id}.log"
+            log.parent.mkdir(mode=0o700, exist_ok=True)
+            process = self._starter.submit(_spawn, study.id, session.name, log).result()
+            running = StudyProcess(study.id, session.name, process, log)
+            self._known[study.id] = running
+        threading.Thread(target=self._wait, args=(running,), name=f"study {study.id}", daemon=True).start()
+        return running
+
+    def stop(self, identity: Identity, study_id: int) -> None:
+        """Ask a study's process to end, as Ctrl-C does, and kill it where it doesn't; returns at once. Raises BadInput
+        for learners, and where this dashboard doesn't run that study."""
+        only_instructor(identity)
+        running = self.find(study_id)
+        if running is None or running.ended.is_set():
+            raise BadInput(
+                f"Study {study_id} is not run by this dashboard, so it can't be stopped here; whoever runs it can "
+                "with Ctrl-C."
+            )
+        if not running.stopping:
+            running.stopping = True
+            running.process.send_signal(signal.SIGINT)
+            threading.Thread(target=running.insist, name=f"stop study {study_id}", daemon=True).start()
+
+    def find(self, study_id: int) -> StudyProcess | None:
+        """The process that runs, or last ran, a study from here."""
+        with self._lock:
+            return self._known.get(study_id)
+
+    def _only_one(self, store: Store, session: SessionRecord) -> None:
+        """Refuse a second study in a session, because the trials of two would wait for each other. Raises BadInput."""
+        running = {
+            process.study_id
+            for process in self._known.values()
+            if not process.ended.is_set() and process.session == session.name
+        }
+        for study in store.studies(limit=RECENT):
+            if study.state == "running" and study.id not in running:
+                newest = store.runs(study_id=study.id, limit=1)
+                if newest and newest[0].session_id == session.id:
+                    running.add(study.id)
+        if running:
+            raise BadInput(
+                f"Study {min(running)} goes on in session {session.name}; stop it, or wait until it is done."
+            )
+
+    def _wait(self, running: StudyProcess) -> None:
+        """Take note of its end, or it would stay in the process table."""
+        running.process.wait()
+        running.ended.set()
+
+
+def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:
+    command = guarded([sys.executable, "-P", "-m", "workshop.cli.study_process", str(study_id), session])
+    with open(log, "wb") as out:
+        # A session of its own: a terminal's Ctrl-C is for whoever runs the dashboard.
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+
+
+RUNNERS = Runners()
