@@ -27,9 +27,11 @@ The workshop's own pages are the modules of `app/views`.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from workshop.extension import Extension, Page
 
+_INSTRUCTOR: tuple[Literal["instructor"]] = ("instructor",)
 EXTENSION = Extension(
     pages=[
         Page("home", "Home", "home", "views.home:page", group="home", order=0),
@@ -38,7 +40,7 @@ EXTENSION = Extension(
         Page("history", "All runs", "history", "views.history:page", group="run", order=10),
         Page("explore", "Explore", "explore", "views.explore:page", order=0),
         Page("quizzes", "Quiz", "quiz", "views.quizzes:page", group="quiz", order=0),
-        Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=("instructor",)),
+        Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=_INSTRUCTOR),
         Page("session", "Session", "memory", "views.session:page", group="class", order=10),
         Page(
             "studies",
