@@ -71,7 +71,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     expect(page.locator("[data-card=conditions]")).to_contain_text("scikit-learn's digits")
 
     # Who waited for whom.
-    page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Time").click()
+    page.locator("#time > summary").click()
     timeline = page.locator("[data-card=timeline]")
     expect(timeline.locator(".ws-words")).to_contain_text(re.compile("rank", re.IGNORECASE))
     expect(timeline.locator(".bars .point").first).to_be_visible()

@@ -64,7 +64,7 @@ class RunLook:
         facts = {
             "id": run.id,
             "title": workload.title if workload else run.workload,
-            "opens": workload.opens if workload else "learning",
+            "star": (workload.star or next(iter(workload.curves or ()), "")) if workload else "",
             "status": run.status,
             "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
             "ended": run.ended,
@@ -114,7 +114,7 @@ def _render(panel: Panel, snapshot: Snapshot) -> str:
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
-        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),), later=True)])
+        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),))])
 
 
 EVERY = 0.5  # seconds between looks
