@@ -79,8 +79,14 @@ class RunLook:
             "notices": run.notices,
             "owner": run.identity_id,
             "turn": None,
+            "queue": [],
         }
         if run.status == "queued":
+            before = [*self.store.runs(session_id=run.session_id, status="running"), *self.store.queue(run.session_id)]
+            last = next((place for place, other in enumerate(before) if other.id == run.id), len(before) - 1)
+            facts["queue"] = [
+                f"Run {row['id']}: {row['workload']}, {row['who']}" for row in map(_row, before[: last + 1])
+            ]
             facts["turn"] = f"{turn(self.store, run)} {state_words(self.store.session(run.session_id))}"
         return facts
 

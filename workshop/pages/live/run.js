@@ -8,6 +8,7 @@ function runView(root, data) {
   const head = element("div", "ws-head");
   const notices = element("div", "ws-notices");
   const places = { head: element("div", "ws-verdict-line"), star: element("div", "ws-star"), numbers: element("div"), side: element("div", "ws-side") };
+  const queue = places.star.appendChild(element("ol", "ws-queue"));
   const fold = (name, title) => {
     const body = element("div", "ws-fold-body");
     const details = element("details", "ws-fold", element("summary", "", title), body);
@@ -69,6 +70,7 @@ function runView(root, data) {
       replay.controls,
     );
     notices.replaceChildren(...run.notices.map((words) => element("p", "ws-alarm", words)));
+    queue.replaceChildren(...run.queue.map((words) => element("li", "", words)));
     root.dataset.status = run.status;
     tick();
   }

@@ -183,8 +183,21 @@ def _buttons(snapshot: Snapshot) -> list[Part]:
 
 
 def machine(snapshot: Snapshot) -> list[Card]:
-    """The ranks on the machine."""
-    return machine_card("Where the ranks run", snapshot.run.machine, snapshot.run.rank_map, threads_of(snapshot.run))
+    """The ranks on the machine; for a run that waits, where they are planned."""
+    run = snapshot.run
+    if run.status == "queued":
+        answer = planned(snapshot)
+        if answer is None or answer.rank_map is None:
+            return []
+        plot = machine_picture(answer.machine, answer.rank_map, threads_of(run))
+        return [Card("machine", "Where the ranks are planned", (figure(plot, WIDTH),), tone="machine")]
+    return machine_card("Where the ranks run", run.machine, run.rank_map, threads_of(run))
+
+
+def planned(snapshot: Snapshot) -> Prediction | None:
+    """The prediction for a run that waits, on its session's machine; None while there is none yet."""
+    session = snapshot.store.session(snapshot.run.session_id)
+    return PREDICTIONS.lookup(replace(snapshot.run, machine=session.machine, rank_map=session.rank_map))
 
 
 def came_out(snapshot: Snapshot) -> list[Card]:
