@@ -50,14 +50,16 @@ def page() -> None:
         with form, st.container(border=True, key="go-on"):
             _form_or_why(session, identity, None)
         return
+    filled_in = bool({"again", "change"} & set(st.query_params))
+    first = st.container()  # on a phone, a form that is filled in comes before the run
     st.fragment(run_every=None if run.ended else EVERY)(_prediction)(run.id, run.ended, identity)
     run_view(run.id, identity)
     if identity.role == "instructor" and not run.ended and not frame.recorded():
         st.fragment(run_every=EVERY)(_kill)(run.id, identity)
     _pin(run, identity)
     _note(run, identity)
-    filled_in = bool({"again", "change"} & set(st.query_params))
-    with st.container(key="drawer"), st.expander(f"New run, from run {run.id}", filled_in, icon=":material/tune:"):
+    place = first if filled_in else st.container()
+    with place.container(key="drawer"), st.expander(f"New run, from run {run.id}", filled_in, icon=":material/tune:"):
         _form_or_why(session, identity, run)
 
 

@@ -92,7 +92,8 @@ function runView(root, data) {
   const latest = {}; // sections of panels, which a replay leaves for a while
   function showNews(news) {
     for (const [name, update] of panels) if (name in news) update(news[name]);
-    for (const details of [why, ...folds]) details.hidden = !details.querySelector(".ws-card");
+    for (const details of folds) details.hidden = !details.querySelector(".ws-card");
+    why.style.visibility = why.querySelector(".ws-card") ? "" : "hidden"; // its room stays
     if (data.projector) fit();
   }
 
