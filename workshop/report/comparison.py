@@ -31,7 +31,7 @@ def figures(runs: Sequence[RunRecord]) -> list[Row]:
     workload = workloads().get(runs[0].workload)
     if workload is None or len({run.workload for run in runs}) > 1:
         return []
-    values = {"time": [duration(run) for run in runs]}
+    values: dict[str, list[Any]] = {"time": [duration(run) for run in runs]}
     values |= {name: [run.metrics.get(name) for run in runs] for name in workload.results}
     called = {"time": "from start to end [s]", **workload.metrics}
     complete = [name for name, numbers in values.items() if all(map(scores.number, numbers))]
