@@ -77,7 +77,7 @@ def test_no_limit_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_stays_together() -> None:
-    assert tiers.group_of("tests/web/test_auth.py::test_a") == "server/test_auth.py"
+    assert tiers.group_of("tests/web/test_auth.py::test_a") == "web/test_auth.py"
     assert tiers.group_of("tests/demo/test_hosts.py::test_a[1]@machine") == "machine"
     assert tiers.group_of("tests/workloads/openfl/test_session.py::test_a") == "workloads/openfl"
 

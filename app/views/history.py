@@ -103,10 +103,11 @@ def _compare(picked: Sequence[RunRecord]) -> None:
         "Baseline", list(by_id), default=picked[0].id, required=True, format_func=lambda id: f"run {id}"
     )
     runs = [by_id.pop(baseline), *by_id.values()]
-    for sentence in comparison.ratios(runs[0], runs[1:]):
-        st.markdown(f"#### {frame.plain(sentence)}")
     snapshots = {f"run {run.id}": Snapshot(frame.store(), run) for run in runs}
     headings = ["", *snapshots]
+    st.markdown("#### What differs")
+    settings = comparison.settings(runs) or [("settings", *("the same" for _ in runs))]
+    cards.table(headings, [*settings, *comparison.figures(runs)])
     for column, run in blocks.abreast(runs, min(len(runs), ABREAST)):
         with column, st.container(border=True):
             title = frame.plain(workload_title(run.workload))
@@ -114,25 +115,20 @@ def _compare(picked: Sequence[RunRecord]) -> None:
             verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
             why = frame.plain(without_options(verdict["why"]))
             st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{why}")
-    st.markdown("#### Set differently")
-    if rows := comparison.settings(runs):
-        cards.table(headings, rows)
-    else:
-        st.markdown("Nothing: whatever differs is chance, or the machine.")
     _curves(snapshots)
     for column, card in blocks.abreast(overlaid(snapshots), 2):
         with column:
             cards.show(card, "overlay")
-    _side_by_side(snapshots)
-    st.markdown("#### What came out")
+    details = st.expander("Card by card", on_change="rerun", key="card-by-card")
+    if details.open:
+        with details:
+            _side_by_side(snapshots)
     different, same = comparison.results(runs)
-    if not different and not same:
-        st.markdown("None has come to an end with results.")
-    if different:
-        cards.table(headings, different)
-    if same:
-        with st.expander(f"The same in all: {len(same)}"):
-            cards.table(headings, same)
+    with st.expander("All results"):
+        if different or same:
+            cards.table(headings, [*different, *same])
+        else:
+            st.markdown("None has come to an end with results.")
 
 
 def _curves(snapshots: Mapping[str, Snapshot]) -> None:
@@ -154,6 +150,8 @@ def _side_by_side(snapshots: Mapping[str, Snapshot]) -> None:
         label: {card.name: card for card in side_by_side(snapshot)} for label, snapshot in snapshots.items()
     }
     for name in dict.fromkeys(name for of_run in cards_of_runs.values() for name in of_run):
+        parts = [part for of_run in cards_of_runs.values() if name in of_run for part in of_run[name].parts]
+        comparison.on_one_scale([part["figure"] for part in parts if part["kind"] == "figure"])
         for column, (label, of_run) in blocks.abreast(list(cards_of_runs.items()), min(len(cards_of_runs), ABREAST)):
             with column:
                 if name in of_run:

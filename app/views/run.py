@@ -43,27 +43,35 @@ def page() -> None:
     identity = frame.heading("New run" if "run" not in st.query_params else "Run")
     session = frame.choose_session()
     run = blocks.linked("run", frame.store().run, "*All runs* shows those there are")
-    main, form = st.columns([13, 5], gap="medium")
-    with main:
-        if run is not None:
-            st.fragment(run_every=None if run.ended else EVERY)(_prediction)(run.id, run.ended, identity)
-            run_view(run.id, identity)
-            if identity.role == "instructor" and not run.ended and not frame.recorded():
-                st.fragment(run_every=EVERY)(_kill)(run.id, identity)
-            _pin(run, identity)
-            _note(run, identity)
-        else:
+    if run is None:
+        main, form = st.columns([13, 5], gap="medium")
+        with main:
             _nothing_chosen(session)
-    # On a phone the form stands below the run; without a run, or for a continued one, it comes first, see style.css.
-    first = run is None or {"again", "change"} & set(st.query_params)
-    with form, st.container(border=True, key="go-on" if first else "new-run"):
-        if frame.recorded() or session is None:
-            st.markdown(frame.not_up(session))
-        elif identity.role == "instructor" and session.state in ("stopped", "failed"):
-            st.markdown(frame.plain(f"Session {session.name} is {session.state}."))
-            blocks.start_again(session, identity)
-        else:
-            _form(session, identity, run)
+        with form, st.container(border=True, key="go-on"):
+            _form_or_why(session, identity, None)
+        return
+    filled_in = bool({"again", "change"} & set(st.query_params))
+    first = st.container()  # on a phone, a form that is filled in comes before the run
+    st.fragment(run_every=None if run.ended else EVERY)(_prediction)(run.id, run.ended, identity)
+    run_view(run.id, identity)
+    if identity.role == "instructor" and not run.ended and not frame.recorded():
+        st.fragment(run_every=EVERY)(_kill)(run.id, identity)
+    _pin(run, identity)
+    _note(run, identity)
+    place = first if filled_in else st.container()
+    with place.container(key="drawer"), st.expander(f"New run, from run {run.id}", filled_in, icon=":material/tune:"):
+        _form_or_why(session, identity, run)
+
+
+def _form_or_why(session: SessionRecord | None, identity: Identity, run: RunRecord | None) -> None:
+    """The form for a new run, or the reason why no run can be started."""
+    if frame.recorded() or session is None:
+        st.markdown(frame.not_up(session))
+    elif identity.role == "instructor" and session.state in ("stopped", "failed"):
+        st.markdown(frame.plain(f"Session {session.name} is {session.state}."))
+        blocks.start_again(session, identity)
+    else:
+        _form(session, identity, run)
 
 
 def _kill(run_id: int, identity: Identity) -> None:
@@ -141,7 +149,6 @@ class _Settings:
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
     """The form for a new run and its placement; it begins with a preset, or with the settings of the `run` that is
     shown."""
-    st.markdown("#### New run")
     chosen = _workload(run)
     st.caption(chosen.summary)
     if lacks := chosen.lacks():
@@ -323,8 +330,14 @@ def _prediction_words(run: RunRecord, guess: str | float) -> str:
     measured = run.metrics.get(question.metric)
     if not scores.number(measured):
         return f"Your prediction: {words.quantity(guess)} {question.unit}"
-    outcome = words.quantity(question.scale * measured)
-    return f"You guessed {words.quantity(guess)} {question.unit}, measured: {outcome} {question.unit}."
+    outcome = question.scale * measured
+    sentence = (
+        f"You guessed {words.quantity(guess)} {question.unit}, measured: {words.quantity(outcome)} {question.unit}"
+    )
+    if not (guess > 0 and outcome > 0) or guess == outcome:
+        return f"{sentence}."
+    far = f"{max(guess / outcome, outcome / guess):.2g} times too {'high' if guess > outcome else 'low'}"
+    return f"{sentence}: {far}."
 
 
 def _params(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -94,13 +92,8 @@ def test_two_training_runs_side_by_side(open_page: Open, store: Store, session: 
     page = open_page("history", compare=f"{first.id},{second.id}")
     shown = words(page)
     headings = [line.removeprefix("#### ") for line in shown.splitlines() if line.startswith("#### ")]
-    assert headings.pop(0).startswith(f"The work of run {second.id} "), "the ratio comes first"
-    assert headings == ["Set differently", "Loss", "Accuracy", "Total images/s", "Spread", "What came out"]
-    titles = re.findall("<h3>(.*?)</h3>", "".join(part.proto.body for part in page.get("html")))
-    each = ("Where each rank&#x27;s time went", "Throughput", "Where the ranks run")
-    assert titles == [title for title in each for _ in range(2)]
+    assert headings == ["What differs", "Loss", "Accuracy", "Total images/s", "Spread"]
     assert "1,810 images/s" in shown
-    assert any(expander.label.startswith("The same in all") for expander in page.expander)
     page.segmented_control[-1].set_value("by time").run()
     assert not page.exception
 

@@ -38,7 +38,7 @@ def show(page: Page, *shown: Card) -> None:
     page.evaluate("section => made.update(section)", json.loads(html.live(shown)))
 
 
-def card(*values: float, rows: int = 3, said: str = "so far", later: bool = True) -> Card:
+def card(*values: float, rows: int = 3, said: str = "so far") -> Card:
     drawn = go.Figure(go.Scatter(y=list(values), mode="lines"))
     parts = (
         cards.words(cards.line(said, "Verdict")),
@@ -46,7 +46,7 @@ def card(*values: float, rows: int = 3, said: str = "so far", later: bool = True
         cards.fold("Traceback", said * 400),
         cards.table(["rank"], [[str(row)] for row in range(rows)]),
     )
-    return Card("curve", "Curve", parts, later=later, switch=True)
+    return Card("curve", "Curve", parts, switch=True)
 
 
 def test_what_is_there_stays(page: Page) -> None:
@@ -59,7 +59,7 @@ def test_what_is_there_stays(page: Page) -> None:
             document.querySelector('details pre').scrollTop = 7;
         }"""
     )
-    show(page, card(1.0, 2.0, rows=5, said="later", later=False))
+    show(page, card(1.0, 2.0, rows=5, said="later"))
     kept = "name => document.querySelector(name).mine"
     for name in ("section", ".ws-figure", "details", "pre", "tbody tr", ".ws-switch button"):
         assert page.evaluate(kept, name), name

@@ -62,10 +62,11 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     live = page.locator(".ws[data-status]")
     live.wait_for()
     expect(page).to_have_url(re.compile("run="))
-    page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Placement").click()
+    page.locator("#placement > summary").click()
+    page.locator("#learning > summary").click()
     ranks = page.locator(".ws-machine .ws-rank")
     expect(ranks).to_have_text(["rank 0", "rank 1"])
-    expect(page.locator(".ws-machine .ws-figure")).to_contain_text("rank 1")
+    expect(page.locator("[data-card=machine] .ws-figure")).to_contain_text("rank 1")
 
     # Inertia falls live: more and more points, lower and lower, without a reload.
     page.evaluate("window.stillTheSamePage = true")
@@ -97,7 +98,7 @@ def test_kmeans_from_the_page(workshop: Class, new_page: NewPage) -> None:
     before = page.get_by_alt_text("Before")
     until(lambda: before.evaluate("image => image.naturalWidth"), 30, "the photo as it was")
     assert before.evaluate(COLOURS) > 1000
-    expect(page.locator(".ws-verdict")).to_contain_text("Why")
+    expect(page.locator("[data-card=why]")).to_contain_text("Why")
     expect(page.locator("[data-card=photo] .ws-figure svg").first).to_be_visible()
     (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert run.params["clusters"] == 8

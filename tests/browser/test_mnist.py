@@ -50,7 +50,8 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     live = page.locator(".ws[data-status]")
     live.wait_for(timeout=limit(60) * 1000)
     page.evaluate("window.stillTheSamePage = true")
-    page.locator("[data-card=accuracy]").wait_for(timeout=limit(180) * 1000)
+    page.locator("#learning > summary").click(timeout=limit(180) * 1000)
+    page.locator("[data-card=accuracy]").wait_for()
     seen = [accuracy(page)]
     while len(seen) < 4:
         until(lambda points=seen[-1]: accuracy(page) > points, 60, "another step")
@@ -71,7 +72,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     expect(page.locator("[data-card=conditions]")).to_contain_text("scikit-learn's digits")
 
     # Who waited for whom.
-    page.get_by_role("navigation", name="Contents of this page").get_by_role("link", name="Time").click()
+    page.locator("#time > summary").click()
     timeline = page.locator("[data-card=timeline]")
     expect(timeline.locator(".ws-words")).to_contain_text(re.compile("rank", re.IGNORECASE))
     expect(timeline.locator(".bars .point").first).to_be_visible()
@@ -91,6 +92,7 @@ def test_training_from_the_page(workshop: Class, new_page: NewPage) -> None:
     for card in ("loss", "accuracy"):
         until(lambda card=card: "seconds" in axis(page, card), 30, f"{card} by time")
     page.reload()
+    page.locator("#learning > summary").click()
     page.locator("[data-card=accuracy] .xtitle").wait_for()
     until(lambda: "seconds" in axis(page, "accuracy"), 30, "accuracy by time again")
 
@@ -106,7 +108,7 @@ def test_a_run_that_lost_a_rank_is_gone_on_from(workshop_home: Path, new_page: N
         page.get_by_role("link", name="Go on from this run").click()
         expect(page.get_by_role("textbox", name="Resume", exact=True)).to_have_value(str(run.id))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        form = page.get_by_role("heading", name="New run").bounding_box()
+        form = page.locator(".st-key-drawer").bounding_box()
         live = page.locator(".ws[data-status]").bounding_box()
         assert form is not None
         assert live is not None

@@ -1,4 +1,4 @@
-"""The sections of a run's page: which are open, the list of contents, and links to a section."""
+"""The places of a run's page: the star card, folds and the replay."""
 
 from __future__ import annotations
 
@@ -17,30 +17,25 @@ from workshop.web.auth import new_secrets
 pytestmark = pytest.mark.real
 
 
-def test_sections_open_close_and_are_linked(workshop_home: Path, new_page: NewPage) -> None:
+def test_folds_open_and_a_run_is_replayed(workshop_home: Path, new_page: NewPage) -> None:
     with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
         token, _ = new_secrets(store)
         run = training.completed(store, session)
         page = new_page()
         page.goto(f"http://127.0.0.1:{port}/?token={token}")
         page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
-        contents = page.get_by_role("navigation", name="Contents of this page")
-        expect(contents.get_by_role("link")).to_have_text(
-            ["Verdict and result", "Learning", "Time", "Placement", "Files"]
-        )
-        expect(page.locator("#learning")).to_have_attribute("open", "")
+        expect(page.locator("[data-card=loss] svg").first).to_be_visible()
         expect(page.locator("[data-card=timeline]")).not_to_be_visible()
-        contents.get_by_role("link", name="Time").click()
+        page.locator("#time > summary").click()
         expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
-        expect(contents).to_be_in_viewport()
-        page.locator("#learning > summary").click()
         store.put_artifact(run.id, "other.txt", "text/plain", b"more")
-        contents.get_by_role("link", name="Files").click()
+        page.locator("#files > summary").click()
         expect(page.locator("#files")).to_contain_text("other.txt")
-        expect(page.locator("#learning")).not_to_have_attribute("open", "")
+        expect(page.locator("#time")).to_have_attribute("open", "")
+        page.locator("#why > summary").click()
+        expect(page.locator("[data-card=why]")).to_contain_text("Next")
         assert violations(page) == []
-        contents.get_by_role("link", name="Time").click()
-        contents.get_by_role("button", name="Replay").click()
+        page.get_by_role("button", name="Replay").click()
         controls = page.get_by_role("group", name="Replay")
         slider = controls.get_by_role("slider", name="Time since the start of the run")
         expect(page.locator("[data-card=timeline]")).to_have_count(0)  # its file came at the end
@@ -50,20 +45,11 @@ def test_sections_open_close_and_are_linked(workshop_home: Path, new_page: NewPa
         expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
         controls.get_by_role("button", name="Play").click()
         expect(controls.get_by_role("button", name="Pause")).to_be_visible()
-        contents.get_by_role("button", name="Replay").click()
+        page.get_by_role("button", name="Replay").click()
         expect(controls).not_to_be_visible()
         expect(page.locator("[data-card=timeline] svg").first).to_be_visible()
-        contents.get_by_role("link", name="Files").click()
-        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
-        contents.get_by_role("button", name="Copy link").click()
-        address = page.evaluate("window.copied")
-        assert address == f"http://127.0.0.1:{port}/run?run={run.id}#files"
-        later = page.context.new_page()
-        later.goto(address)
-        expect(later.locator("#files > summary")).to_be_in_viewport()
-        expect(later.locator("#files")).to_have_attribute("open", "")
         page.set_viewport_size({"width": 1920, "height": 1080})
         page.goto(f"http://127.0.0.1:{port}/run?run={run.id}&projector=1")
-        expect(page.get_by_text("What came out")).to_be_visible()
+        expect(page.locator("[data-card=loss] svg").first).to_be_visible()
         expect(page.get_by_role("button")).to_have_count(0)
         assert violations(page) == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import plotly.graph_objects as go
+
 from tests.web import seed
 from workshop.report import comparison
 from workshop.report.snapshot import Snapshot
@@ -30,23 +32,21 @@ def test_settings_that_differ(store: Store, session: SessionRecord) -> None:
     assert rows["environment"] == ["–", "A=1"]
 
 
-def test_the_ratio_to_a_baseline(store: Store, session: SessionRecord) -> None:
+def test_figures_have_their_ratio_to_the_first_run(store: Store, session: SessionRecord) -> None:
     run = replace(seed.completed(store, session), started_at=100.0, finished_at=110.0)
     slow = replace(run, id=7, metrics={"points_per_second": 1e6})
-    fast = replace(run, id=8, finished_at=105.0, metrics={"points_per_second": 1.9e6})
-    (sentence,) = comparison.ratios(slow, [fast])
-    assert sentence == (
-        "The work of run 8 is 1.9 times as fast as the work of run 7: 1.9 M points/s instead of 1 M "
-        "points/s. From its start to its end, it took 5 s instead of 10 s."
-    )
-    assert "The work of run 7 takes 1.9 times as long as the work of run 8" in comparison.ratios(fast, [slow])[0]
-    assert "The work of run 9 is as fast as the work of run 7" in comparison.ratios(slow, [replace(slow, id=9)])[0]
-    unmeasured = [replace(each, metrics={}) for each in (slow, fast)]
-    assert comparison.ratios(unmeasured[0], unmeasured[1:]) == [
-        "Run 8 is 2 times as fast as run 7: it took 5 s instead of 10 s."
-    ]
-    assert "computes something else" in comparison.ratios(slow, [replace(fast, workload="mnist")])[0]
-    assert comparison.ratios(slow, [replace(fast, finished_at=None), replace(fast, status="failed")]) == []
+    fast = replace(run, id=8, finished_at=105.0, metrics={"points_per_second": 1.9e6, "iterations": 3})
+    time, throughput = comparison.figures([slow, fast])
+    assert (time[0], time[1:]) == ("from start to end", ("10 s", "5 s (0.5 ×)"))
+    assert throughput[0] == "throughput" and throughput[2].endswith("points/s (1.9 ×)")
+    assert comparison.figures([slow, replace(fast, workload="mnist")]) == []
+    assert comparison.figures([slow, replace(fast, finished_at=None, metrics={})]) == []
+
+
+def test_bars_beside_each_other_have_one_scale() -> None:
+    plots = [go.Figure([go.Bar(x=[length, 1], y=["a", "b"], orientation="h")] * 2) for length in (2, 5)]
+    comparison.on_one_scale(plots)
+    assert [plot.layout.xaxis.range for plot in plots] == [(0, 10.5)] * 2
 
 
 def test_curves_of_both(store: Store, session: SessionRecord) -> None:

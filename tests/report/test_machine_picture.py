@@ -19,7 +19,7 @@ def said(card: Card) -> list[str]:
 
 
 def test_a_rank_s_row_says_where_its_threads_were_seen() -> None:
-    (card,) = machine_card("M", machine(2), rank_map([0], [0, 1], seen=[[0], [0, 1]]), 1)
+    _, card = machine_card("M", machine(2), rank_map([0], [0, 1], seen=[[0], [0, 1]]), 1)
     assert [row[2:4] for row in rows(card)] == [
         ["hardware thread 0 in core 0", "1 thread, seen on hardware thread 0"],
         ["any hardware thread (unbound)", "1 thread, seen on hardware threads 0 and 1"],
@@ -31,7 +31,7 @@ def test_each_host_has_its_own_units() -> None:
     here, there = machine(2, host="a"), machine(4, host="b")
     one, other = rank_map([0, 1], host="a")["ranks"], rank_map([0, 1], host="b")["ranks"]
     ranks = [one[0], {**other[0], "rank": 1}]
-    (card,) = machine_card("M", topology.together([here, there]), {"measured": True, "ranks": ranks}, 1)
+    _, card = machine_card("M", topology.together([here, there]), {"measured": True, "ranks": ranks}, 1)
     assert [row[1:3] for row in rows(card)] == [
         ["a", "any hardware thread (unbound)"],
         ["b", "hardware threads 0 and 1 in cores 0 and 1"],

@@ -49,9 +49,20 @@ def test_settings_that_horovod_tried(store: Store, session: SessionRecord) -> No
 def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.completed(store, session))
     assert list(there) == [
-        *("verdict", "metrics", "conditions", "loss", "accuracy", "total images/s", "times", "spread"),
+        *(
+            "verdict",
+            "why",
+            "actions",
+            "metrics",
+            "conditions",
+            "loss",
+            "accuracy",
+            "total images/s",
+            "times",
+            "spread",
+        ),
         *("confusion", "misclassified", "stream", "memory", "spent", "throughput", "timeline"),
-        *("threads", "machine", "predicted", "files"),
+        *("threads", "machine", "ranks", "predicted", "files"),
     ]
     assert "scikit-learn's digits" in text(there["conditions"])
     assert "mpi: the usual one" in text(there["conditions"])
@@ -79,7 +90,8 @@ def test_a_finished_training_run(store: Store, session: SessionRecord) -> None:
 def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> None:
     there = shown(store, training.running(store, session, epochs=1))
     assert list(there) == [
-        *("verdict", "loss", "accuracy", "total images/s", "times", "spread", "stream", "machine", "predicted")
+        *("verdict", "why", "metrics", "loss", "accuracy", "total images/s", "times", "spread", "stream"),
+        *("machine", "ranks", "predicted"),
     ]
     assert text(there["verdict"]).startswith(" So far")
     accuracy = part(there["accuracy"], "figure")["figure"]
@@ -91,7 +103,10 @@ def test_a_training_run_that_goes_on(store: Store, session: SessionRecord) -> No
 
 def test_a_kmeans_run_shows_its_photo_and_nothing_of_training(store: Store, session: SessionRecord) -> None:
     there = shown(store, seed.completed(store, session))
-    assert list(there) == ["verdict", "metrics", "photo", "inertia", "times", "stream", "machine", "predicted", "files"]
+    assert list(there) == [
+        *("verdict", "why", "actions", "metrics", "photo", "inertia", "times", "stream", "machine", "ranks"),
+        *("predicted", "files"),
+    ]
     labels = [picture["label"] for picture in part(there["photo"], "pictures")["pictures"]]
     assert labels == ["Before", "After"]
     assert len(part(there["photo"], "figure")["figure"].data) == len(seed.PALETTE)
@@ -115,7 +130,7 @@ def test_a_run_in_the_past(store: Store, session: SessionRecord) -> None:
     assert past.totals["time.compute"][0][0] == 21
     assert [len(series.steps) for series in past.series("loss")] == [21]
     cards = {card.name: card for panel in panels(past) for card in panel.show(past)}
-    assert {"files", "metrics", "spent"}.isdisjoint(cards), "what came later isn't there yet"
+    assert {"files", "spent"}.isdisjoint(cards), "what came later isn't there yet"
     assert text(cards["verdict"]).startswith(" So far")
     bars = part(cards["stream"], "figure")["figure"].data
     ends = [base + length for bar in bars for base, length in zip(bar.base, bar.x, strict=True)]
@@ -168,6 +183,6 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
 
 def test_side_by_side_has_what_can_be_compared(store: Store, session: SessionRecord) -> None:
     of = side_by_side(Snapshot(store, training.completed(store, session)))
-    assert [card.name for card in of] == ["conditions", "times", "throughput", "machine"]
+    assert [card.name for card in of] == ["conditions", "times", "throughput", "machine", "ranks"]
     of = side_by_side(Snapshot(store, seed.completed(store, session)))
-    assert [card.name for card in of] == ["photo", "times", "machine"]
+    assert [card.name for card in of] == ["photo", "times", "machine", "ranks"]

@@ -26,7 +26,6 @@ class Card:
     parts: tuple[Part, ...]
     tone: Literal["", "verdict", "error", "machine"] = ""
     half: bool = False  # two of these fit beside each other where there is room
-    later: bool = False  # while the run goes on, it stands behind what happens
     switch: bool = False  # offers to draw the page's curves by step or by time
 
 

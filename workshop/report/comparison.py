@@ -1,5 +1,4 @@
-"""Runs side by side: how much faster one is, what was set differently, what came out, and each of their curves in one
-plot."""
+"""Runs side by side: what was set differently, what came out, and each of their curves in one plot."""
 
 from __future__ import annotations
 
@@ -8,13 +7,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words
 from workshop.core.placement import Host, Placement
 from workshop.registry import workload_title, workloads
 from workshop.report.activity import duration
+from workshop.report.analysis import scores
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
-from workshop.report.sentences import metrics_of, public_view
+from workshop.report.sentences import metrics, metrics_of, public_view
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 
@@ -23,37 +22,46 @@ ABSENT = "–"
 
 
 MOST = 5  # runs that are compared at a time
-SAME = 0.05  # two times or rates whose difference is a smaller share count as the same
+FIGURES = 5  # results that are compared first, with the time from start to end
 
 
-def ratios(baseline: RunRecord, others: Sequence[RunRecord]) -> list[str]:
-    """A sentence for each other completed run: how its time and its throughput compare with those of the baseline."""
-    return [sentence for run in others if (sentence := _ratio(baseline, run))]
+def figures(runs: Sequence[RunRecord]) -> list[Row]:
+    """The time from start to end and the first numbers that the workload names, each with its ratio to the first run's.
+    Runs of different workloads have no figures."""
+    workload = workloads().get(runs[0].workload)
+    if workload is None or len({run.workload for run in runs}) > 1:
+        return []
+    values: dict[str, list[Any]] = {"time": [duration(run) for run in runs]}
+    values |= {name: [run.metrics.get(name) for run in runs] for name in workload.results}
+    called = {"time": "from start to end [s]", **workload.metrics}
+    complete = [name for name, numbers in values.items() if all(map(scores.number, numbers))]
+    return [_figure(name, values[name], called) for name in complete[:FIGURES]]
 
 
-def _ratio(baseline: RunRecord, run: RunRecord) -> str:
-    if run.workload != baseline.workload:
-        return f"Run {run.id} computes something else than run {baseline.id}, so their times say nothing."
-    before, now = duration(baseline), duration(run)
-    if not before or not now or {baseline.status, run.status} != {"completed"}:
-        return ""
-    took = f"{words.seconds(now)} instead of {words.seconds(before)}"
-    workload = workloads().get(run.workload)
-    scaling = workload.scaling if workload is not None else None
-    old, new = (metrics.get(scaling.rate) if scaling else None for metrics in (baseline.metrics, run.metrics))
-    if scaling is None or not (isinstance(old, int | float) and isinstance(new, int | float) and old > 0 and new > 0):
-        return f"Run {run.id} {_times(before / now)} as run {baseline.id}: it took {took}."
-    unit = scaling.unit
+def _figure(name: str, values: Sequence[float], called: Mapping[str, str]) -> Row:
+    (label, first), *others = (tuple(metric.values()) for value in values for metric in metrics({name: value}, called))
     return (
-        f"The work of run {run.id} {_times(new / old)} as the work of run {baseline.id}: {words.quantity(new)} {unit} "
-        f"instead of {words.quantity(old)} {unit}. From its start to its end, it took {took}."
+        label,
+        first,
+        *(
+            f"{text} ({value / values[0]:.2g} ×)" if values[0] else text
+            for (_, text), value in zip(others, values[1:], strict=True)
+        ),
     )
 
 
-def _times(speedup: float) -> str:
-    if abs(speedup - 1) < SAME:
-        return "is as fast"
-    return f"is {speedup:.2g} times as fast" if speedup > 1 else f"takes {1 / speedup:.2g} times as long"
+def on_one_scale(plots: Sequence[go.Figure]) -> None:
+    """Give the horizontal bars of several figures the same range."""
+    lengths = []
+    for plot in plots:
+        rows: dict[Any, float] = {}
+        for bar in plot.select_traces({"type": "bar", "orientation": "h"}):
+            for row, length in zip(bar.y, bar.x, strict=True):
+                rows[row] = rows.get(row, 0.0) + length
+        lengths.append(max(rows.values(), default=0.0))
+    if all(lengths):
+        for plot in plots:
+            plot.update_xaxes(range=[0, 1.05 * max(lengths)])
 
 
 def settings(runs: Sequence[RunRecord]) -> list[Row]:

@@ -58,7 +58,7 @@ def section(card: Card, draw: Draw, linked: bool = True, source: Source = str) -
     body = "".join(piece if isinstance(piece, str) else draw(piece) for piece in contents)
     switch = SWITCH if card.switch else ""
     head = f'<div class="ws-card-head">{title(card)}{switch}</div>' if card.title else ""
-    looks = ["ws-card", *(f"ws-{look}" for look in (card.tone, card.half and "half", card.later and "later") if look)]
+    looks = ["ws-card", *(f"ws-{look}" for look in (card.tone, card.half and "half") if look)]
     return (
         f'<section class="{" ".join(looks)}" data-card="{escape(card.name)}">{head}'
         f'<div class="ws-body">{body}</div></section>'

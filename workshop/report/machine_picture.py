@@ -26,9 +26,9 @@ WAITING = (
 def machine_card(
     title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int, resting: str = ""
 ) -> list[Card]:
-    """A card with the ranks that share cores, given so many threads for each rank, a picture and a table of ranks. The
-    list is empty where there is nothing to draw. `resting` says that the ranks compute nothing now, so that sharing
-    alarms nobody."""
+    """A card with a picture and with the ranks that share cores, given so many threads for each rank, and a card with a
+    table of ranks; none where there is nothing to draw. `resting` says that the ranks compute nothing now, so that
+    sharing alarms nobody."""
     if not machine and not rank_map:
         return []
     parts: list[Part] = []
@@ -41,10 +41,10 @@ def machine_card(
     if lines:
         parts.append(words(*lines))
     parts.append(figure(machine_picture(machine, rank_map, threads), WIDTH))
-    if rows := [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]:
-        parts.append(table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows))
-        parts.append(about(WAITING))
-    return [Card("machine", title, tuple(parts), tone="machine", later=True)]
+    rows = [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]
+    ranks = (table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows), about(WAITING))
+    cards = [Card("machine", title, tuple(parts), tone="machine")]
+    return [*cards, Card("ranks", "Rank by rank", ranks, tone="machine")] if rows else cards
 
 
 def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[str | Mapping[str, str]]:

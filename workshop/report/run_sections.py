@@ -64,7 +64,7 @@ class RunLook:
         facts = {
             "id": run.id,
             "title": workload.title if workload else run.workload,
-            "opens": workload.opens if workload else "learning",
+            "star": (workload.star or next(iter(workload.curves or ()), "")) if workload else "",
             "status": run.status,
             "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
             "ended": run.ended,
@@ -79,8 +79,14 @@ class RunLook:
             "notices": run.notices,
             "owner": run.identity_id,
             "turn": None,
+            "queue": [],
         }
         if run.status == "queued":
+            before = [*self.store.runs(session_id=run.session_id, status="running"), *self.store.queue(run.session_id)]
+            last = next((place for place, other in enumerate(before) if other.id == run.id), len(before) - 1)
+            facts["queue"] = [
+                f"Run {row['id']}: {row['workload']}, {row['who']}" for row in map(_row, before[: last + 1])
+            ]
             facts["turn"] = f"{turn(self.store, run)} {state_words(self.store.session(run.session_id))}"
         return facts
 
@@ -114,7 +120,7 @@ def _render(panel: Panel, snapshot: Snapshot) -> str:
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
-        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),), later=True)])
+        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),))])
 
 
 EVERY = 0.5  # seconds between looks

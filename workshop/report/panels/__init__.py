@@ -41,7 +41,8 @@ def _predicted(snapshot: Snapshot) -> Any:
 
 
 def _placed(snapshot: Snapshot) -> Any:
-    return snapshot.run.rank_map, snapshot.run.machine
+    waits = snapshot.run.status == "queued"
+    return snapshot.run.rank_map, snapshot.run.machine, waits and outcome.planned(snapshot)
 
 
 GENERAL = (

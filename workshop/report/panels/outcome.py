@@ -26,7 +26,6 @@ from workshop.report.analysis.difference import AS_MEANT, aligned, difference, s
 from workshop.report.analysis.endings import failure_words
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, about, figure, fold, line, link, links, tiles, words
-from workshop.report.cards import verdict as verdict_card
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import LONGEST_VALUE, dumps, metrics_in_two, short_traceback, who
@@ -152,7 +151,7 @@ def resumption(snapshot: Snapshot) -> list[Card]:
 
 
 def verdict(snapshot: Snapshot) -> list[Card]:
-    """The verdict on the run. For a run that goes on, the verdict so far."""
+    """The verdict on the run, or the verdict so far, the reasons and the next steps."""
     verdict_words, label = snapshot.run.verdict, "Verdict"
     if snapshot.run.status == "running":
         spent = balance(snapshot.totals, snapshot.ranks, snapshot.run.metrics)
@@ -161,8 +160,11 @@ def verdict(snapshot: Snapshot) -> list[Card]:
     if not verdict_words:
         return []
     texts = {name: without_options(text) for name, text in verdict_words.items()}
+    headline = words(line(label, tone="label"), line(texts["verdict"], tone="heading"))
+    reasons = words(line(texts["why"], "Why"), line(texts["next"], "Next"))
     buttons = _buttons(snapshot) if snapshot.run.ended else []
-    return [verdict_card(texts, label, buttons)]
+    actions_card = [Card("actions", "", (links(*buttons),))] if buttons else []
+    return [Card("verdict", "", (headline,), tone="verdict"), Card("why", "", (reasons,)), *actions_card]
 
 
 def _buttons(snapshot: Snapshot) -> list[Part]:
@@ -181,33 +183,47 @@ def _buttons(snapshot: Snapshot) -> list[Part]:
 
 
 def machine(snapshot: Snapshot) -> list[Card]:
-    """The ranks on the machine."""
-    return machine_card("Where the ranks run", snapshot.run.machine, snapshot.run.rank_map, threads_of(snapshot.run))
+    """The ranks on the machine; for a run that waits, where they are planned."""
+    run = snapshot.run
+    if run.status == "queued":
+        answer = planned(snapshot)
+        if answer is None or answer.rank_map is None:
+            return []
+        plot = machine_picture(answer.machine, answer.rank_map, threads_of(run))
+        return [Card("machine", "Where the ranks are planned", (figure(plot, WIDTH),), tone="machine")]
+    return machine_card("Where the ranks run", run.machine, run.rank_map, threads_of(run))
+
+
+def planned(snapshot: Snapshot) -> Prediction | None:
+    """The prediction for a run that waits, on its session's machine; None while there is none yet."""
+    session = snapshot.store.session(snapshot.run.session_id)
+    return PREDICTIONS.lookup(replace(snapshot.run, machine=session.machine, rank_map=session.rank_map))
 
 
 def came_out(snapshot: Snapshot) -> list[Card]:
-    """Metrics that fit into a tile and that no other card tells, once there will be no others."""
-    if not snapshot.run.ended:
-        return []
+    """Metrics that fit into a tile and that no other card tells. Before the end, the room of those that matter."""
+    run = snapshot.run
+    if not run.ended and snapshot.workload is not None:
+        run = replace(run, metrics=dict.fromkeys(snapshot.workload.results, "–"))
     metrics_of_panels = frozenset[str]().union(*(panel.metrics for panel in snapshot.own_panels))
     first, rest = (
         [metric for metric in some if len(metric["value"]) <= LONGEST_VALUE]
-        for some in metrics_in_two(snapshot.run, metrics_of_panels)
+        for some in metrics_in_two(run, metrics_of_panels)
     )
     more = [fold("All others", "\n".join(f"{metric['label']}: {metric['value']}" for metric in rest))] if rest else []
-    return [Card("metrics", "What came out", (tiles(first), *more), later=True)] if first else []
+    return [Card("metrics", "What came out", (tiles(first), *more))] if first else []
 
 
 def noted(snapshot: Snapshot) -> list[Card]:
     """The notes that the submitter and the instructor have written on the run."""
     labels = {"submitter": who(snapshot.run), "instructor": INSTRUCTOR}
     lines = [line(text, f"{labels[author]}:") for author, text in notes(snapshot.store, snapshot.run.id).items()]
-    return [Card("notes", "Notes", (words(*lines),), later=True)] if lines else []
+    return [Card("notes", "Notes", (words(*lines),))] if lines else []
 
 
 def files(snapshot: Snapshot) -> list[Card]:
     targets = [link(snapshot.url(name), name, size(artifact.size)) for name, artifact in snapshot.artifacts.items()]
-    return [Card("files", "Files", (links(*targets),), later=True)] if targets else []
+    return [Card("files", "Files", (links(*targets),))] if targets else []
 
 
 TITLE = "Predicted against measured"
@@ -222,13 +238,13 @@ def predicted(snapshot: Snapshot) -> list[Card]:
         return []
     if answer.rank_map is None:
         note = answer.note or f"The mapper refuses this placement: {answer.refused}"
-        return [Card("predicted", TITLE, (about(note),), later=True)]
+        return [Card("predicted", TITLE, (about(note),))]
     differences = difference(answer.rank_map, run.rank_map, run.machine)
     if not differences:
-        return [Card("predicted", TITLE, (words(line(AS_MEANT)),), later=True)]
+        return [Card("predicted", TITLE, (words(line(AS_MEANT)),))]
     predicted_map = aligned(answer.rank_map, run.rank_map)
     parts: list[Part] = [words(*(line(sentence, tone="note") for sentence in sentences(differences)))]
     if any(each_difference.kind != "threads" for each_difference in differences):
         plot = machine_picture(run.machine, run.rank_map, threads_of(run), predicted_map)
         parts += [figure(plot, WIDTH), about(LEGEND)]
-    return [Card("predicted", TITLE, tuple(parts), later=True)]
+    return [Card("predicted", TITLE, tuple(parts))]

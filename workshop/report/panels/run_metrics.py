@@ -174,7 +174,7 @@ def threads(snapshot: Snapshot) -> list[Card]:
     lines += [line(openmp_why(snapshot.run, name), tone="note") for name in variables[:1]]
     parts: list[Part] = [words(*lines)] if lines else []
     parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
-    return [Card("threads", "Threads against cores", tuple(parts), later=True)]
+    return [Card("threads", "Threads against cores", tuple(parts))]
 
 
 def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:

@@ -116,7 +116,7 @@ WORKLOAD = Workload(
     function="workshop.workloads.allreduce.run:run",
     fits=check_ranks,
     curves=(),
-    opens="placement",
+    star="bandwidth",
     metrics={
         "algorithms_unknown": "chosen algorithms",
         "hosts": "hosts",

@@ -55,7 +55,7 @@ WORKLOAD = Workload(
         "seconds.run": "time of the program",
     },
     order=660,
-    opens="result",
+    star="hang",
     lab="faults",
     verdict="workshop.workloads.hangs.report:VERDICT",
     panels="workshop.workloads.hangs.report:PANELS",

@@ -79,6 +79,7 @@ WORKLOAD = Workload(
     ),
     verdict="workshop.workloads.inversion.report:VERDICT",
     panels="workshop.workloads.inversion.report:PANELS",
+    star="inversion",
 )
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

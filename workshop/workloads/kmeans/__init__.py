@@ -137,6 +137,7 @@ WORKLOAD = Workload(
     lab="kmeans",
     prediction=RunPrediction("iterations", "After how many iterations does it end?", "iterations"),
     panels="workshop.workloads.kmeans.panels:PANELS",
+    star="photo",
     presets=(
         Preset("Watch it converge", "The palette settles from iteration to iteration.", {"clusters": 8, "pace": 0.5}),
         Preset(

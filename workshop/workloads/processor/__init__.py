@@ -71,7 +71,7 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch"),
     tuning=Tuning(short={"steps": 6, "log": False}, length="steps", seconds="measure"),
     order=260,
-    opens="result",
+    star="primitives",
     lab="placement",
     verdict="workshop.workloads.processor.report:VERDICT",
     panels="workshop.workloads.processor.report:PANELS",

@@ -86,7 +86,7 @@ WORKLOAD = Workload(
         "speed_up": "images/s with INT8 by images/s with FP32", "stopped": "stopped early",
     },
     order=260,
-    opens="time",
+    star="formats",
     lab="memory",
     verdict="workshop.workloads.quantisation.report:VERDICT",
     panels="workshop.workloads.quantisation.report:PANELS",

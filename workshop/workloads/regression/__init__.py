@@ -87,6 +87,7 @@ WORKLOAD = Workload(
     lab="kmeans",
     verdict="workshop.workloads.regression.report:VERDICT",
     panels="workshop.workloads.regression.report:PANELS",
+    star="published",
     presets=(
         Preset(
             "Two ranks against one",

@@ -72,7 +72,6 @@ WORKLOAD = Workload(
     notes={"loss": "The loss on the same made-up images in every step: it only shows that the network learns."},
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
     order=250,
-    opens="time",
     lab="scaling",
     verdict="workshop.workloads.resnet.report:VERDICT",
     panels="workshop.workloads.resnet.report:PANELS",

@@ -99,7 +99,6 @@ WORKLOAD = Workload(
     function="workshop.workloads.scale.run:run",
     fits=_check_ranks,
     curves=("step",),
-    opens="time",
     results=("examples_per_second", "steps"),
     metrics={
         "examples_per_second": "rate of all ranks [examples/s]",

@@ -99,6 +99,7 @@ WORKLOAD = Workload(
     ),
     verdict="workshop.workloads.federated.report.verdict:VERDICT",
     panels="workshop.workloads.segmentation.panels:PANELS",
+    star="overlays",
 )  # fmt: skip
 
 EXTENSION = Extension(workloads=(WORKLOAD,))

@@ -128,6 +128,7 @@ WORKLOAD = Workload(
     ),
     verdict="workshop.workloads.sgan.verdict:VERDICT",
     panels="workshop.workloads.sgan.panels:PANELS",
+    star="generated",
 )
 
 EXTENSION = Extension(

@@ -95,6 +95,7 @@ WORKLOAD = Workload(
     lab="federated",
     verdict="workshop.workloads.unet.report:VERDICT",
     panels="workshop.workloads.unet.report:PANELS",
+    star="overlays",
     presets=(
         Preset("Two ranks", "The outlines after each epoch, and the images/s.", {}, {"ranks": 2, "threads": 1}),
         Preset("One rank", "Two ranks' images/s divided by this rate are the speed-up.", {},

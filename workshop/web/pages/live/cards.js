@@ -3,7 +3,7 @@
 
 const CURVES_BY = "workshop-curves-by"; // in the browser's storage: "step" or "time"
 const OWN = ".ws-frame, .ws-switch"; // this script looks after what is in these
-const KEPT = new Set(["open", "data-next", "data-seen"]); // attributes that the reader or a script has set
+const KEPT = new Set(["open", "data-next"]); // attributes that the reader or a script has set
 
 function curvesBy() {
   try { return localStorage.getItem(CURVES_BY) === "time" ? "time" : "step"; } catch { return "step"; }
@@ -80,6 +80,7 @@ function showPicture(image, url) {
 }
 
 function showFigure(frame, figure) {
+  if (frame.closest("[data-projector]")) figure.layout.height = Math.min(figure.layout.height, 220); // half the screen
   const div = frame.firstElementChild ?? frame.appendChild(element("div", "ws-figure"));
   const line = figure.data.findLast?.((trace) => trace.mode?.startsWith("lines")) ?? figure.data.at(-1);
   div.dataset.points = String(line?.y?.length ?? 0);
@@ -103,16 +104,16 @@ function switchCurves({ target }) {
   page.querySelectorAll(".ws-figure").forEach((div) => div.redraw?.());
 }
 
-// The place of one panel's cards.
+// The place of one panel's cards, or of those cards that are `here`.
 function panel(name) {
   const place = element("div", "ws-panel");
   place.dataset.panel = name;
   place.onclick = switchCurves;
-  const update = ({ html, figures }) => {
+  const update = ({ html, figures }, here = () => true) => {
     const template = element("template");
     template.innerHTML = html;
     const wanted = place.cloneNode();
-    wanted.append(template.content);
+    wanted.append(...[...template.content.children].filter(here));
     become(place, wanted);
     place.querySelectorAll("[data-figure]").forEach((frame) => showFigure(frame, figures[frame.dataset.figure]));
     place.querySelectorAll(".ws-switch").forEach(showSwitch);

@@ -1,12 +1,26 @@
-// One run: what it is doing, a list of contents, and its panels in sections. The result is always open; other sections
-// are opened and closed by the reader, and one of them is open at first.
+// One run. Its places are the same while it goes on, at its end and after a reload: the head with state and verdict, the
+// star card beside ranks, time and numbers, and folds with all the rest.
 
-const SECTIONS = { result: "Verdict and result", learning: "Learning", time: "Time", placement: "Placement", files: "Files" };
+const FOLDS = { learning: "Learning", time: "Time, step by step", placement: "Placement", result: "More results", files: "Files" };
+const PLACES = { error: "head", verdict: "head", why: "why", machine: "side", stream: "side", metrics: "numbers", actions: "side", again: "side" };
 
 function runView(root, data) {
   const head = element("div", "ws-head");
   const notices = element("div", "ws-notices");
-  root.append(head, notices);
+  const places = { head: element("div", "ws-verdict-line"), star: element("div", "ws-star"), numbers: element("div"), side: element("div", "ws-side") };
+  const queue = places.star.appendChild(element("ol", "ws-queue"));
+  const fold = (name, title) => {
+    const body = element("div", "ws-fold-body");
+    const details = element("details", "ws-fold", element("summary", "", title), body);
+    details.id = name;
+    details.ontoggle = () => details.open && details.querySelectorAll(".ws-figure").forEach((figure) => figure.redraw?.());
+    places[name] = body;
+    return details;
+  };
+  const why = fold("why", "Why, and what to do next");
+  root.append(head, notices, places.head, why, element("div", "ws-columns", element("div", "", places.star, places.numbers), places.side));
+  const folds = Object.entries(FOLDS).map(([name, title]) => fold(name, title));
+  if (data.projector) root.dataset.projector = ""; else root.append(...folds);
 
   let facts = null;
   const clock = element("span", "ws-clock");
@@ -27,132 +41,68 @@ function runView(root, data) {
       cancel.disabled = false;
     }
   };
-
-  const results = element("button", "ws-results", "Go to the verdict and the results");
-  results.onclick = () => goTo("result");
-
-  // The list of contents. What the reader went to last is in the address, and in the link that is copied.
-  const contents = element("nav", "ws-contents");
-  contents.setAttribute("aria-label", "Contents of this page");
-  const copy = element("button", "", "Copy link");
-  copy.onclick = async () => {
-    const url = new URL(`/run?run=${data.run}${sections[location.hash.slice(1)] ? location.hash : ""}`, location.href).href;
-    try { await navigator.clipboard.writeText(url); } catch { prompt("The link to this run:", url); return; }
-    copy.textContent = "Link copied";
-    setTimeout(() => { copy.textContent = "Copy link"; }, 2000);
-  };
-  const sections = {};
-  for (const [name, title] of Object.entries(SECTIONS)) {
-    const entry = link(`#${name}`, title);
-    entry.onclick = (event) => { event.preventDefault(); goTo(name); };
-    contents.append(entry);
-    if (name === "result" || data.projector) { sections[name] = { entry, body: root }; continue; }
-    const body = element("div", "ws-section-body");
-    const fold = element("details", "ws-section", element("summary", "", element("h2", "", title)), body);
-    fold.id = name;
-    fold.ontoggle = () => fold.open && fold.querySelectorAll(".ws-figure").forEach((figure) => figure.redraw?.());
-    sections[name] = { entry, body, fold };
-  }
   const replay = replayOf(data, () => facts, (past) => showNews(past ?? latest));
-  contents.append(replay.button, copy, replay.controls);
-  if (!data.projector) root.append(contents);
 
-  function goTo(name) {
-    history.replaceState(history.state, "", `#${name}`);
-    if (sections[name].fold) sections[name].fold.open = true;
-    (sections[name].fold ?? root.querySelector(".ws-error, .ws-verdict, .ws-panel > .ws-card"))?.scrollIntoView({ block: "start" });
-  }
-
-  // The projector shows as many cards as fit, pictures first, then in their order.
+  // The projector shows large type, and as many cards beside the star card as fit.
   function fit() {
-    root.dataset.projector = "";
-    const top = (card) => card.getBoundingClientRect().top;
-    const cards = [...root.querySelectorAll(".ws-panel > .ws-card")];
-    for (const width of [768, 1440]) {  // smaller type where no card fits in the large one
-      root.style.zoom = Math.max(innerWidth / width, 1);
-      cards.forEach((card) => { card.style.display = ""; });
-      cards.sort((one, other) => top(one) - top(other));
-      for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
-      if (cards.some((card) => card.style.display === "")) break;
-    }
+    root.style.zoom = Math.max(innerWidth / 768, 1);
+    const cards = [...root.querySelectorAll(".ws-columns .ws-card")].filter((card) => card.dataset.card !== facts?.star);
+    cards.forEach((card) => { card.style.display = ""; });
+    for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";
     root.querySelectorAll(".ws-figure:empty").forEach((figure) => figure.redraw?.());
   }
-
   const sizes = data.projector && new ResizeObserver(fit);
   if (sizes) sizes.observe(root);
-
-  // Sections without cards are hidden, but for one that is open and waits for its first figures.
-  function showSections() {
-    if (data.projector) return fit();
-    for (const { entry, body, fold } of Object.values(sections)) {
-      const filled = Boolean(body.querySelector(fold ? ".ws-card" : ":scope > .ws-panel > .ws-card"));
-      entry.style.visibility = filled ? "" : "hidden"; // its room stays until the page is opened again
-      entry.hidden = !filled && facts?.ended && !("watched" in root.dataset);
-      if (fold) fold.hidden = !filled && (facts?.ended || !fold.open);
-    }
-  }
-
-  // Cards that come when a run ends stand below those that the reader has before them, until the page is opened again.
-  function keepPlaces() {
-    if (!facts || facts.ended) return;
-    root.dataset.watched = "";
-    root.querySelectorAll(".ws-panel > .ws-card, .ws-notices:not(:empty), .ws-section:not([hidden])").forEach((part) => { part.dataset.seen = ""; });
-  }
 
   function showFacts(run) {
     facts = run;
     const mine = data.me.instructor || run.owner === data.me.id;
-    const mayCancel = mine && (!run.ended || cancel.isConnected);
-    cancel.style.visibility = run.ended ? "hidden" : ""; // its room stays, so that nothing below it moves
-    const about = [`by ${run.who}`, run.placement, `session ${run.session}`].join(" · ");
     head.replaceChildren(
       element("div", "ws-title",
         pill(run.status, run.words),
         element("h2", "", `${run.title} · run ${run.id}`),
         clock,
-        mayCancel ? cancel : null),
-      element("p", "ws-about", about),
-      ...(run.turn ? [element("p", "", run.turn)] : []),
-      ...(run.activity || "watched" in root.dataset ? [element("p", "ws-activity", run.activity || "\u00a0")] : []), // keeps its place
-      ...(run.status === "running" ? [progressBar(run.progress)].filter(Boolean) : []),
-      ...(run.ended && "watched" in root.dataset ? [element("div", "ws-progress", results)] : []),
+        data.projector ? null : run.ended && run.started_at ? replay.button : mine && !run.ended ? cancel : null),
+      element("div", "ws-now",
+        element("span", "ws-about", [`by ${run.who}`, run.placement, `session ${run.session}`].join(" · ")),
+        run.turn || run.activity ? element("span", "ws-activity", run.turn || run.activity) : null,
+        run.status === "running" ? progressBar(run.progress) : null),
+      replay.controls,
     );
-    replay.button.style.visibility = run.ended && run.started_at ? "" : "hidden"; // its room stays
     notices.replaceChildren(...run.notices.map((words) => element("p", "ws-alarm", words)));
+    queue.replaceChildren(...run.queue.map((words) => element("li", "", words)));
     root.dataset.status = run.status;
     tick();
   }
 
   const panels = new Map();
-  function showPanels(sectionsOfPanels) {
-    for (const [name, section] of Object.entries(sectionsOfPanels)) {
-      if (data.projector && name !== "stream" && ![facts.opens, "result"].includes(section)) continue;
-      if (!panels.has(name)) panels.set(name, panel(name));
-      sections[section].body.append(panels.get(name).place);
+  function showPanels(sections) {
+    for (const [name, section] of Object.entries(sections)) {
+      if (panels.has(name)) continue;
+      const parts = ["head", "why", "star", "numbers", "side", section].filter((place) => places[place]).map((place) => {
+        const part = panel(name);
+        places[place].append(part.place);
+        const here = ({ dataset }) => (dataset.card === facts.star ? "star" : PLACES[dataset.card] ?? section) === place;
+        return (news) => part.update(news, here);
+      });
+      panels.set(name, (news) => parts.forEach((update) => update(news)));
     }
-    root.append(...Object.values(sections).map(({ fold }) => fold).filter(Boolean));
   }
 
   const latest = {}; // sections of panels, which a replay leaves for a while
   function showNews(news) {
-    for (const [name, { update }] of panels) if (name in news) update(news[name]);
-    showSections();
+    for (const [name, update] of panels) if (name in news) update(news[name]);
+    for (const details of folds) details.hidden = !details.querySelector(".ws-card");
+    why.style.visibility = why.querySelector(".ws-card") ? "" : "hidden"; // its room stays
+    if (data.projector) fit();
   }
 
-  let first = true;
   return {
     update: (news) => {
-      if (first && "run" in news && "panels" in news) {
-        const linked = location.hash.slice(1);
-        for (const name of [news.run.opens, linked]) if (sections[name]?.fold) sections[name].fold.open = true;
-      }
       if ("run" in news) showFacts(news.run);
       if ("panels" in news) showPanels(news.panels);
       for (const name of panels.keys()) if (name in news) latest[name] = news[name];
       if (replay.controls.hidden) showNews(news);
-      if (first && facts && sections[location.hash.slice(1)]) goTo(location.hash.slice(1));
-      first = first && !facts;
-      if (!data.projector) keepPlaces();
     },
     leave: () => { clearInterval(timer); replay.pause(); if (sizes) sizes.disconnect(); },
   };
