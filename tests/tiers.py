@@ -40,7 +40,7 @@ MACHINE = (
     "workloads/federated/study",
     "test_doctor.py",
     "core/test_memory.py",
-    "server/test_study_processes.py",
+    "web/test_study_processes.py",
 )
 GROUP = "machine"
 SHARING = ("workloads/openfl",)  # folders whose files look at the same runs of ranks (tests/ranks.py)

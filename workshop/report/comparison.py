@@ -39,15 +39,9 @@ def figures(runs: Sequence[RunRecord]) -> list[Row]:
 
 
 def _figure(name: str, values: Sequence[float], called: Mapping[str, str]) -> Row:
-    (label, first), *others = (tuple(metric.values()) for value in values for metric in metrics({name: value}, called))
-    return (
-        label,
-        first,
-        *(
-            f"{text} ({value / values[0]:.2g} ×)" if values[0] else text
-            for (_, text), value in zip(others, values[1:], strict=True)
-        ),
-    )
+    labelled = [metric for value in values for metric in metrics({name: value}, called)]
+    ratios = ["", *(f" ({value / values[0]:.2g} ×)" if values[0] else "" for value in values[1:])]
+    return labelled[0]["label"], *(metric["value"] + ratio for metric, ratio in zip(labelled, ratios, strict=True))
 
 
 def on_one_scale(plots: Sequence[go.Figure]) -> None:
