@@ -126,6 +126,7 @@ def test_a_run_plays_pauses_and_goes_to_a_moment(shown: Shown, new_page: NewPage
     run = max(runs, key=lambda run: run.finished_at - run.started_at)
     page.goto(f"{shown.url}/run?run={run.id}")
     inertia = page.locator("[data-card=inertia] .ws-figure")
+    page.locator("#learning > summary").click(timeout=PATIENCE)
     expect(inertia).to_be_visible(timeout=PATIENCE)
     every_step = inertia.get_attribute("data-points")
     page.get_by_role("button", name="Replay").click()
