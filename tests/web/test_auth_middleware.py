@@ -104,7 +104,7 @@ def test_a_forged_identity_header_is_dropped(dashboard: Dashboard) -> None:
         ({"code": "{code}", "nickname": "  "}, 400, "give a nickname"),
         ({"code": "{code}", "nickname": "x" * 31}, 400, "at most 30"),
         ({"code": "{code}", "nickname": " INstructor "}, 400, "take another one"),
-        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#x27;t be shown"),
+        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#39;t be shown"),
         ({"code": "x" * 100_000, "nickname": "Ada"}, 413, "far too much"),
     ],
 )

@@ -11,7 +11,6 @@ import gzip
 import re
 from collections.abc import Callable
 from functools import partial
-from html import escape
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workshop import registry
 from workshop.report.figures import theme
 from workshop.store.read_only import RecordingOrigin
-from workshop.web import plain_pages
+from workshop.web import templates
 
 
 def rewrite(send: Send, is_wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:
@@ -58,35 +57,14 @@ def _is_html(message: Message) -> bool:
     return Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
 
 
-# On every page of ours, see workshop/web/pages/frame.py: what has it has begun to show itself, and keeps it.
-READY = ".st-key-scripts"
-LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
 _PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other
 _HEAD = b"</head>"
-# The script tells Streamlit where its server is, which it would look for below the page's own address first, and
-# whether the visitor has chosen light or dark in the menu, see workshop/web/pages/look.js.
-_SCREEN = f"""<script>
-window.__streamlit = {{ BACKEND_BASE_URL: location.origin + "/" }};
-const look = localStorage.getItem("workshop-look");
-if (look) localStorage.setItem(`stActiveTheme-${{location.pathname}}-v2`, JSON.stringify(look));
-document.documentElement.style.colorScheme = {{ Light: "light", Dark: "dark" }}[look] ?? "light dark";
-</script>
-<style>
-body:not(:has({READY}))::before {{
-  content: "Loading the dashboard …"; position: fixed; inset: 0; z-index: 1000000; display: grid; place-items: center;
-  background: light-dark({theme.PAPER}, #17222b); color: light-dark({theme.MUTED}, #a9b6c1); font: 17px {theme.FONT};
-  pointer-events: none;
-  animation: workshop-opening 0s {LONGEST}s forwards;
-}}
-@keyframes workshop-opening {{ to {{ visibility: hidden; }} }}
-</style>
-<noscript><style>body::before {{ display: none !important; }}</style></noscript>
-"""
+_SCREEN = templates.render("loading", theme=theme).encode()
 
 
 def with_loading_screen(page: bytes) -> bytes:
     """Streamlit's page with the loading screen; other pages as they are."""
-    return page.replace(_HEAD, _SCREEN.encode() + _HEAD, 1) if _PLACE in page else page
+    return page.replace(_HEAD, _SCREEN + _HEAD, 1) if _PLACE in page else page
 
 
 class LoadingScreen:
@@ -106,7 +84,6 @@ def _from_streamlit(headers: Headers) -> bool:
 
 
 OTHERS_FOLDERS = ("/component/", "/_stcore/")  # what Streamlit serves there isn't the dashboard's page
-LOST = '<p>There is no page at this address.</p><p><a href="/">Go to the first page</a></p>'
 
 
 class UnknownPages:
@@ -130,7 +107,8 @@ class UnknownPages:
 
         await self.app(scope, receive, sending)
         if lost:
-            await plain_pages.page("No such page", LOST, status=404)(scope, receive, send)
+            words, link = "There is no page at this address.", ("/", "Go to the first page")
+            await templates.page("plain", 404, title="No such page", words=words, link=link)(scope, receive, send)
 
 
 def _is_page(path: str) -> bool:
@@ -143,7 +121,7 @@ _OURS = "default-src 'none'"  # our own pages say so themselves; Streamlit's has
 
 def with_notice(page: bytes, origin: RecordingOrigin) -> bytes:
     """A whole HTML page with the mark as its first words."""
-    note = f'<p class="note recorded" role="note">{escape(origin.words)}</p>'.encode()
+    note = templates.render("recording", words=origin.words).encode()
     return _BODY.sub(lambda body: body[0] + note, page, count=1)
 
 

@@ -20,7 +20,7 @@ from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, artifacts, live, logout, logs, plain_pages, request_body
+from workshop.web import actions, address, artifacts, live, logout, logs, request_body, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join
 from workshop.web.connections import Requests, Sockets
@@ -95,7 +95,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         folder / "streamlit_app.py",
         routes=[
             join,
-            Route("/accessibility", plain_pages.accessibility),
+            Route("/accessibility", templates.accessibility),
             *logout.routes(store, cookie_name(port)),
             *live.routes(store),
             *artifacts.routes(store),

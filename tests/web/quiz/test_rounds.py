@@ -225,7 +225,7 @@ def test_somebody_who_was_removed_stays_out(dashboard: Dashboard) -> None:
         assert [one["count"] for one in explained["distribution"]["options"]] == [1, 0, 0]
         assert [one["nickname"] for one in h.do("ranking", "ranking")["ranking"]] == ["Bob"]
     again = ada.post("/quiz", {"code": record.code or "", "nickname": "Eve"})
-    assert again.status == 403 and "can&#x27;t join it again" in again.text
+    assert again.status == 403 and "can&#39;t join it again" in again.text
     with ada.listen(f"/quiz/{record.id}/socket?view=player") as connection:
         assert json.loads(connection.recv(timeout=PATIENCE))["kind"] == "removed"
     assert {one.nickname: one.points for one in dashboard.store.answers(record.id)} == {"Ada": None, "Bob": 2.0}

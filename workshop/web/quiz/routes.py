@@ -11,7 +11,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
@@ -20,18 +20,16 @@ from workshop.quiz import pictures, reader
 from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
-from workshop.web import address, auth, request_body
+from workshop.web import address, auth, request_body, templates
 from workshop.web.auth_middleware import set_cookie
-from workshop.web.code_form import CodeForm, FormWords
-from workshop.web.quiz import pages, results, round_start, self_study, socket
+from workshop.web.code_form import CodeForm
+from workshop.web.quiz import results, round_start, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room
 from workshop.web.quiz.rooms import Rooms, note_serving
 
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
-
-HEADERS = {"content-security-policy": pages.POLICY, "cache-control": "no-store"}
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -52,7 +50,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             return RedirectResponse(f"/quiz?code={record.code or ''}" if logged_in else "/quiz", 303)
         member = "" if request.state.identity.role == "player" else "yes"
         data = {"round": record.id, "title": record.title, "nickname": players[0].nickname, "member": member}
-        return HTMLResponse(pages.page("player", record.title, **data), headers=HEADERS)
+        return templates.quiz_page("player", record.title, **data)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
@@ -63,8 +61,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                 return record
             heading = f"Host: {record.title}" if view == "host" else record.title
             data = {"round": record.id, "title": record.title, "code": record.code or ""}
-            page = pages.page(view, heading, **data, join=_join_address(request, record))
-            return HTMLResponse(page, headers=HEADERS)
+            return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
 
         return respond
 
@@ -208,15 +205,8 @@ def _picture(room: Room, question: str, staff: bool) -> Response:
 class JoinForm(CodeForm):
     """Into a live round, or in one sentence why not."""
 
-    words = FormWords(
-        title="Join a quiz",
-        heading="Join a quiz",
-        welcome="Come in with the code on the projector. Others see your nickname in the ranking.",
-        action="/quiz",
-        label="Quiz code",
-        button="Join",
-        wrong_code="No quiz that goes on has this code; it has 6 letters and digits and is on the projector.",
-    )
+    template = "join_quiz"
+    wrong_code = "No quiz that goes on has this code; it has 6 letters and digits and is on the projector."
 
     def __init__(self, store: Store, rooms: Rooms, cookie: str) -> None:
         super().__init__(store, cookie)
@@ -257,8 +247,7 @@ class JoinForm(CodeForm):
             identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
-    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
         identity = request.state.identity
-        if identity is not None and identity.role != "instructor":
-            more["nickname"] = identity.nickname
-        return super().page(request, wrong, form, status, **more)
+        nickname = identity.nickname if identity is not None and identity.role != "instructor" else ""
+        return super().page(request, wrong, form, status, nickname=nickname)
