@@ -15,16 +15,12 @@ from workshop.web.auth_middleware import set_cookie
 def routes(store: Store, cookie: str) -> list[BaseRoute]:
     """`cookie` is the name of the dashboard's cookie."""
 
-    async def ask(request: Request) -> Response:
-        identity = request.state.identity
-        if identity is None:
-            return RedirectResponse("/join", 303)
-        return templates.page("leave", nickname=identity.nickname, role=identity.role)
-
     async def leave(request: Request) -> Response:
         identity = request.state.identity
         if identity is None:
             return RedirectResponse("/join", 303)
+        if request.method == "GET":
+            return templates.page("leave", nickname=identity.nickname, role=identity.role)
         try:
             form = await request_body.form(request)
         except request_body.TooMuch as error:
@@ -44,4 +40,4 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         set_cookie(response, cookie, secret)
         return response
 
-    return [Route("/leave", ask, methods=["GET"]), Route("/leave", leave, methods=["POST"])]
+    return [Route("/leave", leave, methods=["GET", "POST"])]

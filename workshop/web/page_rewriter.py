@@ -1,7 +1,7 @@
 """Middleware that changes whole pages on their way out.
 
-`LoadingScreen` gives Streamlit's pages something to show before its scripts have drawn anything, which takes seconds.
-`UnknownPages` answers 404 where Streamlit would send its page for any address.
+`StreamlitPages` gives Streamlit's pages something to show before its scripts have drawn anything, which takes seconds,
+and answers 404 where Streamlit would send its page for any address.
 `RecordingNotice` marks plain pages and files of a recording, so that nobody takes them for a session that goes on.
 """
 
@@ -67,17 +67,6 @@ def with_loading_screen(page: bytes) -> bytes:
     return page.replace(_HEAD, _SCREEN + _HEAD, 1) if _PLACE in page else page
 
 
-class LoadingScreen:
-    """Middleware that gives Streamlit's pages something to show at once."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        rewritten = scope["type"] == "http" and scope["method"] == "GET" and "range" not in Headers(scope=scope)
-        await self.app(scope, receive, rewrite(send, _from_streamlit, with_loading_screen) if rewritten else send)
-
-
 def _from_streamlit(headers: Headers) -> bool:
     """Whether a page may be Streamlit's own: ours have a policy, downloads a name."""
     return "content-security-policy" not in headers and "content-disposition" not in headers
@@ -86,15 +75,19 @@ def _from_streamlit(headers: Headers) -> bool:
 OTHERS_FOLDERS = ("/component/", "/_stcore/")  # what Streamlit serves there isn't the dashboard's page
 
 
-class UnknownPages:
-    """Middleware that answers 404 with a way home where an address has no page; Streamlit would send its own."""
+class StreamlitPages:
+    """Middleware that lets Streamlit send its page only where there is one, with something to show at once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(OTHERS_FOLDERS) or _is_page(scope["path"]):
+        if scope["type"] != "http" or scope["path"].startswith(OTHERS_FOLDERS):
             await self.app(scope, receive, send)
+            return
+        if _is_page(scope["path"]):
+            rewritten = scope["method"] == "GET" and "range" not in Headers(scope=scope)
+            await self.app(scope, receive, rewrite(send, _from_streamlit, with_loading_screen) if rewritten else send)
             return
         lost = False
 

@@ -42,12 +42,6 @@ FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
 
 
 def routes(store: Store) -> list[BaseRoute]:
-    async def page(request: Request) -> Response:
-        return await _answer(request, _page, store)
-
-    async def file(request: Request) -> Response:
-        return await _answer(request, _file, store)
-
     async def forget(request: Request) -> Response:
         if request.state.identity.role != "instructor":
             return _message("Only the instructor can remove a learner's data.", 403)
@@ -64,12 +58,12 @@ def routes(store: Store) -> list[BaseRoute]:
 
     return [
         Route("/quiz/{id:int}/forget", forget, methods=["POST"]),
-        Route("/quiz/{id:int}/results", page, methods=["GET"]),
-        Route("/quiz/{id:int}/results.{ending}", file, methods=["GET"]),
+        Route("/quiz/{id:int}/results", partial(_answer, _page, store), methods=["GET"]),
+        Route("/quiz/{id:int}/results.{ending}", partial(_answer, _file, store), methods=["GET"]),
     ]
 
 
-async def _answer(request: Request, make: Callable[[Store, Request], Response], store: Store) -> Response:
+async def _answer(make: Callable[[Store, Request], Response], store: Store, request: Request) -> Response:
     if request.state.identity.role != "instructor":
         return _message("Results of a round are for the instructor only.", 403)
     try:

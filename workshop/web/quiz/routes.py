@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -109,7 +107,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/code.svg", code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", line),
-        Route("/assets/quiz/{name}", _static),
+        Mount("/assets/quiz", Scripts(directory=Path(__file__).parent / "static")),
         *results.routes(store),
         *self_study.routes(store),
     ]
@@ -159,32 +157,18 @@ def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
 
 
-async def _static(request: Request) -> Response:
-    file = (await run_in_threadpool(_files)).get(request.path_params["name"])
-    if file is None:
-        return PlainTextResponse("There is no such asset.", 404)
-    data, kind, etag = file
-    # Never cached, so that scripts of different versions are never mixed.
-    headers = {"cache-control": "public, no-cache", "etag": etag}
-    if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers=headers)
-    return Response(data, media_type=kind, headers=headers)
+class Scripts(StaticFiles):
+    """Scripts and styles. Browsers ask for them each time, so that those of different versions are never mixed."""
 
-
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """Scripts and styles: name -> bytes, media type, ETag."""
-    files = {}
-    for path in (Path(__file__).parent / "static").iterdir():
-        data = path.read_bytes()
-        kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
-        files[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-    return files
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "public, no-cache"
+        return response
 
 
 def _join_address(request: Request, record: QuizRound) -> str:
     """Where learners join, under the name by which this browser knows the server."""
-    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+    return str(round_start.links(f"{request.url.scheme}://{request.url.netloc}", record)["join"])
 
 
 def _picture(room: Room, question: str, staff: bool) -> Response:
