@@ -88,15 +88,15 @@ def roster_rows(roster: Iterable[Attendance], now: float) -> list[dict[str, Any]
     ]
 
 
-def write_roster(roster: Iterable[Attendance], now: float) -> bytes:
+def write_roster(store: Store, class_: Class, now: float) -> bytes:
     """The roster as CSV; times are local."""
-    table = []
-    for entry in roster:
+    rows = []
+    for entry in read_roster(store, class_, now):
         present = "yes" if is_present(entry, now) else "no"
         action = (entry.action, when(entry.acted_at), when(entry.help_asked_at))
         cells = (entry.nickname, when(entry.created_at), present, when(entry.seen_at), *action)
-        table.append(dict(zip(ROSTER, cells, strict=True)))
-    return table_csv(table, ROSTER)
+        rows.append(dict(zip(ROSTER, cells, strict=True)))
+    return table_csv(rows, ROSTER)
 
 
 class ClassLook:

@@ -72,13 +72,12 @@ class CodeForm(ABC):
 
     def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
         """The form with the entered values; the nickname is empty at first."""
-        nickname = values.pop("nickname", "") or getattr(request.state, "nickname", "")
         return templates.page(
             self.template,
             status,
             wrong=wrong,
             code=str(form.get("code", ""))[:20],
-            nickname=str(form.get("nickname", nickname))[:60],
+            nickname=str(form.get("nickname", getattr(request.state, "nickname", "")))[:60],
             longest=LONGEST_NICKNAME,
             **values,
         )

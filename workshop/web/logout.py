@@ -19,7 +19,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         identity = request.state.identity
         if identity is None:
             return RedirectResponse("/join", 303)
-        if request.method == "GET":
+        if request.method != "POST":
             return templates.page("leave", nickname=identity.nickname, role=identity.role)
         try:
             form = await request_body.form(request)

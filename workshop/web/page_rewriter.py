@@ -123,12 +123,11 @@ class RecordingNotice:
 
     def __init__(self, app: ASGIApp, origin: RecordingOrigin) -> None:
         self.app = app
-        self.found = origin
+        self.change = partial(with_notice, origin=origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = scope["type"] == "http"
-        change = partial(with_notice, origin=self.found)
-        await self.app(scope, receive, rewrite(send, _is_plain_page, change) if http else send)
+        await self.app(scope, receive, rewrite(send, _is_plain_page, self.change) if http else send)
 
 
 def _is_plain_page(headers: Headers) -> bool:

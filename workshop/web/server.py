@@ -96,7 +96,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         folder / "streamlit_app.py",
         routes=[
             join,
-            Route("/accessibility", templates.accessibility),
+            Route("/accessibility", lambda _: templates.page("accessibility")),
             *logout.routes(store, cookie_name(port)),
             *live.routes(store),
             *artifacts.routes(store),

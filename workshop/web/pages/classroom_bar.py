@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -94,18 +95,18 @@ def _learner_line(store: Store, identity: Identity) -> None:
     room = _look(store)
     asks = identity.id in room.waiting
     label = "I no longer need help" if asks else "Ask for help"
-    change = (store, identity, not asks)
+    change = (classroom.need_help, store, identity, not asks)
     with st.container(horizontal=True, vertical_alignment="center", key="facts"):
         _pace(room.pace)
         if room.round_code:
             st.html(render("dashboard/quiz_link", code=room.round_code), width="content")
         about = "The instructor sees that you ask for help." if asks else "The instructor sees it on every page."
-        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_need_help, args=change)
+        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_change, args=change)
 
 
-def _need_help(store: Store, identity: Identity, needed: bool) -> None:
+def _change(do: Callable[..., None], *args: Any) -> None:
     try:
-        classroom.need_help(store, identity, needed)
+        do(*args)
     except WorkshopError as error:
         st.toast(frame.plain(str(error)))
     refresh()
@@ -113,8 +114,8 @@ def _need_help(store: Store, identity: Identity, needed: bool) -> None:
 
 def _pace(pace: Pace) -> None:
     """Draw the pace and the timer. The script timer.js counts down."""
-    left = -OVER if pace.until is None else pace.until - time.time()
-    seconds = max(math.ceil(left), 0) if left > -OVER else None
+    rest = -OVER if pace.until is None else pace.until - time.time()
+    seconds = max(math.ceil(rest), 0) if rest > -OVER else None
     if pace.lab or seconds is not None:
         st.html(render("dashboard/pace", pace=pace, seconds=seconds), width="content")
 
@@ -134,12 +135,5 @@ def _help_requests(identity: Identity) -> None:
                 f"{time_ago(attendance.help_asked_at, now)}. Last action: {frame.plain(attendance.action or 'none')}.",
                 width="content",
             )
-            st.button("Answered", key=f"answered-{attendance.id}", on_click=_answer, args=(identity, attendance.id))
-
-
-def _answer(identity: Identity, learner_id: int) -> None:
-    try:
-        classroom.answer_help(frame.store(), identity, learner_id)
-    except WorkshopError as error:
-        st.toast(frame.plain(str(error)))
-    refresh()
+            change = (classroom.answer_help, store, identity, attendance.id)
+            st.button("Answered", key=f"answered-{attendance.id}", on_click=_change, args=change)

@@ -22,6 +22,7 @@ from workshop.web.quiz import report
 
 FRESH = {"cache-control": "no-store"}
 CSV = "text/csv; charset=utf-8"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
@@ -31,11 +32,7 @@ def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
 # By the ending of an address: the writer of the file, its media type, and the text of the link to it.
 FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
     "csv": (spreadsheets.csv, CSV, "Answers as CSV"),
-    "xlsx": (
-        spreadsheets.xlsx,
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "Workbook (XLSX)",
-    ),
+    "xlsx": (spreadsheets.xlsx, XLSX, "Workbook (XLSX)"),
     "html": (report.write, "text/html; charset=utf-8", "Class report"),
     **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in gradebook.TITLES.items()},
 }

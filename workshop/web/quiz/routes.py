@@ -233,5 +233,6 @@ class JoinForm(CodeForm):
 
     def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
         identity = request.state.identity
-        nickname = identity.nickname if identity is not None and identity.role != "instructor" else ""
-        return super().page(request, wrong, form, status, nickname=nickname)
+        if identity is not None and identity.role != "instructor":
+            request.state.nickname = identity.nickname
+        return super().page(request, wrong, form, status)

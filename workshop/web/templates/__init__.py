@@ -1,4 +1,4 @@
-"""The HTML of pages: the templates in `templates/`, filled in with values that are escaped."""
+"""The HTML of pages: the templates in this folder, filled in with values that are escaped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from workshop.web.auth_middleware import FRAMES
@@ -22,7 +21,7 @@ QUIZ = (
     f"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; {FRAMES}"
 )
 _ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).with_name("templates")),
+    loader=FileSystemLoader(Path(__file__).parent),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -45,8 +44,3 @@ def quiz_page(view: str, heading: str, **data: object) -> Response:
     """A page whose script, quiz/static/`view`.js, makes all that is on it; `data` is for the script."""
     headers = {"content-security-policy": QUIZ, "cache-control": "no-store"}
     return HTMLResponse(render("quiz", view=view, heading=heading, data=data), headers=headers)
-
-
-async def accessibility(request: Request) -> Response:
-    """What was tested for people who see, hear or move differently, and what doesn't work yet."""
-    return page("accessibility")
