@@ -8,6 +8,7 @@ import streamlit as st
 
 from workshop import registry
 from workshop.web.pages import blocks, frame, links
+from workshop.web.templates import render
 
 ABREAST = 3  # cards
 
@@ -19,7 +20,7 @@ def page() -> None:
         with column, st.container(border=True, height="stretch", key=f"tool-{tool.name}"):
             if tool.picture is not None:
                 image = base64.b64encode(tool.picture.read_bytes()).decode()
-                st.html(f'<img class="ws-tool" src="data:image/svg+xml;base64,{image}" alt="">')
+                st.html(render("dashboard/tool", image=image))
             links.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
             if tool.summary:
                 st.markdown(frame.plain(tool.summary))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from itertools import zip_longest
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions, classroom
 from workshop.web.pages import blocks, classroom_bar, frame, learner_home, links
 from workshop.web.quiz import round_start
+from workshop.web.templates import render
 
 RECENT = 4  # runs that are listed
 MOST_RUNS = 3  # of a step that have a button
@@ -69,13 +69,8 @@ def _alone(identity: Identity, session: SessionRecord | None) -> None:
 
 def _way_in() -> None:
     """The class code with its address as a QR code, or why other computers can't reach it."""
-    code, base, reachable, image = classroom_bar.invitation(frame.store())
-    picture = image if reachable else f"<p>{classroom_bar.UNREACHABLE}</p>"
     with st.container(border=True, key="way-in"):
-        st.html(
-            f'<div class="ws-way-in"><div><p>Learners open</p><p><b>{escape(base.partition("://")[2])}/join</b></p>'
-            f"<p>and type</p><p class=ws-code-large>{escape(code)}</p></div>{picture}</div>"
-        )
+        st.html(render("dashboard/way_in", **classroom_bar.invitation(frame.store())))
         with st.container(horizontal=True):
             links.link("run", "Start a run", ":material/play_circle:")
             links.link("quizzes", "Host a quiz", ":material/quiz:")

@@ -22,7 +22,6 @@ import pytest
 from workshop.core import config, words
 from workshop.core.placement import Placement
 from workshop.quiz.results import reader
-from workshop.quiz.results import report as quiz_report
 from workshop.quiz.results.findings import find
 from workshop.report.panels import side_by_side
 from workshop.report.panels.outcome import PREDICTIONS
@@ -32,6 +31,7 @@ from workshop.runtime.launchers import site
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title
+from workshop.web.quiz import report as quiz_report
 
 BEFORE = Path(__file__).parent / "before"
 KNOWN: Mapping[str, Any] = json.loads((BEFORE / "known.json").read_text())

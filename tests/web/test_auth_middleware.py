@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import InvalidStatus
 
 from tests.support import limit
 from tests.web.dashboard import HTML, Dashboard
@@ -104,7 +104,7 @@ def test_a_forged_identity_header_is_dropped(dashboard: Dashboard) -> None:
         ({"code": "{code}", "nickname": "  "}, 400, "give a nickname"),
         ({"code": "{code}", "nickname": "x" * 31}, 400, "at most 30"),
         ({"code": "{code}", "nickname": " INstructor "}, 400, "take another one"),
-        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#x27;t be shown"),
+        ({"code": "{code}", "nickname": "a\u202eb"}, 400, "can&#39;t be shown"),
         ({"code": "x" * 100_000, "nickname": "Ada"}, 413, "far too much"),
     ],
 )
@@ -251,12 +251,6 @@ def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> Non
         line.send(b"\x00\xff")
         line.send("and text")
         line.ping().wait(60)
-    with learner.listen("/_stcore/stream") as line:
-        line.send("text, where Streamlit reads bytes only")
-        with pytest.raises(ConnectionClosed) as closed:
-            while True:
-                line.recv(timeout=60)
-        assert closed.value.rcvd is not None and closed.value.rcvd.code == 1003
     with socket.create_connection(("127.0.0.1", dashboard.port)) as half:
         half.sendall(b"POST /join HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\ncode=")
         time.sleep(0.3)

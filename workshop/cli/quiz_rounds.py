@@ -114,8 +114,9 @@ def results(
     """Show what a round says of its questions and learners. Options write it into files."""
     from workshop.core import output_files
     from workshop.quiz.results import gradebook as grades
-    from workshop.quiz.results import reader, report, spreadsheets
+    from workshop.quiz.results import reader, spreadsheets
     from workshop.quiz.results.findings import find
+    from workshop.web.quiz import report
 
     with common.store() as store:
         findings = find(reader.read(store, round), anonymous=anonymous)

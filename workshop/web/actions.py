@@ -68,13 +68,8 @@ def kill_rank(store: Store, identity: Identity, run_id: int, rank: int) -> None:
 def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> None:
     """Set the limits of learners' runs. Raises BadInput for limits that allow nothing."""
     only_instructor(identity)
-    for what, value in (
-        ("ranks", limits.ranks),
-        ("threads", limits.threads),
-        ("queued", limits.queued),
-        ("total", limits.total),
-    ):
-        if not 1 <= value <= 1024:
+    for what in ("ranks", "threads", "queued", "total"):
+        if not 1 <= (value := getattr(limits, what)) <= 1024:
             raise BadInput(f"The limit of {what} is {value}; it should be 1 to 1024.")
     if not 0 < limits.minutes <= 24 * 60:
         raise BadInput(f"The limit of minutes is {limits.minutes:g}; it should be above 0 and at most 1440.")

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,11 +35,10 @@ OUT = 4001  # code of a close after which the pages of quizzes don't come back b
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
 OPEN_PATHS = ("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
-STREAM = "/_stcore/stream"  # Streamlit's WebSocket
 PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
 # Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
 FRAMES = "frame-ancestors 'self'"
-POLICY = b"content-security-policy"
+POLICY = "content-security-policy"
 # What is exchanged for a cookie in the address of the front page, how to tell whether it is worth something, and which
 # page it leads to: the instructor's token, or a ticket.
 SECRETS = {
@@ -166,8 +165,6 @@ class AuthMiddleware:
             else:
                 await self._refuse(scope, receive, send, "Join the class first, at /join.")
             return
-        if scope["path"] == STREAM:
-            receive = _bytes_only(receive, send)
         marked = self._marked(scope, secret, identity)
 
         async def serve() -> None:
@@ -235,35 +232,14 @@ def _secret_in_address(scope: Scope) -> tuple[str, str] | None:
     return next(((kind, query[kind][0]) for kind in SECRETS if kind in query), None)
 
 
-def _bytes_only(receive: Receive, send: Send) -> Receive:
-    """A check that refuses binary messages before the first text, which Streamlit takes for an error of its own."""
-
-    async def wrapped() -> Message:
-        message = await receive()
-        if message.get("text") is None:
-            return message
-        await send({"type": "websocket.close", "code": 1003, "reason": "Only binary messages are read here."})
-        return {"type": "websocket.disconnect", "code": 1003}
-
-    return wrapped
-
-
 def _with_security_headers(send: Send, frames: str) -> Send:
     async def wrapped(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = [
-                (name, value.replace(FRAMES.encode(), frames.encode()) if name.lower() == POLICY else value)
-                for name, value in message["headers"]
-            ]
-            names_present = {name.lower() for name, _ in headers}
-            for name, value in (
-                (b"x-content-type-options", b"nosniff"),
-                (b"referrer-policy", b"same-origin"),
-                (POLICY, frames.encode()),
-            ):
-                if name not in names_present:
-                    headers.append((name, value))
-            message = {**message, "headers": headers}
+            message = dict(message)
+            headers = MutableHeaders(scope=message)
+            headers.setdefault("x-content-type-options", "nosniff")
+            headers.setdefault("referrer-policy", "same-origin")
+            headers[POLICY] = headers.get(POLICY, FRAMES).replace(FRAMES, frames)
         await send(message)
 
     return wrapped

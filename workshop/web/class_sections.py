@@ -88,15 +88,15 @@ def roster_rows(roster: Iterable[Attendance], now: float) -> list[dict[str, Any]
     ]
 
 
-def write_roster(roster: Iterable[Attendance], now: float) -> bytes:
+def write_roster(store: Store, class_: Class, now: float) -> bytes:
     """The roster as CSV; times are local."""
-    table = []
-    for entry in roster:
+    rows = []
+    for entry in read_roster(store, class_, now):
         present = "yes" if is_present(entry, now) else "no"
         action = (entry.action, when(entry.acted_at), when(entry.help_asked_at))
         cells = (entry.nickname, when(entry.created_at), present, when(entry.seen_at), *action)
-        table.append(dict(zip(ROSTER, cells, strict=True)))
-    return table_csv(table, ROSTER)
+        rows.append(dict(zip(ROSTER, cells, strict=True)))
+    return table_csv(rows, ROSTER)
 
 
 class ClassLook:
@@ -207,7 +207,7 @@ def _lab_card(where: LabStanding, now: float) -> Card:
         parts.append(table(("Exercise", "State", "Checks", "Last hint"), rows))
     if where.predictions:
         guesses = [(guess.id, value_words(guess.guess), value_words(guess.measured)) for guess in where.predictions]
-        rows = [(id, cut(guess) or "–", cut(measured) or "not yet") for id, guess, measured in guesses]
+        rows = [(name, guess or "–", measured or "not yet") for name, guess, measured in guesses]
         parts.append(table(("Prediction", "Predicted", "Measured"), rows))
     parts += [words(line(_quiz(quiz))) for quiz in where.quizzes]
     return Card(where.lab.name, where.lab.label, tuple(parts))
@@ -238,7 +238,7 @@ def value_words(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return say.quantity(value) if isinstance(value, float) else str(value)
+    return say.quantity(value) if isinstance(value, float) else cut(str(value))
 
 
 def cut(text: str) -> str:
@@ -260,21 +260,18 @@ def write_csv(class_: Class) -> bytes:
 
 def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
     for exercise in where.exercises:
-        cells: dict[str, Cell] = {
+        yield {
+            "kind": "exercise",
+            "item": exercise.id,
             "state": exercise.state or "not tried",
             "tries": exercise.tries,
             "wrong in a row": exercise.wrong,
             "hint": exercise.said,
-        }
-        yield {
-            "kind": "exercise",
-            "item": exercise.id,
-            **cells,
             "right since": when(exercise.right_at),
             "changed": when(exercise.at),
         }
     for guess in where.predictions:
-        cells = {"guess": guess.guess, "measured": guess.measured}
+        cells: dict[str, Cell] = {"guess": guess.guess, "measured": guess.measured}
         yield {"kind": "prediction", "item": guess.id, **cells, "changed": when(guess.at)}
     for quiz in where.quizzes:
         cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}

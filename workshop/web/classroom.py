@@ -49,7 +49,6 @@ class ClassState:
     present: int
     waiting: frozenset[int]  # learners who ask for help
     run_id: int | None  # of the run that goes on in a session of the class
-    workload: str  # of that run
     round_code: str  # with which learners join the newest live quiz that goes on; "" without one
     pace: Pace
 
@@ -67,7 +66,6 @@ def look(store: Store) -> ClassState:
         sum(presence.is_present(attendance, now) for attendance in attendances),
         frozenset(attendance.id for attendance in attendances if attendance.help_asked_at is not None),
         run.id if run is not None else None,
-        run.workload if run is not None else "",
         (rounds[0].code or "") if rounds else "",
         pace(store),
     )

@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from html import escape
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -18,41 +16,15 @@ from workshop.core.errors import BadInput
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
-from workshop.web import auth, limits, plain_pages, request_body
+from workshop.web import auth, limits, request_body, templates
 from workshop.web.auth_middleware import client_address, set_cookie
-from workshop.web.logout import LOG_OUT
-
-FORM = """<p>{welcome}</p>
-{wrong}
-<form method="post" action="{action}">
-{hidden}<label>{label}
-<input name="code" value="{code}" required maxlength="20" autocomplete="off" autocapitalize="characters"
- spellcheck="false"{focus_code}></label>
-<label>Nickname
-<input name="nickname" value="{nickname}" required maxlength="{longest}"
- autocomplete="nickname"{focus_nickname}></label>
-<button type="submit">{button}</button>
-</form>
-{below}"""
-
-
-@dataclass(frozen=True)
-class FormWords:
-    """The words of a form's page."""
-
-    title: str
-    heading: str
-    welcome: str
-    action: str  # the path of the form
-    label: str  # of the code
-    button: str
-    wrong_code: str  # a sentence for who typed one
 
 
 class CodeForm(ABC):
     """GET shows the form (`?code=` fills it in), POST lets in or says in one sentence why not."""
 
-    words: FormWords
+    template: str
+    wrong_code: str  # a sentence for who typed one
 
     def __init__(self, store: Store, cookie: str) -> None:
         self.store = store
@@ -85,10 +57,8 @@ class CodeForm(ABC):
             identity = request.state.identity
             guesser = identity.id if identity is not None else client_address(request.scope)
             if limits.hit(limits.WRONG_CODES, guesser):
-                return self.page(request, self.words.wrong_code, form, 403)
-            words = (
-                f"{self.words.wrong_code} Too many wrong codes come from your network; a right one still lets you in."
-            )
+                return self.page(request, self.wrong_code, form, 403)
+            words = f"{self.wrong_code} Too many wrong codes come from your network; a right one still lets you in."
             return self.page(request, words, form, 429)
         try:
             nickname = checked_nickname(form.get("nickname", ""))
@@ -100,46 +70,24 @@ class CodeForm(ABC):
         """The value of this browser's cookie, valid or not."""
         return request.cookies.get(self.cookie)
 
-    def page(
-        self,
-        request: Request,
-        wrong: str,
-        form: Mapping[str, str],
-        status: int = 200,
-        *,
-        nickname: str = "",
-        hidden: str = "",
-        below: str = "",
-    ) -> Response:
-        """The form with the entered values; `nickname` is empty at first. `hidden` and `below` are HTML."""
-        code = str(form.get("code", ""))[:20]
-        nickname = nickname or getattr(request.state, "nickname", "")
-        body = FORM.format(
-            **asdict(self.words),
-            wrong=f'<p class="wrong" role="alert">{escape(wrong)}</p>' if wrong else "",
-            hidden=hidden,
-            code=escape(code),
-            nickname=escape(str(form.get("nickname", nickname))[:60]),
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
+        """The form with the entered values; the nickname is empty at first."""
+        return templates.page(
+            self.template,
+            status,
+            wrong=wrong,
+            code=str(form.get("code", ""))[:20],
+            nickname=str(form.get("nickname", getattr(request.state, "nickname", "")))[:60],
             longest=LONGEST_NICKNAME,
-            focus_code="" if code else " autofocus",
-            focus_nickname=" autofocus" if code else "",
-            below=below,
+            **values,
         )
-        return plain_pages.page(self.words.title, body, heading=self.words.heading, status=status)
 
 
 class Join(CodeForm):
     """Into the class, or in one sentence why not."""
 
-    words = FormWords(
-        title="Join the workshop",
-        heading="Distributed Training Workshop",
-        welcome="Real MPI ranks on a real machine, shared by this class. Come in with the code your instructor shows.",
-        action="/join",
-        label="Class code",
-        button="Come in",
-        wrong_code="That is not this class's code; it has 6 letters and digits and is on the instructor's screen.",
-    )
+    template = "join"
+    wrong_code = "That is not this class's code; it has 6 letters and digits and is on the instructor's screen."
 
     async def find(self, code: str) -> bool:
         return await run_in_threadpool(auth.is_class_code, self.store, code)
@@ -154,19 +102,16 @@ class Join(CodeForm):
         set_cookie(response, self.cookie, secret)
         return response
 
-    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
         if request.method == "GET" and "wrong" in request.query_params:
             wrong = (
                 "The dashboard could not let you in from there; open it again."
                 if request.query_params["wrong"] == "ticket"
                 else "That instructor link is not valid any more; use the newest one."
             )
-        identity, where = request.state.identity, escape(local(form.get("next", "")))
-        if identity is not None:
-            name = escape(identity.nickname)
-            more["below"] = f'<p class="here">You are in as {name}: <a href="{where}">go on</a>, or {LOG_OUT}</p>'
-        more["hidden"] = f'<input type="hidden" name="next" value="{where}">\n'
-        return super().page(request, wrong, form, status, **more)
+        return super().page(
+            request, wrong, form, status, identity=request.state.identity, next=local(form.get("next", ""))
+        )
 
 
 def local(target: str) -> str:

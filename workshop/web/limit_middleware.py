@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from html import escape
 from weakref import WeakValueDictionary
 
 from limits import RateLimitItem
@@ -11,7 +10,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from workshop.web import limits, plain_pages
+from workshop.web import limits, templates
 from workshop.web.auth_middleware import OPEN_FOLDERS, client_address
 from workshop.web.limits import Shares, TooManyRequests
 
@@ -87,7 +86,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
         return
     wants_page = "text/html" in Headers(scope=scope).get("accept", "")
     answer: Response = (
-        plain_pages.page("Please wait", f"<p>{escape(why)}</p>", status=429)
+        templates.page("plain", 429, title="Please wait", words=why)
         if wants_page
         else JSONResponse({"error": why}, 429)
     )

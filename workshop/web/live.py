@@ -154,12 +154,8 @@ def routes(store: Store) -> list[BaseRoute]:
 
     async def classroom(websocket: WebSocket) -> None:
         identity, name = websocket.state.identity, websocket.query_params.get("learner", "")
-        if name:
-            await watch(
-                websocket, lambda: only_instructor(identity), ("learner", name), lambda: LearnerLook(room, name)
-            )
-        else:
-            await watch(websocket, lambda: only_instructor(identity), ("class", ""), lambda: ClassLook(room))
+        look = partial(LearnerLook, room, name) if name else partial(ClassLook, room)
+        await watch(websocket, lambda: only_instructor(identity), ("learner" if name else "class", name), look)
 
     moment_of = lru_cache(MOST_MOMENTS)(partial(moment, store))  # a class that replays a run asks for the same ones
 
@@ -185,10 +181,6 @@ def routes(store: Store) -> list[BaseRoute]:
 
         return Route(f"/live/{name}", respond)
 
-    def roster() -> bytes:
-        now = time.time()
-        return class_sections.write_roster(class_sections.read_roster(store, room.look(), now), now)
-
     def grades_as(kind: Kind) -> bytes:
         return grades(room.look()).write(kind)
 
@@ -198,7 +190,7 @@ def routes(store: Store) -> list[BaseRoute]:
         WebSocketRoute("/live/session/{name}", session),
         WebSocketRoute("/live/class", classroom),
         table("class.csv", lambda: class_sections.write_csv(room.look())),
-        table("roster.csv", roster),
+        table("roster.csv", lambda: class_sections.write_roster(store, room.look(), time.time())),
         *(table(f"labs.grades-{kind}.csv", partial(grades_as, kind)) for kind in get_args(Kind)),
     ]
 

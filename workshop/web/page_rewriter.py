@@ -1,7 +1,7 @@
 """Middleware that changes whole pages on their way out.
 
-`LoadingScreen` gives Streamlit's pages something to show before its scripts have drawn anything, which takes seconds.
-`UnknownPages` answers 404 where Streamlit would send its page for any address.
+`StreamlitPages` gives Streamlit's pages something to show before its scripts have drawn anything, which takes seconds,
+and answers 404 where Streamlit would send its page for any address.
 `RecordingNotice` marks plain pages and files of a recording, so that nobody takes them for a session that goes on.
 """
 
@@ -11,7 +11,6 @@ import gzip
 import re
 from collections.abc import Callable
 from functools import partial
-from html import escape
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from workshop import registry
 from workshop.report.figures import theme
 from workshop.store.read_only import RecordingOrigin
-from workshop.web import plain_pages
+from workshop.web import templates
 
 
 def rewrite(send: Send, is_wanted: Callable[[Headers], bool], change: Callable[[bytes], bytes]) -> Send:
@@ -58,46 +57,14 @@ def _is_html(message: Message) -> bool:
     return Headers(raw=message["headers"]).get("content-type", "").startswith("text/html")
 
 
-# On every page of ours, see workshop/web/pages/frame.py: what has it has begun to show itself, and keeps it.
-READY = ".st-key-scripts"
-LONGEST = 20  # seconds after which whatever there is shows, as where a page can't reach the server any more
 _PLACE = b'<div id="root"></div>'  # of Streamlit's page, and of no other
 _HEAD = b"</head>"
-# The script tells Streamlit where its server is, which it would look for below the page's own address first, and
-# whether the visitor has chosen light or dark in the menu, see workshop/web/pages/look.js.
-_SCREEN = f"""<script>
-window.__streamlit = {{ BACKEND_BASE_URL: location.origin + "/" }};
-const look = localStorage.getItem("workshop-look");
-if (look) localStorage.setItem(`stActiveTheme-${{location.pathname}}-v2`, JSON.stringify(look));
-document.documentElement.style.colorScheme = {{ Light: "light", Dark: "dark" }}[look] ?? "light dark";
-</script>
-<style>
-body:not(:has({READY}))::before {{
-  content: "Loading the dashboard …"; position: fixed; inset: 0; z-index: 1000000; display: grid; place-items: center;
-  background: light-dark({theme.PAPER}, #17222b); color: light-dark({theme.MUTED}, #a9b6c1); font: 17px {theme.FONT};
-  pointer-events: none;
-  animation: workshop-opening 0s {LONGEST}s forwards;
-}}
-@keyframes workshop-opening {{ to {{ visibility: hidden; }} }}
-</style>
-<noscript><style>body::before {{ display: none !important; }}</style></noscript>
-"""
+_SCREEN = templates.render("loading", theme=theme).encode()
 
 
 def with_loading_screen(page: bytes) -> bytes:
     """Streamlit's page with the loading screen; other pages as they are."""
-    return page.replace(_HEAD, _SCREEN.encode() + _HEAD, 1) if _PLACE in page else page
-
-
-class LoadingScreen:
-    """Middleware that gives Streamlit's pages something to show at once."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        rewritten = scope["type"] == "http" and scope["method"] == "GET" and "range" not in Headers(scope=scope)
-        await self.app(scope, receive, rewrite(send, _from_streamlit, with_loading_screen) if rewritten else send)
+    return page.replace(_HEAD, _SCREEN + _HEAD, 1) if _PLACE in page else page
 
 
 def _from_streamlit(headers: Headers) -> bool:
@@ -106,18 +73,21 @@ def _from_streamlit(headers: Headers) -> bool:
 
 
 OTHERS_FOLDERS = ("/component/", "/_stcore/")  # what Streamlit serves there isn't the dashboard's page
-LOST = '<p>There is no page at this address.</p><p><a href="/">Go to the first page</a></p>'
 
 
-class UnknownPages:
-    """Middleware that answers 404 with a way home where an address has no page; Streamlit would send its own."""
+class StreamlitPages:
+    """Middleware that lets Streamlit send its page only where there is one, with something to show at once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["path"].startswith(OTHERS_FOLDERS) or _is_page(scope["path"]):
+        if scope["type"] != "http" or scope["path"].startswith(OTHERS_FOLDERS):
             await self.app(scope, receive, send)
+            return
+        if _is_page(scope["path"]):
+            rewritten = scope["method"] == "GET" and "range" not in Headers(scope=scope)
+            await self.app(scope, receive, rewrite(send, _from_streamlit, with_loading_screen) if rewritten else send)
             return
         lost = False
 
@@ -130,7 +100,8 @@ class UnknownPages:
 
         await self.app(scope, receive, sending)
         if lost:
-            await plain_pages.page("No such page", LOST, status=404)(scope, receive, send)
+            words, link = "There is no page at this address.", ("/", "Go to the first page")
+            await templates.page("plain", 404, title="No such page", words=words, link=link)(scope, receive, send)
 
 
 def _is_page(path: str) -> bool:
@@ -143,7 +114,7 @@ _OURS = "default-src 'none'"  # our own pages say so themselves; Streamlit's has
 
 def with_notice(page: bytes, origin: RecordingOrigin) -> bytes:
     """A whole HTML page with the mark as its first words."""
-    note = f'<p class="note recorded" role="note">{escape(origin.words)}</p>'.encode()
+    note = templates.render("recording", words=origin.words).encode()
     return _BODY.sub(lambda body: body[0] + note, page, count=1)
 
 
@@ -152,12 +123,11 @@ class RecordingNotice:
 
     def __init__(self, app: ASGIApp, origin: RecordingOrigin) -> None:
         self.app = app
-        self.found = origin
+        self.change = partial(with_notice, origin=origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         http = scope["type"] == "http"
-        change = partial(with_notice, origin=self.found)
-        await self.app(scope, receive, rewrite(send, _is_plain_page, change) if http else send)
+        await self.app(scope, receive, rewrite(send, _is_plain_page, self.change) if http else send)
 
 
 def _is_plain_page(headers: Headers) -> bool:

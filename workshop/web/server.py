@@ -20,12 +20,13 @@ from workshop.report.figures import theme
 from workshop.runtime.supervisor import check_port
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, artifacts, live, logout, logs, plain_pages, request_body
+from workshop.web import actions, address, artifacts, live, logout, request_body, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join
 from workshop.web.connections import Requests, Sockets
 from workshop.web.limit_middleware import LimitMiddleware
-from workshop.web.page_rewriter import LoadingScreen, RecordingNotice, UnknownPages
+from workshop.web.logs import LimitedLog
+from workshop.web.page_rewriter import RecordingNotice, StreamlitPages
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -95,7 +96,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
         folder / "streamlit_app.py",
         routes=[
             join,
-            Route("/accessibility", plain_pages.accessibility),
+            Route("/accessibility", lambda _: templates.page("accessibility")),
             *logout.routes(store, cookie_name(port)),
             *live.routes(store),
             *artifacts.routes(store),
@@ -107,8 +108,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware),
             *marks,
-            Middleware(UnknownPages),
-            Middleware(LoadingScreen),
+            Middleware(StreamlitPages),
         ],
     )
 
@@ -120,7 +120,7 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     check_port(host, port)
     raise_limits()  # each connection of a learner is an open file
     with Store.open() as store:
-        logs.spare()
+        sys.stderr = LimitedLog(sys.stderr)
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
         server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import report, spreadsheets
+from workshop.quiz.results import spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
+from workshop.web.quiz import report
 
 NASTY = [
     '=HYPERLINK("http://example.org")',

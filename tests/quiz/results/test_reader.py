@@ -12,11 +12,12 @@ from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.core.errors import BadInput
 from workshop.quiz import randomisation
 from workshop.quiz.deck import Deck
-from workshop.quiz.results import reader, report, spreadsheets
+from workshop.quiz.results import reader, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 from workshop.store.records import QuizAnswer, QuizRound
 from workshop.store.store import Store
+from workshop.web.quiz import report
 
 
 def answer(store: Store, this: QuizRound, player: int, question: str, given: Any, at: float, **marks: Any) -> None:

@@ -3,7 +3,6 @@ done, errors as sentences, downloads."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -16,6 +15,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 from workshop.web.pages import frame
 from workshop.web.request_body import number
+from workshop.web.templates import render
 
 ALL = "all"
 ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders
@@ -121,7 +121,7 @@ def confirmed(label: str, icon: str, words: str, yes: str, key: str | None = Non
 
 def leave(address: str) -> None:
     """Have the browser go to an address outside Streamlit, such as a quiz."""
-    st.html(f"<script>location.assign({json.dumps(address)})</script>", unsafe_allow_javascript=True)
+    st.html(render("dashboard/redirect", address=address), unsafe_allow_javascript=True)
 
 
 def download(label: str, data: str | Callable[[], bytes], name: str, media_type: str) -> None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import base64
 import math
 import time
-from html import escape
-from urllib.parse import urlencode, urlsplit
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -16,21 +17,14 @@ from workshop.core.words import verb
 from workshop.course.progress import time_ago
 from workshop.store.records import Identity
 from workshop.store.store import Store
-from workshop.web import address, classroom, logout
+from workshop.web import address, classroom
 from workshop.web.classroom import ClassState, Pace
 from workshop.web.pages import frame, links
+from workshop.web.templates import render
 
 FRESH = 3.0  # seconds for which all pages show the same look at the class
 EVERY = {"instructor": 5.0, "learner": 10.0}  # seconds between two drawings of the bar, by role
 OVER = 600.0  # seconds for which pages show that the time is up
-LOOK = (
-    '<p><label>Colours <select class="ws-look"><option value="System">as the system</option>'
-    '<option value="Light">light</option><option value="Dark">dark</option></select></label></p>'
-)  # workshop/web/pages/look.js
-UNREACHABLE = (
-    "Phones and other computers can't reach this address: the dashboard listens on this machine alone. End it, and "
-    "start it with <code>workshop up --host 0.0.0.0</code>; then the network of the class can reach it."
-)
 
 
 def bar(identity: Identity) -> None:
@@ -51,12 +45,7 @@ def _menu(identity: Identity) -> None:
         links.link("labs", "Glossary", ":material/book_2:", {"show": "glossary"})
         links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
         lab = address.jupyterlab(frame.store(), st.context.url or "") if identity.role == "instructor" else None
-        st.html(
-            LOOK
-            + (f'<p><a href="{escape(lab)}" target="_blank">JupyterLab</a></p>' if lab else "")
-            + '<p><a href="/accessibility">Accessibility</a></p>'
-            + f'<p><a href="{logout.PATH}" target="_self">Log out</a></p>'
-        )
+        st.html(render("dashboard/menu", lab=lab))
 
 
 def refresh() -> None:
@@ -69,28 +58,24 @@ def _look(_store: Store) -> ClassState:
     return classroom.look(_store)
 
 
-def invitation(store: Store) -> tuple[str, str, bool, str]:
-    """The class code, the dashboard's address for learners, whether phones reach it, and the QR code as HTML."""
+def invitation(store: Store) -> dict[str, Any]:
+    """The class code, the address at which learners type it, and the QR code of both, or whether phones can't reach
+    them: the values of templates."""
     visited = urlsplit(st.context.url or "")
     base, reachable = address.for_learners(store, f"{visited.scheme}://{visited.netloc}" if visited.netloc else "")
     code = _look(store).code
     link = f"{base}/join?code={code}"
     image = base64.b64encode(address.qr_code(link)).decode()
-    alt = f"QR code of {escape(link)}"
-    return code, base, reachable, f'<img class="ws-qr" src="data:image/svg+xml;base64,{image}" alt="{alt}">'
+    return {"code": code, "address": base.partition("://")[2], "link": link, "image": image, "reachable": reachable}
 
 
 def _invitation(store: Store) -> None:
-    """The class code, and in a pop-over the address with its QR code, or why phones can't reach it."""
-    code, base, reachable, image = invitation(store)
-    short = escape(base.partition("://")[2])
+    values = invitation(store)
     with (
         st.container(key="code", width="content"),
-        st.popover(code, icon=":material/qr_code_2:", help="The class code"),
+        st.popover(values["code"], icon=":material/qr_code_2:", help="The class code"),
     ):
-        words = f"<p>Learners open <b>{short}/join</b> and type the code <b>{escape(code)}</b>.</p>"
-        words += image if reachable else f"<p>{UNREACHABLE}</p>"
-        st.html(words)
+        st.html(render("dashboard/invitation", **values))
 
 
 def _instructor_line(store: Store, identity: Identity) -> None:
@@ -110,35 +95,29 @@ def _learner_line(store: Store, identity: Identity) -> None:
     room = _look(store)
     asks = identity.id in room.waiting
     label = "I no longer need help" if asks else "Ask for help"
-    change = (store, identity, not asks)
+    change = (classroom.need_help, store, identity, not asks)
     with st.container(horizontal=True, vertical_alignment="center", key="facts"):
         _pace(room.pace)
         if room.round_code:
-            address = escape(f"/quiz?{urlencode({'code': room.round_code})}")
-            st.html(f'<a class="ws-help" href="{address}" target="_self">Quiz: come in</a>', width="content")
+            st.html(render("dashboard/quiz_link", code=room.round_code), width="content")
         about = "The instructor sees that you ask for help." if asks else "The instructor sees it on every page."
-        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_need_help, args=change)
+        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_change, args=change)
 
 
-def _need_help(store: Store, identity: Identity, needed: bool) -> None:
+def _change(do: Callable[..., None], *args: Any) -> None:
     try:
-        classroom.need_help(store, identity, needed)
+        do(*args)
     except WorkshopError as error:
-        st.toast(escape(str(error)))
+        st.toast(frame.plain(str(error)))
     refresh()
 
 
 def _pace(pace: Pace) -> None:
     """Draw the pace and the timer. The script timer.js counts down."""
-    facts = (
-        [f'<span title="{escape(pace.words)}">Lab {escape(pace.title.partition(" ")[0])}</span>'] if pace.lab else []
-    )
-    if pace.until is not None and time.time() < pace.until + OVER:
-        seconds = max(math.ceil(pace.until - time.time()), 0)
-        words = f"{seconds // 60}:{seconds % 60:02d} left" if seconds else "Time is up"
-        facts.append(f'<b class="ws-timer" data-seconds="{seconds}">{words}</b>')
-    if facts:
-        st.html(f'<span class="ws-pace">{" · ".join(facts)}</span>', width="content")
+    rest = -OVER if pace.until is None else pace.until - time.time()
+    seconds = max(math.ceil(rest), 0) if rest > -OVER else None
+    if pace.lab or seconds is not None:
+        st.html(render("dashboard/pace", pace=pace, seconds=seconds), width="content")
 
 
 def help_requests(identity: Identity) -> None:
@@ -156,12 +135,5 @@ def _help_requests(identity: Identity) -> None:
                 f"{time_ago(attendance.help_asked_at, now)}. Last action: {frame.plain(attendance.action or 'none')}.",
                 width="content",
             )
-            st.button("Answered", key=f"answered-{attendance.id}", on_click=_answer, args=(identity, attendance.id))
-
-
-def _answer(identity: Identity, learner_id: int) -> None:
-    try:
-        classroom.answer_help(frame.store(), identity, learner_id)
-    except WorkshopError as error:
-        st.toast(escape(str(error)))
-    refresh()
+            change = (classroom.answer_help, store, identity, attendance.id)
+            st.button("Answered", key=f"answered-{attendance.id}", on_click=_change, args=change)

@@ -11,6 +11,7 @@ from workshop.registry import workload_title
 from workshop.report.sentences import who
 from workshop.store.records import RunRecord
 from workshop.web.pages import frame
+from workshop.web.templates import render
 
 DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name
 
@@ -33,7 +34,7 @@ def go(page: str, query: Mapping[str, str] | None = None) -> None:
 
 def project() -> None:
     """A link that opens the projector's page, which follows the class, in another tab."""
-    st.html('<a href="/session?projector=1" target="_blank" rel="noopener">Project</a>', width="content")
+    st.html(render("dashboard/project_link"), width="content")
 
 
 def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:

@@ -8,7 +8,6 @@ class with its code.
 from __future__ import annotations
 
 import time
-from html import escape
 
 import streamlit as st
 
@@ -20,6 +19,7 @@ from workshop.store.store import Store
 from workshop.web import classroom, presence
 from workshop.web.pages import blocks, classroom_bar, frame
 from workshop.web.pages.live import run_view
+from workshop.web.templates import render
 
 PARAMETER = "projector"
 EVERY = 3.0  # seconds between looks at what to show
@@ -72,26 +72,20 @@ def current_run(store: Store) -> RunRecord | None:
 
 def _class(store: Store, session: SessionRecord | None) -> str:
     """The way in, the pace, the session and who is here, as HTML."""
-    code, base, reachable, image = classroom_bar.invitation(store)
     now = time.time()
     names = [attendance.nickname for attendance in store.attendances() if presence.is_present(attendance, now)]
-    more = len(names) - MOST_NAMES
     present = (
         f"{words.count(len(names), 'learner')} {words.verb(len(names), 'is', 'are')} here"
         if names
         else "Nobody is here yet."
     )
-    note = image if reachable else f"<p>{classroom_bar.UNREACHABLE}</p>"
     state = state_words(session) if session is not None and session.up else rest_words(session)
-    way_in = (
-        f"<p>Open</p><p class=ws-address>{escape(base.partition('://')[2])}/join</p>"
-        f"<p>and type the code</p><p class=ws-code-large>{escape(code)}</p>"
-        if frame.recorded() is None
-        else "<p>This is a recording.</p>"
-    )
-    return (
-        f'<div class="ws ws-room"><div class="ws-invitation"><div>{way_in}</div>{note}</div>'
-        f"<p>{escape(' '.join(filter(None, (classroom.pace(store).words, state))))}</p><h2>{present}</h2>"
-        f"<ul>{''.join(f'<li>{escape(name)}</li>' for name in names[:MOST_NAMES])}</ul>"
-        f"{f'<p>and {more} more</p>' if more > 0 else ''}</div>"
+    return render(
+        "dashboard/projector",
+        recorded=frame.recorded() is not None,
+        words=" ".join(filter(None, (classroom.pace(store).words, state))),
+        present=present,
+        names=names,
+        most=MOST_NAMES,
+        **classroom_bar.invitation(store),
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from html import escape
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,15 +12,17 @@ from starlette.routing import BaseRoute, Route
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.quiz.results import gradebook, reader, report, spreadsheets
+from workshop.quiz.results import gradebook, reader, spreadsheets
 from workshop.quiz.results.findings import RoundFindings, find
 from workshop.store.records import QuizPlayer
 from workshop.store.store import Store
-from workshop.web import plain_pages, request_body
+from workshop.web import request_body, templates
 from workshop.web.auth_middleware import FRAMES
+from workshop.web.quiz import report
 
 FRESH = {"cache-control": "no-store"}
 CSV = "text/csv; charset=utf-8"
+XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
 
 def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
@@ -31,23 +32,13 @@ def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
 # By the ending of an address: the writer of the file, its media type, and the text of the link to it.
 FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
     "csv": (spreadsheets.csv, CSV, "Answers as CSV"),
-    "xlsx": (
-        spreadsheets.xlsx,
-        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-        "Workbook (XLSX)",
-    ),
+    "xlsx": (spreadsheets.xlsx, XLSX, "Workbook (XLSX)"),
     "html": (report.write, "text/html; charset=utf-8", "Class report"),
     **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in gradebook.TITLES.items()},
 }
 
 
 def routes(store: Store) -> list[BaseRoute]:
-    async def page(request: Request) -> Response:
-        return await _answer(request, _page, store)
-
-    async def file(request: Request) -> Response:
-        return await _answer(request, _file, store)
-
     async def forget(request: Request) -> Response:
         if request.state.identity.role != "instructor":
             return _message("Only the instructor can remove a learner's data.", 403)
@@ -56,7 +47,7 @@ def routes(store: Store) -> list[BaseRoute]:
             form = await request_body.form(request)
             player = await run_in_threadpool(_player, store, round_id, form.get("player", ""))
             if form.get("sure") != "yes":
-                return plain_pages.page("Remove data", await run_in_threadpool(_question, store, player))
+                return templates.page("removal", player=player, round=await run_in_threadpool(store.round, round_id))
             gone = await run_in_threadpool(store.forget_player, player.id)
         except BadInput as error:
             return _message(str(error), 404)
@@ -64,12 +55,12 @@ def routes(store: Store) -> list[BaseRoute]:
 
     return [
         Route("/quiz/{id:int}/forget", forget, methods=["POST"]),
-        Route("/quiz/{id:int}/results", page, methods=["GET"]),
-        Route("/quiz/{id:int}/results.{ending}", file, methods=["GET"]),
+        Route("/quiz/{id:int}/results", partial(_answer, _page, store), methods=["GET"]),
+        Route("/quiz/{id:int}/results.{ending}", partial(_answer, _file, store), methods=["GET"]),
     ]
 
 
-async def _answer(request: Request, make: Callable[[Store, Request], Response], store: Store) -> Response:
+async def _answer(make: Callable[[Store, Request], Response], store: Store, request: Request) -> Response:
     if request.state.identity.role != "instructor":
         return _message("Results of a round are for the instructor only.", 403)
     try:
@@ -79,8 +70,7 @@ async def _answer(request: Request, make: Callable[[Store, Request], Response], 
 
 
 def _message(words: str, status: int) -> Response:
-    body = f'<p>{escape(words)}</p><p><a href="/quizzes">To the page Quiz</a></p>'
-    return plain_pages.page("Results", body, status=status)
+    return templates.page("plain", status, title="Results", words=words, link=("/quizzes", "To the page Quiz"))
 
 
 def _findings(store: Store, request: Request) -> RoundFindings:
@@ -103,42 +93,18 @@ def _file(store: Store, request: Request) -> Response:
 def _page(store: Store, request: Request) -> Response:
     findings = _findings(store, request)
     gone = request.query_params.get("gone", "")
-    notice = ""
-    if gone.isdecimal() and len(gone) < 6:
-        count = say.count(int(gone), "answer")
-        removed = f"{count} and the name are removed. Files that somebody has downloaded before still hold them."
-        notice = f'<p class="ws-note" role="status">{removed}</p>'
     record = store.round(findings.results.round)
-    going = record.kind == "live" and record.state.get("phase") != "ended"
-    host = f'<p class="tools"><a href="/quiz/{record.id}/host">Back to the host view</a></p>' if going else ""
-    anonymous = "anonymous" in request.query_params
-    tools = f"{notice}{host}{_downloads(record.id, anonymous)}"
-    headers = {**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"}
-    return HTMLResponse(report.write(findings, tools, "" if anonymous else _removal(findings)), headers=headers)
-
-
-def _downloads(round_id: int, anonymous: bool) -> str:
-    """Links to the files, and one that shows or hides nicknames."""
-    query, other, names = ("?anonymous=1", "", "With") if anonymous else ("", "?anonymous=1", "Without")
-    links = "".join(
-        f'<a href="/quiz/{round_id}/results.{ending}{query}">{text}</a>' for ending, (_, _, text) in FILES.items()
+    page = report.write(
+        findings,
+        "results",
+        answers=say.count(int(gone), "answer") if gone.isdecimal() and len(gone) < 6 else "",
+        going_on=record.kind == "live" and record.state.get("phase") != "ended",
+        round=record.id,
+        files=FILES,
+        anonymous="anonymous" in request.query_params,
+        players=findings.results.players,
     )
-    toggle = f'<a href="/quiz/{round_id}/results{other}">{names} nicknames</a>'
-    return f'<nav class="tools" aria-label="Files">{links}{toggle}</nav>'
-
-
-def _removal(findings: RoundFindings) -> str:
-    """A learner's data are removed from here, by nickname."""
-    players = findings.results.players
-    if not players:
-        return ""
-    options = "".join(f'<option value="{player.id}">{escape(player.nickname)}</option>' for player in players)
-    return (
-        f'<form method="post" action="/quiz/{findings.results.round}/forget"><h2>Remove a learner\'s data</h2>'
-        "<p>Their answers and their name are removed from this round, its figures and files for good.</p>"
-        f'<p class="tools"><label>Learner <select name="player">{options}</select></label>'
-        '<button class="alarm">Remove …</button></p></form>'
-    )
+    return HTMLResponse(page, headers={**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"})
 
 
 def _player(store: Store, round_id: int, player: str) -> QuizPlayer:
@@ -147,16 +113,3 @@ def _player(store: Store, round_id: int, player: str) -> QuizPlayer:
         if str(quiz_player.id) == player:
             return quiz_player
     raise BadInput("There is no such learner in this round, or their data were removed already.")
-
-
-def _question(store: Store, player: QuizPlayer) -> str:
-    """The question before a removal."""
-    this = store.round(player.round_id)
-    return (
-        f"<p>All answers of <bdi>{escape(player.nickname)}</bdi> and the nickname will be removed from "
-        f"<b>{escape(this.title)}</b>, round {this.id}: from the store, and from all figures and files that are made "
-        "from now on. This can't be undone.</p>"
-        f'<form method="post" action="/quiz/{this.id}/forget"><input type="hidden" name="sure" value="yes">'
-        f'<input type="hidden" name="player" value="{player.id}"><button>Remove for good</button></form>'
-        f'<p class="here"><a href="/quiz/{this.id}/results">Keep everything</a></p>'
-    )

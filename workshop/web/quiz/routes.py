@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import mimetypes
 from collections.abc import Awaitable, Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -20,18 +18,16 @@ from workshop.quiz import pictures, reader
 from workshop.store.quizzes import full
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
-from workshop.web import address, auth, request_body
+from workshop.web import address, auth, request_body, templates
 from workshop.web.auth_middleware import set_cookie
-from workshop.web.code_form import CodeForm, FormWords
-from workshop.web.quiz import pages, results, round_start, self_study, socket
+from workshop.web.code_form import CodeForm
+from workshop.web.quiz import results, round_start, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room
 from workshop.web.quiz.rooms import Rooms, note_serving
 
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
-
-HEADERS = {"content-security-policy": pages.POLICY, "cache-control": "no-store"}
 
 Respond = Callable[[Request], Awaitable[Response]]
 
@@ -52,7 +48,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             return RedirectResponse(f"/quiz?code={record.code or ''}" if logged_in else "/quiz", 303)
         member = "" if request.state.identity.role == "player" else "yes"
         data = {"round": record.id, "title": record.title, "nickname": players[0].nickname, "member": member}
-        return HTMLResponse(pages.page("player", record.title, **data), headers=HEADERS)
+        return templates.quiz_page("player", record.title, **data)
 
     def staff(view: str) -> Respond:
         async def respond(request: Request) -> Response:
@@ -63,8 +59,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                 return record
             heading = f"Host: {record.title}" if view == "host" else record.title
             data = {"round": record.id, "title": record.title, "code": record.code or ""}
-            page = pages.page(view, heading, **data, join=_join_address(request, record))
-            return HTMLResponse(page, headers=HEADERS)
+            return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
 
         return respond
 
@@ -112,7 +107,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/code.svg", code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", line),
-        Route("/assets/quiz/{name}", _static),
+        Mount("/assets/quiz", Scripts(directory=Path(__file__).parent / "static")),
         *results.routes(store),
         *self_study.routes(store),
     ]
@@ -162,32 +157,18 @@ def _begin(store: Store, body: dict[str, object]) -> QuizRound:
     return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
 
 
-async def _static(request: Request) -> Response:
-    file = (await run_in_threadpool(_files)).get(request.path_params["name"])
-    if file is None:
-        return PlainTextResponse("There is no such asset.", 404)
-    data, kind, etag = file
-    # Never cached, so that scripts of different versions are never mixed.
-    headers = {"cache-control": "public, no-cache", "etag": etag}
-    if request.headers.get("if-none-match") == etag:
-        return Response(status_code=304, headers=headers)
-    return Response(data, media_type=kind, headers=headers)
+class Scripts(StaticFiles):
+    """Scripts and styles. Browsers ask for them each time, so that those of different versions are never mixed."""
 
-
-@cache
-def _files() -> dict[str, tuple[bytes, str, str]]:
-    """Scripts and styles: name -> bytes, media type, ETag."""
-    files = {}
-    for path in (Path(__file__).parent / "static").iterdir():
-        data = path.read_bytes()
-        kind = "text/javascript" if path.suffix == ".js" else mimetypes.guess_type(path.name)[0]
-        files[path.name] = data, kind or "application/octet-stream", f'"{hashlib.sha256(data).hexdigest()[:32]}"'
-    return files
+    def file_response(self, *args: Any, **kwargs: Any) -> Response:
+        response = super().file_response(*args, **kwargs)
+        response.headers["cache-control"] = "public, no-cache"
+        return response
 
 
 def _join_address(request: Request, record: QuizRound) -> str:
     """Where learners join, under the name by which this browser knows the server."""
-    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+    return str(round_start.links(f"{request.url.scheme}://{request.url.netloc}", record)["join"])
 
 
 def _picture(room: Room, question: str, staff: bool) -> Response:
@@ -208,15 +189,8 @@ def _picture(room: Room, question: str, staff: bool) -> Response:
 class JoinForm(CodeForm):
     """Into a live round, or in one sentence why not."""
 
-    words = FormWords(
-        title="Join a quiz",
-        heading="Join a quiz",
-        welcome="Come in with the code on the projector. Others see your nickname in the ranking.",
-        action="/quiz",
-        label="Quiz code",
-        button="Join",
-        wrong_code="No quiz that goes on has this code; it has 6 letters and digits and is on the projector.",
-    )
+    template = "join_quiz"
+    wrong_code = "No quiz that goes on has this code; it has 6 letters and digits and is on the projector."
 
     def __init__(self, store: Store, rooms: Rooms, cookie: str) -> None:
         super().__init__(store, cookie)
@@ -257,8 +231,8 @@ class JoinForm(CodeForm):
             identity, secret = auth.let_in(self.store, "player", nickname, self.secret(request))
         return self.store.add_player(round_id, identity.id, nickname, most=MOST_PLAYERS), secret
 
-    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **more: str) -> Response:
+    def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
         identity = request.state.identity
         if identity is not None and identity.role != "instructor":
-            more["nickname"] = identity.nickname
-        return super().page(request, wrong, form, status, **more)
+            request.state.nickname = identity.nickname
+        return super().page(request, wrong, form, status)

@@ -10,7 +10,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -21,8 +21,7 @@ from workshop.quiz.self_study import QuizLearner, SelfStudy
 from workshop.quiz.types import Question
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-from workshop.web import limits, request_body, worker_gate
-from workshop.web.quiz import pages
+from workshop.web import limits, request_body, templates, worker_gate
 
 LARGEST = 20_000  # bytes of an answer
 ANSWER = "a JSON object with question, answer and attempt"
@@ -155,8 +154,7 @@ async def _page(request: Request) -> Response:
         deck, _ = await run_in_threadpool(_deck, request)
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
-    html_page = pages.page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
-    return HTMLResponse(html_page, headers={**FRESH, "content-security-policy": pages.POLICY})
+    return templates.quiz_page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
 
 
 async def _picture(request: Request) -> Response:
