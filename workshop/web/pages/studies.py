@@ -35,11 +35,11 @@ def page() -> SessionRecord | None:
             if other.name in {kind.page for kind in kinds.values()}:
                 links.link(other.name, frame.plain(other.title))
     session = frame.choose_session()
-    shown = None if here.name == ALL else [name for name, kind in kinds.items() if kind.page == here.name]
-    studies = frame.store().studies(shown, limit=MOST)
+    names = None if here.name == ALL else [name for name, kind in kinds.items() if kind.page == here.name]
+    studies = frame.store().studies(names, limit=MOST)
     linked = blocks.linked("study", frame.store().study, "here are those there are")
     if st.query_params.get("new") or not (studies or linked):
-        study_form.draw(kinds if shown is None else shown, session, identity, back=bool(studies))
+        study_form.draw(kinds if names is None else names, session, identity, back=bool(studies))
         return session
     first = linked or studies[0]
     # Another newest study moves all rows: the table of before would pick another one.

@@ -62,13 +62,16 @@ def _state(study: StudyRecord) -> tuple[object, ...]:
     return study.state, study.trials, study.done, study.failed, study.finished_at
 
 
-def download(report: Report, cards: Sequence[Card]) -> None:
-    """The report as one file."""
-    study = report.study.id
-    page = f"study-{study}.html"
-    blocks.download("Download as HTML", lambda: frame.marked(export.page(report, cards)), page, "text/html")
-    data = f"study-{study}.csv"
-    blocks.download("Download its data as CSV", lambda: export.table(report).encode(), data, "text/csv")
+def _download(study_id: int) -> None:
+    """The report in files, as it is when somebody asks for one."""
+
+    def content() -> tuple[Report, list[Card]]:
+        report, all_cards, _ = read_report(frame.store().study(study_id))
+        return report, all_cards
+
+    name = f"study-{study_id}"
+    blocks.download("Download as HTML", lambda: frame.marked(export.page(*content())), f"{name}.html", "text/html")
+    blocks.download("Download its data as CSV", lambda: export.table(content()[0]).encode(), f"{name}.csv", "text/csv")
 
 
 def read_report(study: StudyRecord) -> tuple[Any, list[Card], int]:
@@ -88,11 +91,14 @@ def show(study: StudyRecord, session: SessionRecord | None, identity: Identity) 
     going = live(study)
     every = EVERY if going else None
     st.fragment(run_every=every)(_head)(study.id, going, session, identity)
+    view = any_kind(study.kind).view
     with blocks.errors():
-        if view := any_kind(study.kind).view:
+        if view:
             load(view)(study, session, identity)
         else:
             st.fragment(run_every=every)(_cards)(study.id)
+        if not view or identity.role == "instructor":  # a file hides nothing from those who haven't guessed
+            _download(study.id)
     if not going:
         st.fragment(run_every=EVERY)(_look)(study.id, _state(study))
 
@@ -106,9 +112,7 @@ def _look(study_id: int, drawn_state: tuple[object, ...]) -> None:
 
 def _cards(study_id: int) -> None:
     with blocks.errors():
-        report, all_cards, _ = read_report(frame.store().study(study_id))
-        cards.show_page(all_cards, f"study-{study_id}")
-        download(report, all_cards)
+        cards.show_page(read_report(frame.store().study(study_id))[1], f"study-{study_id}")
 
 
 def _head(study_id: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
@@ -122,7 +126,7 @@ def _head(study_id: int, going: bool, session: SessionRecord | None, identity: I
         with st.container(border=True, key="study-head"):
             parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
             if going or study.state in START:
-                parts.append(_left(report) if going else _ahead(report))
+                parts.append(_left_words(report) if going else _ahead_words(report))
             if study_settings := settings(study):
                 parts.append(frame.plain(study_settings))
             st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}")
@@ -172,21 +176,21 @@ def run_button(
             st.rerun()
 
 
-def _ahead(sofar: Sofar) -> str:
+def _ahead_words(sofar: Sofar) -> str:
     """How many runs a study lacks, and how long they are likely to take, in Markdown."""
     if sofar.study.kind not in kinds():
         return "what is missing is not known"
     return frame.plain(ahead_words(frame.store(), sofar))
 
 
-def _left(sofar: Sofar) -> str:
+def _left_words(sofar: Sofar) -> str:
     """How long what a study lacks is likely to take, and why that is another time than was said at first."""
     if sofar.study.kind not in kinds():
         return "the time left is not known"
-    left = remaining_work(frame.store(), sofar)
-    seconds = left.after(sofar.runs.values())
+    ahead = remaining_work(frame.store(), sofar)
+    seconds = ahead.after(sofar.runs.values())
     sentence = f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
-    return f"{sentence} ({frame.plain(left.changed)})" if left.changed else sentence
+    return f"{sentence} ({frame.plain(ahead.changed)})" if ahead.changed else sentence
 
 
 def _waits(report: Report) -> str:
