@@ -383,7 +383,9 @@ class Study:
     `kind` is a reference to a `workshop.study.kinds.Kind`, which says all of it. `plan` is a reference to a function
     `(store, session, workload, settings)`, which plans it from a notebook; empty: notebooks can't ask for it.
     `workload` is the one that it is about unless somebody names another one. `form` is a reference to a
-    `workshop.study.kinds.StudyForm`, by which the page Scaling and studies plans it; empty: that page can't.
+    `workshop.study.kinds.StudyForm`, by which a page plans it; empty: no page can. `page` is the name of the page that
+    lists studies of this kind; the page Studies lists all. The page's function is `workshop.web.pages.studies:page`, or
+    calls it.
     """
 
     name: str
@@ -391,6 +393,7 @@ class Study:
     plan: str = ""
     workload: str = ""
     form: str = ""
+    page: str = ""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ def session(store: Store) -> Iterator[SessionRecord]:
 
 
 def test_the_instructor_prepares_it(open_page: Open, store: Store, session: SessionRecord) -> None:
-    assert "has not prepared the guided study yet" in plain(open_page("processor"))
+    assert "has not prepared a study here yet" in plain(open_page("processor"))
     click(open_page("processor", "instructor"), "Prepare it")
     (study,) = store.studies()
     assert (study.kind, study.workload) == (GUIDE.kind, GUIDE.workload)

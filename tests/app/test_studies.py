@@ -28,8 +28,8 @@ def tables(page: AppTest) -> str:
 
 def test_without_a_study_learners_read_who_prepares_it_and_go_on(open_page: Open, store: Store) -> None:
     page = open_page("studies", new="1")
-    assert "The instructor prepares it" in plain(page) and not page.code and "Prepare it" not in labels(page)
-    assert page.get("page_link")[-1].proto.label == "Meanwhile, run a workload once"
+    assert "has not prepared a study here yet" in plain(page) and not page.code and "Prepare it" not in labels(page)
+    assert [link.proto.label for link in page.get("page_link")][-2:] == ["Read the labs", "Set up a run of your own"]
 
 
 @pytest.mark.parametrize("role", ["learner", "instructor"])
@@ -136,16 +136,16 @@ def test_a_grid_that_goes_on(open_page: Open, store: Store, session: SessionReco
     assert "goes on" in said and "3 of 4 runs · nearly done" in said
 
 
-def test_of_a_guided_study_learners_see_what_they_have_guessed(
-    open_page: Open, store: Store, session: SessionRecord
-) -> None:
-    study = path.study(store, session, steps="ab")
-    page = open_page("studies", study=str(study.id))
-    assert "shown to those who have guessed" in plain(page) and "no effect here" not in plain(page)
-    assert not figures(page) and not page.get("download_button") and "<td" not in tables(page)
-    click = open_page("tuning", study=str(study.id), step="b")
-    next(one for one in click.button if one.label == "Show me without guessing").click().run()
-    page = open_page("studies", study=str(study.id))
-    assert "no effect here" in plain(page) and "The naive start does" not in plain(page)
-    page = open_page("studies", "instructor", study=str(study.id))
-    assert "The naive start does" in plain(page) and page.get("download_button")
+def test_each_kind_has_its_page_and_all_stand_together(open_page: Open, store: Store, session: SessionRecord) -> None:
+    seed.study(store, session)
+    guided = path.study(store, session, steps="ab")
+    row = ["All", "Scaling and grids", "Tuning", "Nodes", "Processor", "Three ways to learn"]
+    listed = {"studies": [2, 1], "scaling": [1], "tuning": [2]}
+    for name, ids in listed.items():
+        page = open_page(name)
+        links = [link.proto.label for link in page.get("page_link")]
+        assert links[links.index("All") :][: len(row)] == row
+        assert page.dataframe[0].value["Study"].tolist() == ids
+    page = open_page("studies", study=str(guided.id))
+    assert "stays hidden until you have guessed" in plain(page) and not figures(page), "its own view shows it"
+    assert "has not prepared a study here yet" in plain(open_page("nodes"))

@@ -9,6 +9,7 @@ from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.app.test_tuning import click
+from workshop import registry
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -20,6 +21,7 @@ def put(page: AppTest, key: str, value: object) -> AppTest:
     return page
 
 
+KIND = f"study-kind-{len(registry.studies())}"
 KINDS = {
     "scaling": ("mnist", "6 runs", "ranks", [1, 2]),
     "grid": ("mnist", "6 runs", "axes", {"ranks": [1, 2]}),
@@ -37,7 +39,7 @@ def test_every_kind_is_prepared_with_its_price_beforehand(
     open_page: Open, store: Store, session: SessionRecord, kind: str
 ) -> None:
     workload, runs, setting, value = KINDS[kind]
-    page = put(open_page("studies", "instructor"), "study-kind", kind)
+    page = put(open_page("studies", "instructor"), KIND, kind)
     page = put(page, f"study-{kind}-workload", workload)
     assert f"{runs}**, about" in plain(page) and "in all" in plain(page)
     click(page, "Prepare it")
@@ -52,7 +54,7 @@ def test_what_is_changed_is_kept_and_the_same_study_is_not_kept_twice(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
     for _ in range(2):
-        page = put(open_page("studies", "instructor", new="1"), "study-kind", "scaling")
+        page = put(open_page("studies", "instructor", new="1"), KIND, "scaling")
         page = put(put(page, "study-scaling-workload", "mnist"), "study-scaling-weak", True)
         page = put(put(page, "study-scaling-ranks", "1,2,4"), "study-scaling-repeats", 1)
         page = put(page, "study-scaling-mnist-[]-batch", 64)
@@ -64,7 +66,7 @@ def test_what_is_changed_is_kept_and_the_same_study_is_not_kept_twice(
 
 
 def test_a_grid_varies_settings_of_its_workload_too(open_page: Open, store: Store, session: SessionRecord) -> None:
-    page = put(open_page("studies", "instructor"), "study-kind", "grid")
+    page = put(open_page("studies", "instructor"), KIND, "grid")
     page = put(page, "study-grid-vary", "ranks=1,2\nbatch=32,64")
     assert "8 runs**" in plain(page), "four cells, and two of them twice more"
     click(put(page, "study-grid-repeats", 3), "Prepare it")
@@ -85,7 +87,7 @@ def test_a_grid_varies_settings_of_its_workload_too(open_page: Open, store: Stor
 def test_what_can_t_be_planned_is_a_sentence(
     open_page: Open, store: Store, session: SessionRecord, kind: str, name: str, value: str, why: str
 ) -> None:
-    page = put(open_page("studies", "instructor"), "study-kind", kind)
+    page = put(open_page("studies", "instructor"), KIND, kind)
     page = put(page, f"study-{kind}-{name}", value)
     assert why in plain(page) and "Prepare it" not in labels(page)
 

@@ -35,15 +35,15 @@ def click(page: AppTest, label: str) -> AppTest:
 def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
-    assert "has not prepared the guided study yet" in plain(open_page("tuning"))
+    assert "has not prepared a study here yet" in plain(open_page("tuning"))
     page = open_page("tuning", "instructor")
-    assert "at most a quarter of an hour" in plain(page) and "runs" in plain(page)
+    assert "runs**, about" in plain(page)
     click(page, "Prepare it")
     (study,) = store.studies()
     assert (study.kind, study.trials, study.submitted_by) == ("path", 0, "Instructor")
     setting = Setting.read(GUIDE, study.description)
-    assert (setting.steps, setting.quick, setting.cores) == ("", True, 2)
-    assert "0 of 9 steps measured" in plain(page) and "Run all that is missing" in labels(page)
+    assert (setting.steps, setting.quick, setting.cores) == (GUIDE.keys, True, 2)
+    assert "prepared · 0 of" in plain(page) and {"Start it", "Run this step"} <= set(labels(page))
 
 
 @pytest.mark.parametrize("role", ["learner", "instructor"])
@@ -104,9 +104,9 @@ def test_what_is_left_in_the_middle_of_a_step_can_be_gone_on_with(
 def test_learners_can_t_run_anything(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = runner.begin(store, world.setting(steps=""))
     said = plain(open_page("tuning", study=str(study.id)))
-    assert "The instructor runs the steps" in said
+    assert "The instructor starts its runs" in said
     page = open_page("tuning")
-    assert not {"Run this step", "Run all that is missing", "Begin another one", "Pause"} & set(labels(page))
+    assert not {"Run this step", "Start it", "Begin another one", "Pause"} & set(labels(page))
     assert "has not prepared" in plain(open_page("tuning", new="1")), "the form is the instructor's"
 
 
@@ -115,7 +115,7 @@ def test_a_study_that_goes_on_elsewhere(open_page: Open, store: Store, session: 
     store.leave_study(study.id, "seed")
     with runner.working_on(store, study.id):
         page = open_page("tuning", "instructor", study=str(study.id), step="c")
-    assert "run 10 of" in plain(page) and "A command runs it" in plain(page)
+    assert "9 of" in plain(page) and "A command runs it" in plain(page)
     assert "Run this step" not in labels(page)
 
 

@@ -50,7 +50,7 @@ def test_a_new_study(store: Store, study: StudyRecord) -> None:
     assert store.study(study.id) == study
     other = store.create_study("grid", "sgan", {}, [])
     assert [known.id for known in store.studies()] == [other.id, study.id]
-    assert [known.id for known in store.studies(kind="scaling")] == [study.id]
+    assert [known.id for known in store.studies(["scaling"])] == [study.id]
     assert [known.id for known in store.studies(limit=1)] == [other.id]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from sqlalchemy import Row, Select, and_, case, exists, func, literal, or_, select
@@ -61,11 +61,11 @@ class Studies:
             raise _none(study_id)
         return StudyRecord(**row._mapping)
 
-    def studies(self, kind: str | None = None, limit: int = 100) -> list[StudyRecord]:
-        """Studies, the newest first."""
+    def studies(self, kinds: Collection[str] | None = None, limit: int = 100) -> list[StudyRecord]:
+        """Studies of these kinds (None: of all), the newest first."""
         query = _select().order_by(studies.c.id.desc()).limit(limit)
-        if kind is not None:
-            query = query.where(studies.c.kind == kind)
+        if kinds is not None:
+            query = query.where(studies.c.kind.in_(kinds))
         with self.database.reading() as connection:
             return [StudyRecord(**row._mapping) for row in connection.execute(query)]
 

@@ -13,7 +13,9 @@ kinds, such as `workshop.workloads.federated.study`.
 
 from __future__ import annotations
 
-from workshop.extension import Command, Extension, Study
+from pathlib import Path
+
+from workshop.extension import Command, Extension, Page, Study
 
 _OWN_OPTIONS = {"context_settings": {"ignore_unknown_options": True, "allow_extra_args": True}}
 
@@ -24,14 +26,36 @@ EXTENSION = Extension(
             "workshop.study.scaling.kind:KIND",
             "workshop.study.notebook:scaling",
             form="workshop.study.scaling.plan:FORM",
+            page="scaling",
         ),
         Study(
             "grid",
             "workshop.study.grid.kind:KIND",
             "workshop.study.notebook:grid",
             form="workshop.study.grid.plan:FORM",
+            page="scaling",
         ),
-        Study("tune", "workshop.study.tune.kind:KIND", form="workshop.study.tune.plan:FORM"),
+        Study("tune", "workshop.study.tune.kind:KIND", form="workshop.study.tune.plan:FORM", page="tuning"),
+    ),
+    pages=(
+        Page(
+            "studies",
+            "Studies",
+            "lab_research",
+            "workshop.web.pages.studies:page",
+            order=200,
+            summary="A study runs a workload several times under different conditions, and compares what comes out.",
+            picture=Path(__file__).parent / "studies.svg",
+        ),
+        Page(
+            "scaling",
+            "Scaling and grids",
+            "ssid_chart",
+            "workshop.web.pages.studies:page",
+            order=210,
+            summary="How much faster does a run become with more ranks, another batch or other settings?",
+            picture=Path(__file__).parent / "scaling/scaling.svg",
+        ),
     ),
     commands=(
         Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),

@@ -20,7 +20,6 @@ from workshop.report.cards import Card, Part, about, line, link, table, words
 from workshop.report.figures.points import Point
 from workshop.report.sentences import changed
 from workshop.store.records import StudyRecord
-from workshop.store.store import Store
 from workshop.study.kinds import Report, any_kind, trial_json
 from workshop.study.results import CellResult, reason
 
@@ -33,15 +32,6 @@ def cards(report: Report) -> list[Card]:
     """All cards of a study of any kind, at any point of its progress. Their names are unique."""
     reference = any_kind(report.study.kind).cards
     return load(reference)(report) if reference else [verdict(report), runs_card(report)]
-
-
-def visible(store: Store, identity: int, report: Report, all_cards: list[Card]) -> tuple[list[Card], str]:
-    """The cards that a learner may see, and the reason why others are left out ("" if none are)."""
-    study_kind = any_kind(report.study.kind)
-    if not study_kind.visible:
-        return all_cards, ""
-    visible_cards = load(study_kind.visible)(store, identity, report, all_cards)
-    return visible_cards, study_kind.hidden if len(visible_cards) < len(all_cards) else ""
 
 
 def settings(study: StudyRecord) -> str:

@@ -108,9 +108,9 @@ class Kind:
     themselves. `columns` are further figures of a trial's run, by name.
 
     `cards` refers to a function that returns the cards of a report. Their names are unique and include "verdict" and
-    "runs". If it is empty, the trials are shown. `visible` refers to a function `(store, identity, report, cards)` that
-    returns the cards that a learner may see before a guess, where `identity` is the learner's id; empty: all. `hidden`
-    is the sentence that is shown if cards are left out. `elsewhere` says where to run a study that notebooks can't run.
+    "runs". If it is empty, the trials are shown. `view` refers to a function `(study, session, identity)` that draws a
+    study on a page, where visitors predict before they see cards; empty: its cards. `elsewhere` says where to run a
+    study that notebooks can't run.
     """
 
     name: str
@@ -123,8 +123,7 @@ class Kind:
     measured: bool = True
     columns: Callable[[RunRecord], Mapping[str, float]] = lambda run: {}
     cards: str = ""
-    visible: str = ""
-    hidden: str = ""
+    view: str = ""
     elsewhere: str = ""
 
 

@@ -189,7 +189,7 @@ def begin(store: Store, planned: Planned, submitted_by: str = "") -> StudyRecord
 def same_studies(store: Store, planned: Planned, limit: int = 100) -> Iterator[StudyRecord]:
     """The studies with the same description that have not finished, the newest first."""
     description = planned.description()
-    for study in store.studies(kind=planned.kind, limit=limit):
+    for study in store.studies([planned.kind], limit):
         if study.finished_at is None and study.workload == planned.workload and study.description == description:
             yield study
 

@@ -19,7 +19,8 @@ from workshop.workloads.sgan.study.guide import GUIDE
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:
-    return kind.by_step(GUIDE, store, Sofar(study, *kinds.read(store, study.id)))
+    setting, sofar = Setting.read(GUIDE, study.description), Sofar(study, *kinds.read(store, study.id))
+    return {step: kind.expected(store, setting.wanting(step), sofar) for step in GUIDE.keys}
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:

@@ -11,10 +11,8 @@ from workshop.report.actions import without_options
 from workshop.report.cards import Card, Part, about, figure, line, words
 from workshop.report.figures.bars import WaterfallStep as Stage
 from workshop.report.figures.bars import settings, waterfall
-from workshop.store.store import Store
 from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
-from workshop.study.guided.guesses import about as about_study
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.plan import crowded, points
 from workshop.study.guided.step_results import name
@@ -33,15 +31,6 @@ def cards(report: GuidedReport) -> list[Card]:
         for card in step_cards(report, step_report.step.key)
     ]
     return [verdict(report), *visible_cards, runs_card(report)]
-
-
-def visible(store: Store, identity: int, report: GuidedReport, shown_cards: Sequence[Card]) -> list[Card]:
-    """The cards that don't reveal the result of a step in which this learner has neither guessed nor looked."""
-    begun = [step_report.step.key for step_report in report.steps if step_report.state != "waiting"]
-    steps = {key for key in begun if store.guess(identity, about_study(report.study.id, key))}
-    if len(steps) == len(begun):
-        return list(shown_cards)
-    return [card for card in shown_cards if (key := card.name.partition("-")[2]) and key in steps]
 
 
 def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:

@@ -162,13 +162,6 @@ def expected(store: Store, setting: Setting, sofar: Sofar | None = None, before:
     return _estimate(findings, setting.steps, _past(store, setting, before))
 
 
-def by_step(guide: Guide, store: Store, sofar: Sofar) -> dict[str, Remaining]:
-    """The runs that each step still needs, whether it was chosen or not."""
-    findings = step_results(guide, sofar)
-    past = _past(store, findings.setting)
-    return {step.key: _estimate(findings, step.key, past) for step in guide.steps}
-
-
 def _estimate(findings: StepResults, steps: str, past: Sequence[RunRecord]) -> Remaining:
     chosen = findings.guide.chosen(steps)
     placements = [where for key_ in chosen for where in (*unfinished(findings, key_), *ahead(findings, key_))]
@@ -321,8 +314,8 @@ def seconds(guide: Guide, store: Store, sofar: Sofar, before: float | None = Non
     return estimate.seconds, estimate.why
 
 
-def kind(guide: Guide, **fields: Any) -> Kind:
-    """The kind of study that a guide describes; `fields` are further fields of the kind."""
+def kind(guide: Guide) -> Kind:
+    """The kind of study that a guide describes."""
     return Kind(
         guide.kind,
         partial(title, guide),
@@ -332,8 +325,6 @@ def kind(guide: Guide, **fields: Any) -> Kind:
         partial(hopeless, guide),
         partial(seconds, guide),
         cards="workshop.study.guided.cards:cards",
-        visible="workshop.study.guided.cards:visible",
-        hidden=f"The page {guide.page} asks what you expect of each step; what came out is shown to those who have "
-        "guessed.",
-        **fields,
+        view="workshop.web.pages.guided_study:view",
+        elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",
     )

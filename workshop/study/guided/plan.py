@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
 
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import USUAL_MPI, Placement
+from workshop.extension import Params
 from workshop.mpi import inventory
 from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.registry import workload
@@ -20,6 +23,7 @@ from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.guide import Guide, Step
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.scaling.plan import scaling_of
 from workshop.study.trials import description
 from workshop.study.tune.plan import tuning_of
@@ -193,6 +197,30 @@ def plan_here(
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
     hosts = [host["name"] for host in (session.placement.get("hosts") or ())] if session is not None else []
     return plan(guide, given_params, cores, inventory.installed(), thorough=thorough, steps=steps, hosts=hosts)
+
+
+class GuidedOptions(Params):
+    """Settings of a guided study."""
+
+    setting: Literal["quick", "thorough"] = Field("quick", description="few trials, or larger grids and three repeats")
+    steps: str = Field("", description="some of the steps, with commas between them; empty: all")
+
+
+def form(guide: Guide) -> StudyForm:
+    """The form of a guided study."""
+
+    def planned(request: StudyRequest) -> Setting:
+        steps, thorough = read_steps(guide, request.options.steps or None), request.options.setting == THOROUGH
+        return plan_here(guide, request.session, request.params, thorough=thorough, steps=steps)
+
+    return StudyForm(
+        f"Guided study: {guide.title[0].lower()}{guide.title[1:]}",
+        GuidedOptions,
+        planned,
+        takes=lambda workload: workload.name == guide.workload,
+        hidden=lambda workload: {*guide.reserved, tuning_of(workload).length},
+        order=50,
+    )
 
 
 def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecord:

@@ -17,7 +17,7 @@ A page is a function that draws with Streamlit; an extension names it in a `work
 `frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
 from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
 `fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
-goes on; `links` leads to other pages; `studies` is for pages about a study; `navigation` shows the bar with the six
+goes on; `links` leads to other pages; `studies` is the page of studies; `navigation` shows the bar with the six
 places. Words that
 somebody else wrote go through `frame.plain`.
 
@@ -26,7 +26,6 @@ The workshop's own pages are the modules of `app/views`.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from workshop.extension import Extension, Page
@@ -42,14 +41,5 @@ EXTENSION = Extension(
         Page("quizzes", "Quiz", "quiz", "views.quizzes:page", group="quiz", order=0),
         Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=_INSTRUCTOR),
         Page("session", "Session", "memory", "views.session:page", group="class", order=10),
-        Page(
-            "studies",
-            "Scaling and studies",
-            "ssid_chart",
-            "views.studies:page",
-            order=200,
-            summary="How much faster does a run become with more ranks, another batch or other settings?",
-            picture=Path(__file__).parent / "studies.svg",
-        ),
     ]
 )

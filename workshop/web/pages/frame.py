@@ -17,6 +17,7 @@ from workshop.web import presence
 from workshop.web.auth_middleware import IDENTITY_HEADER
 from workshop.web.page_rewriter import with_notice as mark
 
+PAGE = "page"  # where a visitor's session keeps the page that is shown
 BESIDE = "pages-beside"  # where a visitor's session keeps the pages of the place that is shown
 MARK = Path(web.__file__).parent / "static" / "mark.svg"
 STYLE = CARDS + Path(__file__).with_name("style.css").read_text(encoding="utf-8")

@@ -40,7 +40,8 @@ def _navigate(root: str, identity: Identity) -> None:
     st.session_state[links.DECLARED] = declared
     chosen = st.navigation(list(declared.values()), position="hidden")
     name = next((name for name, page in declared.items() if page.url_path == chosen.url_path), root)
-    here = next(group_of(page, identity) for page in visible if page.name == name)
+    st.session_state[frame.PAGE] = page = next(page for page in visible if page.name == name)
+    here = group_of(page, identity)
     beside = [page for page in visible if group_of(page, identity) == here]
     if here == "explore":  # its pages have cards, since they are too many for a row
         beside = [page for page in beside[:1] if page.name != name]

@@ -44,6 +44,14 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
     return own_guesses
 
 
+def see(guesses: Guesses) -> bool:
+    """Draw the heading of the results; return whether the visitor may see them: has guessed, or has chosen to look."""
+    st.markdown("#### :material/visibility: See")
+    if not guesses:
+        st.info("What comes out stays hidden until you have guessed.", icon=":material/visibility_off:")
+    return bool(guesses)
+
+
 def ask_first(about: str, identity: Identity, question: ChoiceGuess = MISTAKE) -> bool:
     """Ask a learner what a mistake will lead to, or another question. Returns whether the visitor has answered, or may
     see it without."""

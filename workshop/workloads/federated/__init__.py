@@ -108,6 +108,7 @@ EXTENSION = Extension(
             plan="workshop.workloads.federated.study.notebook:plan",
             workload="federated",
             form="workshop.workloads.federated.study.plan:FORM",
+            page="federated",
         ),
     ),
     pages=(

@@ -90,13 +90,21 @@ WORKLOAD = Workload(
 
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
-    studies=(Study("processor", "workshop.workloads.processor.study.guide:KIND"),),
+    studies=(
+        Study(
+            "processor",
+            "workshop.workloads.processor.study.guide:KIND",
+            workload="one-processor",
+            form="workshop.workloads.processor.study.guide:FORM",
+            page="processor",
+        ),
+    ),
     pages=(
         Page(
             "processor",
             "Processor",
             "developer_board",
-            "workshop.workloads.processor.study.page:page",
+            "workshop.web.pages.studies:page",
             order=410,
             summary="One processor in seven steps: threads, vector instructions and number formats.",
             picture=Path(__file__).parent / "study/processor.svg",

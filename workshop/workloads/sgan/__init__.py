@@ -134,15 +134,27 @@ WORKLOAD = Workload(
 EXTENSION = Extension(
     workloads=(WORKLOAD,),
     studies=(
-        Study("path", "workshop.workloads.sgan.study.guide:KIND", form="workshop.workloads.sgan.study.guide:FORM"),
-        Study("nodes", "workshop.workloads.sgan.nodes.guide:KIND"),
+        Study(
+            "path",
+            "workshop.workloads.sgan.study.guide:KIND",
+            workload="sgan",
+            form="workshop.workloads.sgan.study.guide:FORM",
+            page="tuning",
+        ),
+        Study(
+            "nodes",
+            "workshop.workloads.sgan.nodes.guide:KIND",
+            workload="sgan",
+            form="workshop.workloads.sgan.nodes.guide:FORM",
+            page="nodes",
+        ),
     ),
     pages=(
         Page(
             "tuning",
             "Tuning",
             "tune",
-            "workshop.workloads.sgan.study.page:page",
+            "workshop.web.pages.studies:page",
             order=400,
             summary="The path of the S-GAN study: from the first run to a tuned one, in nine steps.",
             picture=Path(__file__).parent / "study/tuning.svg",
@@ -151,7 +163,7 @@ EXTENSION = Extension(
             "nodes",
             "Nodes",
             "lan",
-            "workshop.workloads.sgan.nodes.page:page",
+            "workshop.web.pages.studies:page",
             order=405,
             summary="The same path over four hosts, which this machine emulates.",
             picture=Path(__file__).parent / "nodes/nodes.svg",

@@ -9,11 +9,10 @@ from typing import Any
 
 from workshop.core import words
 from workshop.report.analysis.scores import number, percent, points
-from workshop.report.cards import Card
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.verdict import AGREED
-from workshop.study.guided.guesses import Answer, NumberGuess, about
+from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import failure
 from workshop.study.trials import status
@@ -248,8 +247,7 @@ KIND = Kind(
     measured=False,
     columns=columns,
     cards="workshop.workloads.federated.study.cards:cards",
-    visible="workshop.workloads.federated.study.kind:visible",
-    hidden="The page Three ways to learn asks what you expect; what came out is shown to those who have guessed.",
+    view="workshop.workloads.federated.page:view",
 )
 
 
@@ -278,8 +276,3 @@ def answer(report: WaysReport, other: str) -> Answer | None:
         return None
     margin = max(2 * (pair.error or 0.0), LEAST)  # no guess can be expected to be closer than two standard errors
     return Answer(round(_SIGNS[other] * 100 * pair.mean, 1), margin=round(100 * margin, 1))
-
-
-def visible(store: Store, identity: int, report: WaysReport, cards: Sequence[Card]) -> list[Card]:
-    """Return all cards for a person who has guessed or has chosen to look; none before."""
-    return list(cards) if any(store.guess(identity, about(report.study.id, other)) for other in ASKS) else []

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import words
 from workshop.study.guided.guide import Events, Guide, Step, Verdict
 from workshop.study.guided.kind import kind
-from workshop.study.guided.plan import place, points
+from workshop.study.guided.plan import form, place, points
 from workshop.study.guided.step_results import StepResults, gain, name
 from workshop.study.results import ranked
 from workshop.study.trials import Cell
@@ -90,7 +90,5 @@ GUIDE = Guide.read(
     judge=judge,
     figures="workshop.workloads.processor.study.cards:FIGURES",
 )
-KIND = kind(
-    GUIDE,
-    elsewhere=f"`workshop study run processor`, or the dashboard's page {GUIDE.page}",
-)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)

@@ -11,7 +11,7 @@ from workshop.core.placement import Host, Placement
 from workshop.study.guided.guesses import Answer
 from workshop.study.guided.guide import Events, Guide, Step, Verdict
 from workshop.study.guided.kind import kind
-from workshop.study.guided.plan import points
+from workshop.study.guided.plan import form, points
 from workshop.study.guided.step_results import StepResults, gain, name
 from workshop.study.results import CellResult
 from workshop.study.scaling.efficiency import PUBLISHED
@@ -125,7 +125,5 @@ GUIDE = Guide.read(
     judge=judge,
     answers={"speedup": _speedup, "memory": _memory, "ranks": _ranks},
 )
-KIND = kind(
-    GUIDE,
-    elsewhere=f"`workshop study run nodes`, or the dashboard's page {GUIDE.page}",
-)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal
 
-from pydantic import Field
-
-from workshop.extension import Params
 from workshop.store.store import Store
 from workshop.study.guided.guide import Guide
 from workshop.study.guided.kind import kind
-from workshop.study.guided.plan import Setting, plan_here, read_steps
+from workshop.study.guided.plan import form
 from workshop.study.guided.step_results import StepResults
-from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.scaling.efficiency import PUBLISHED
-from workshop.study.tune.plan import tuning_of
 from workshop.workloads.sgan.study.cells import cells, later
 from workshop.workloads.sgan.study.verdicts import ANSWERS, Growth, growth, judge
 
@@ -40,28 +34,5 @@ GUIDE = Guide.read(
     answers=ANSWERS,
     figures="workshop.workloads.sgan.study.cards:FIGURES",
 )
-KIND = kind(
-    GUIDE,
-    elsewhere="`workshop study run path`, or the dashboard's page Tuning",
-)
-
-
-class PathOptions(Params):
-    """Settings of the guided study."""
-
-    setting: Literal["quick", "thorough"] = Field("quick", description="few trials, or larger grids and three repeats")
-    steps: str = Field(",".join(GUIDE.keys), description="some of the steps, with commas between them")
-
-
-def _plan(form: StudyRequest) -> Setting:
-    steps, thorough = read_steps(GUIDE, form.options.steps), form.options.setting == "thorough"
-    return plan_here(GUIDE, form.session, form.params, thorough=thorough, steps=steps)
-
-
-FORM = StudyForm(
-    f"Guided study: {GUIDE.title[0].lower()}{GUIDE.title[1:]}",
-    PathOptions,
-    _plan,
-    takes=lambda workload: workload.name == GUIDE.workload,
-    hidden=lambda workload: {*GUIDE.reserved, tuning_of(workload).length},
-)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)

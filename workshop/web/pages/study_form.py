@@ -1,8 +1,8 @@
-"""Studies: the list of them, and one as it goes on. `?study=3` is a link to one, `?new=1` to the form of a new one."""
+"""The form of a new study, with its price; learners read that none is prepared yet."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import streamlit as st
@@ -10,69 +10,43 @@ from pydantic import ValidationError
 
 from workshop import registry
 from workshop.core import words
-from workshop.core.errors import BadInput, bad_input
+from workshop.core.errors import BadInput, WorkshopError, bad_input
 from workshop.core.forms import param_of_runs
 from workshop.extension import Workload, load
 from workshop.mpi.implementations import read_placement
-from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.store.records import Identity, SessionRecord
 from workshop.study import runner
 from workshop.study.estimate import Remaining, planned_work
-from workshop.study.kinds import StudyForm, StudyRequest, expected_runs, title
+from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Planned
+from workshop.web import actions
 from workshop.web.pages import blocks, frame, links
 from workshop.web.pages.fields import model_form, placement_form
-from workshop.web.pages.studies import begin, live, show_study
+from workshop.web.study_processes import RUNNERS
 
-MOST = 100  # studies in the list
-WORDS = "A study runs a workload several times under different conditions, and compares what comes out."
 CACHE_SECONDS = 300.0  # seconds for which a plan is kept: making one may ask an MPI where ranks would run
 
 
-def page() -> None:
-    identity = frame.heading("Scaling and studies", WORDS)
-    studies = frame.store().studies(limit=MOST)
-    linked = blocks.linked("study", frame.store().study, "here are those there are")
-    session = frame.choose_session() if identity.role == "instructor" else None
-    if not studies or st.query_params.get("new"):
-        _begin(session, identity, bool(studies))
+def draw(kinds: Collection[str], session: SessionRecord | None, identity: Identity, back: bool) -> None:
+    """The instructor's form for these kinds, with a way `back` to studies; others read where they can go on."""
+    if identity.role != "instructor" or frame.recorded() is not None:
+        about = {registry.studies()[name].workload for name in kinds} - {""}
+        links.unprepared(about.pop() if len(about) == 1 else "")
         return
-    first = linked or studies[0]
-    # Another newest study moves all rows: the table of before would pick another one.
-    picked = blocks.pick(studies, [first], COLUMNS, f"studies-{studies[0].id}-{first.id}", height=220)
-    study = picked[0] if picked else first
-    st.query_params["study"] = str(study.id)
-    show_study(study, session, identity)
+    if back and st.button("Back to the studies", type="tertiary", icon=":material/arrow_back:"):
+        st.query_params.pop("new")
+        st.rerun()
+    _form(kinds, session, identity)
 
 
-def _begin(session: SessionRecord | None, identity: Identity, back: bool) -> None:
-    """The instructor's form; others read who prepares studies, and where they can go on."""
-    if identity.role == "instructor" and frame.recorded() is None:
-        if back and st.button("Back to the studies", type="tertiary", icon=":material/arrow_back:"):
-            st.query_params.pop("new")
-            st.rerun()
-        _form(session, identity)
-        return
-    st.info("No study yet. The instructor prepares it; it then appears here.", icon=":material/hourglass_empty:")
-    links.link("run", "Meanwhile, run a workload once", ":material/play_circle:")
-
-
-COLUMNS = {
-    "Study": lambda study: study.id,
-    "What": lambda study: words.capital(title(study)),
-    "State": lambda study: "running" if live(study) else study.state,
-    # A study that goes on may want more runs than it has.
-    "Runs": lambda study: f"{study.done} of {expected_runs(frame.store(), study)}",
-    "Begun": lambda study: words.moment(study.created_at),
-}
-
-
-def _form(session: SessionRecord | None, identity: Identity) -> None:
+def _form(kinds: Collection[str], session: SessionRecord | None, identity: Identity) -> None:
     """The form, with the price of the study that it describes."""
-    forms: dict[str, StudyForm] = {name: load(kind.form) for name, kind in registry.studies().items() if kind.form}
-    kinds = sorted(forms, key=lambda name: forms[name].order)
+    forms: dict[str, StudyForm] = {name: load(form) for name in kinds if (form := registry.studies()[name].form)}
+    ordered = sorted(forms, key=lambda name: forms[name].order)
     with st.container(border=True, key="study-begin"), blocks.errors():
         st.markdown("#### Prepare a study")
-        kind = st.selectbox("Kind", kinds, format_func=lambda name: forms[name].title, key="study-kind")
+        key = f"study-kind-{len(ordered)}"  # a page with other kinds has a box of its own
+        kind = st.selectbox("Kind", ordered, format_func=lambda name: forms[name].title, key=key)
         chosen = forms[kind]
         all_workloads = dict(sorted(registry.workloads().items(), key=lambda item: item[1].order))
         names = [name for name, workload in all_workloads.items() if chosen.takes(workload) and not workload.lacks()]
@@ -89,9 +63,13 @@ def _form(session: SessionRecord | None, identity: Identity) -> None:
             raise bad_input(error) from error
         price = st.container()  # above the many settings of the runs
         params, placement = _settings_of_runs(chosen, workload, checked, session, f"study-{kind}-{workload.name}")
-        with price, blocks.errors():
-            planned = _planned(session.id if session else 0, kind, workload.name, params, placement, options)
-            _begin_planned(planned, planned_work(frame.store(), planned), session, identity)
+        with price:
+            try:
+                planned = _planned(session.id if session else 0, kind, workload.name, params, placement, options)
+            except WorkshopError as error:
+                st.warning(frame.plain(str(error)), icon=":material/info:")
+            else:
+                _begin_planned(planned, planned_work(frame.store(), planned), session, identity)
 
 
 def _settings_of_runs(
@@ -138,11 +116,15 @@ def _begin_planned(planned: Planned, price: Remaining, session: SessionRecord | 
         start = st.button("Start it", type="primary", icon=":material/play_arrow:", disabled=bool(why))
     if why:
         st.caption(why)
-    if prepare or start:
-        begin(lambda: _keep(planned, identity), identity, session if start else None)
-
-
-def _keep(planned: Planned, identity: Identity) -> StudyRecord:
-    """The unfinished study with the same description, or a new one."""
-    same = next(runner.same_studies(frame.store(), planned), None)
-    return same or runner.begin(frame.store(), planned, identity.nickname)
+    if not prepare and not start:
+        return
+    with blocks.errors():
+        actions.only_instructor(identity)
+        # An unfinished study with the same description is the same study.
+        same = next(runner.same_studies(frame.store(), planned), None)
+        study = same or runner.begin(frame.store(), planned, identity.nickname)
+        st.query_params["study"] = str(study.id)
+        st.query_params.pop("new", None)
+        if start and session is not None:
+            RUNNERS.start(frame.store(), identity, study.id, session)
+        st.rerun()

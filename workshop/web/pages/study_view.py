@@ -1,0 +1,201 @@
+"""A study on its page: its progress, its start and stop, and its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+from workshop.core import words
+from workshop.core.errors import BadInput
+from workshop.extension import load
+from workshop.registry import studies as kinds
+from workshop.report.activity import ActivityReader
+from workshop.report.cards import Card
+from workshop.report.sentences import waits_for
+from workshop.store.records import Identity, SessionRecord, StudyRecord
+from workshop.study import export, runner
+from workshop.study.cards import cards as cards_of
+from workshop.study.cards import settings
+from workshop.study.estimate import ahead_words, remaining_work
+from workshop.study.kinds import Report, Sofar, any_kind, any_report, expected, title
+from workshop.study.trials import impossible, status
+from workshop.web import actions
+from workshop.web.pages import blocks, cards, frame
+from workshop.web.study_processes import RUNNERS
+
+EVERY = 3.0  # seconds between two looks at a study; all visitors share a look
+SOON = 5.0  # seconds that are not worth telling
+STATE = {
+    "prepared": ":gray[:material/bookmark:] prepared",
+    "running": ":blue[:material/sync:] goes on",
+    "interrupted": ":orange[:material/pause_circle:] interrupted",
+    "completed": ":green[:material/check_circle:] completed",
+    "failed": ":red[:material/error:] failed",
+    "recorded": ":gray[:material/history:] recorded",
+}
+START = {"prepared": "Start it", "interrupted": "Resume it"}
+WAITS = "The instructor starts its runs; what comes out appears here by itself."
+
+
+def live(study: StudyRecord) -> bool:
+    """Whether it goes on, or is about to."""
+    running = RUNNERS.find(study.id)
+    return study.state == "running" or (running is not None and not running.ended.is_set())
+
+
+def _stop_button(study_id: int, identity: Identity) -> None:
+    """The button that stops what this dashboard runs, so that it can be resumed."""
+    running = RUNNERS.find(study_id)
+    if running is None or running.ended.is_set():
+        st.caption("A command runs it; Ctrl-C there stops it.")
+    elif running.stopping:
+        st.caption("It pauses as soon as its run has ended.")
+    elif st.button("Pause", icon=":material/pause_circle:", key="study-stop"):
+        with blocks.errors():
+            RUNNERS.stop(identity, study_id)
+            st.rerun()
+
+
+def _state(study: StudyRecord) -> tuple[object, ...]:
+    return study.state, study.trials, study.done, study.failed, study.finished_at
+
+
+def _download(study_id: int) -> None:
+    """The report in files, as it is when somebody asks for one."""
+
+    def content() -> tuple[Report, list[Card]]:
+        report, all_cards, _ = read_report(frame.store().study(study_id))
+        return report, all_cards
+
+    name = f"study-{study_id}"
+    blocks.download("Download as HTML", lambda: frame.marked(export.page(*content())), f"{name}.html", "text/html")
+    blocks.download("Download its data as CSV", lambda: export.table(content()[0]).encode(), f"{name}.csv", "text/csv")
+
+
+def read_report(study: StudyRecord) -> tuple[Any, list[Card], int]:
+    """The report of a study, its cards, and its expected number of trials; made once for all visitors."""
+    return _cached((study.id, study.created_at, *_state(study)), study)
+
+
+@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
+def _cached(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
+    report = any_report(frame.store(), _study)
+    return report, cards_of(report), expected(report)
+
+
+def show(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
+    """The study: its progress, then the view of its kind, or its cards. Drawn again every few seconds while it goes on,
+    and as soon as somebody resumes it. The instructor runs it in the `session`."""
+    going = live(study)
+    every = EVERY if going else None
+    st.fragment(run_every=every)(_head)(study.id, going, session, identity)
+    view = any_kind(study.kind).view
+    with blocks.errors():
+        if view:
+            load(view)(study, session, identity)
+        else:
+            st.fragment(run_every=every)(_cards)(study.id)
+        if not view or identity.role == "instructor":  # a file hides nothing from those who haven't guessed
+            _download(study.id)
+    if not going:
+        st.fragment(run_every=EVERY)(_look)(study.id, _state(study))
+
+
+def _look(study_id: int, drawn_state: tuple[object, ...]) -> None:
+    """Draw the whole page again as soon as a study has been continued, or has new results. The check costs next to
+    nothing."""
+    if _state(frame.store().study(study_id)) != drawn_state:
+        st.rerun()
+
+
+def _cards(study_id: int) -> None:
+    with blocks.errors():
+        cards.show_page(read_report(frame.store().study(study_id))[1], f"study-{study_id}")
+
+
+def _head(study_id: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
+    """The study's title, its state, how far it is and what that still takes; and the instructor's buttons. `going` is
+    whether it went on when the page was drawn."""
+    with blocks.errors():
+        study = frame.store().study(study_id)
+        if going and not live(study):
+            st.rerun()  # the whole page once more, which no longer asks
+        report, _, total = read_report(study)
+        with st.container(border=True, key="study-head"):
+            parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
+            if going or study.state in START:
+                parts.append(_left_words(report) if going else _ahead_words(report))
+            if study_settings := settings(study):
+                parts.append(frame.plain(study_settings))
+            st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}")
+            if going:
+                st.progress(min(study.done / max(total, 1), 1.0))
+            running = RUNNERS.find(study.id)
+            if running is not None and running.failed:
+                st.error(f"It ended before it was done: {frame.plain(running.failed)}")
+            if identity.role == "instructor":
+                _buttons(report, going, session, identity)
+            elif study.state in START:
+                st.caption(WAITS)
+        if activity := _waits(report):
+            st.info(frame.plain(activity), icon=":material/hourglass_top:")
+
+
+def _buttons(report: Report, going: bool, session: SessionRecord | None, identity: Identity) -> None:
+    study = report.study
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if going:
+            _stop_button(study.id, identity)
+            return
+        label, ask = START.get(study.state, ""), lambda: 0
+        failed = [trial for trial in report.trials if status(trial, report.runs) == "failed" and not impossible(trial)]
+        if failed and study.finished_at is not None:
+            label, ask = "Run what failed again", lambda: runner.renew_failed(frame.store(), study.id)
+        if label and study.kind in kinds():
+            run_button(label, study.id, session, identity, ask)
+        if frame.recorded() is None and st.button("Begin another one", type="tertiary"):
+            st.query_params["new"] = "1"
+            st.rerun()
+
+
+def run_button(
+    label: str, study_id: int, session: SessionRecord | None, identity: Identity, ask: Callable[[], object]
+) -> None:
+    """The button that has missing runs run, after `ask` has said which are wanted; or why nothing can run now."""
+    if session is None or not session.up:
+        st.markdown(frame.not_up(session))
+    elif st.button(label, type="primary", icon=":material/play_arrow:"):
+        with blocks.errors():
+            actions.only_instructor(identity)
+            if live(frame.store().study(study_id)):  # another instructor was faster
+                raise BadInput(f"Study {study_id} goes on already.")
+            ask()
+            RUNNERS.start(frame.store(), identity, study_id, session)
+            st.rerun()
+
+
+def _ahead_words(sofar: Sofar) -> str:
+    """How many runs a study lacks, and how long they are likely to take, in Markdown."""
+    if sofar.study.kind not in kinds():
+        return "what is missing is not known"
+    return frame.plain(ahead_words(frame.store(), sofar))
+
+
+def _left_words(sofar: Sofar) -> str:
+    """How long what a study lacks is likely to take, and why that is another time than was said at first."""
+    if sofar.study.kind not in kinds():
+        return "the time left is not known"
+    ahead = remaining_work(frame.store(), sofar)
+    seconds = ahead.after(sofar.runs.values())
+    sentence = f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
+    return f"{sentence} ({frame.plain(ahead.changed)})" if ahead.changed else sentence
+
+
+def _waits(report: Report) -> str:
+    """Say what the study's run does, or for whom it waits where it is to be measured; "" otherwise."""
+    if running := next((run for run in report.runs.values() if run.status == "running"), None):
+        return f"Run {running.id}: {ActivityReader(frame.store()).words(running)}."
+    queued = next((run for run in report.runs.values() if run.status == "queued"), None)
+    return waits_for(frame.store().session(queued.session_id), queued) if queued is not None else ""
