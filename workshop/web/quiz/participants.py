@@ -29,15 +29,19 @@ class Participants:
     """Belongs to the event loop. A removed participant stays known, so that they can't join again, and keeps the
     answers, which don't count."""
 
-    def __init__(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
+    def __init__(self) -> None:
         self.all: dict[int, Participant] = {}
         self._of: dict[int | None, Participant] = {}
         self._answers: dict[str, dict[int, QuizAnswer]] = {}  # question -> player -> answer
+        self.ranking: Ranking
+
+    def load(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
+        """Take over what the store holds."""
         for player in players:
             self.add(player)
+        self._answers = {}
         for answer in answers:
             self.keep(answer)
-        self.ranking: Ranking
         self.count_points()
 
     def add(self, player: QuizPlayer, guest: bool = False, came: bool = True) -> Participant:

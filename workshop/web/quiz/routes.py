@@ -26,7 +26,7 @@ from workshop.web.code_form import CodeForm, FormWords
 from workshop.web.quiz import pages, results, round_start, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room
-from workshop.web.quiz.rooms import Rooms, note_serving
+from workshop.web.quiz.rooms import Rooms
 
 LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
 DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
@@ -85,7 +85,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
             answer = await run_in_threadpool(_picture, room, request.path_params["question"], _staff(request))
-            await rooms.drop(room)
+            rooms.drop(room)
             return answer
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)
@@ -100,7 +100,6 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         return JSONResponse({"id": record.id, "code": record.code})
 
     async def line(websocket: WebSocket) -> None:
-        note_serving(rooms)
         await socket.serve(websocket, rooms)
 
     return [

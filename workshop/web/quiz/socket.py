@@ -60,7 +60,7 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
     finally:
         if room is not None:
             room.leave(client)
-            await rooms.drop(room)
+            rooms.drop(room)
         sender.cancel()
         with suppress(asyncio.CancelledError):
             await sender
