@@ -127,7 +127,10 @@ class Quizzes:
             player = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
             if player is None:
                 if most is not None and _present(connection, round_id) >= most:
-                    raise full(most)
+                    raise BadInput(
+                        f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove "
+                        "names that are nobody's, then join again."
+                    )
                 values = {
                     "round_id": round_id,
                     "identity_id": identity_id,
@@ -173,14 +176,6 @@ class Quizzes:
             here = identities.c.id == player.identity_id
             connection.execute(identities.update().where(here & nobody).values(nickname=""))
         return gone
-
-
-def full(most: int) -> BadInput:
-    """The error for a new player where a round has so many players."""
-    return BadInput(
-        f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove names that are "
-        "nobody's, then join again."
-    )
 
 
 def _present(connection: Connection, round_id: int) -> int:

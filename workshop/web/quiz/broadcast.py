@@ -14,7 +14,6 @@ from workshop.web.quiz.participants import Participant, Participants
 from workshop.web.quiz.question import RoundQuestion
 
 COUNTED = 0.2  # seconds between counts for the host
-MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
 
 
 class Broadcast:
@@ -51,9 +50,6 @@ class Broadcast:
 
     def enter(self, client: Client, participant: Participant | None) -> None:
         """Take somebody in, who gets all there is at once."""
-        if participant is not None:
-            self._make_room(participant)
-            participant.came = True
         self.clients.add(client)
         client.show("state", self._state(client))
         if participant is not None:
@@ -67,16 +63,6 @@ class Broadcast:
             client.tell(kind="ended")
             client.close("The round has ended.")
         self.touch()
-
-    def _make_room(self, participant: Participant) -> None:
-        """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
-        line has dead ones here until it is found out."""
-        for oldest in sorted(participant.clients, key=lambda client: client.since)[
-            : max(0, len(participant.clients) - MOST_LINES + 1)
-        ]:
-            participant.clients.discard(oldest)
-            self.clients.discard(oldest)
-            oldest.close("You have opened this round in many places; it goes on in the newest ones.")
 
     def leave(self, client: Client) -> None:
         self.clients.discard(client)

@@ -144,7 +144,6 @@ def players(participants: Participants, question: str | None, first: dict[str, A
             "nickname": participant.nickname,
             "answered": participants.answer(question, participant.id) is not None,
             "here": bool(participant.clients),
-            "came": participant.came,
             "points": participants.points(participant.id),
         }
         for participant in participants.present
@@ -153,12 +152,8 @@ def players(participants: Participants, question: str | None, first: dict[str, A
 
 
 def names(participants: Participants, most: int = 60) -> str:
-    """The latest nicknames for the projector's lobby; the newest is the last. Nicknames without a page don't show."""
-    listed = [
-        {"id": participant.id, "nickname": participant.nickname}
-        for participant in participants.present
-        if participant.came
-    ][-most:]
+    """The latest nicknames for the projector's lobby; the newest is the last."""
+    listed = [{"id": participant.id, "nickname": participant.nickname} for participant in participants.present[-most:]]
     return dumps({"kind": "names", "players": listed})
 
 

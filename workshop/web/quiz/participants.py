@@ -20,8 +20,6 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
-    guest: bool = False  # who came in by the round's code, and is no member of the class
-    came: bool = True  # whether they have opened the round's page; a nickname that was only made has not
     clients: set[Client] = field(default_factory=set)
 
 
@@ -44,9 +42,9 @@ class Participants:
             self.keep(answer)
         self.count_points()
 
-    def add(self, player: QuizPlayer, guest: bool = False, came: bool = True) -> Participant:
+    def add(self, player: QuizPlayer) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest, came)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -65,12 +63,6 @@ class Participants:
     @property
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
-
-    def replaceable(self, for_member: bool) -> Participant | None:
-        """The guest who joined first and has not opened the round's page; for a member else the newest guest."""
-        guests = [participant for participant in self.present if participant.guest]
-        idle = [participant for participant in guests if not participant.came]
-        return next(iter(idle or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer
