@@ -104,7 +104,7 @@ class Quizzes:
             values["ended_at"] = time.time()
         this = quiz_rounds.c.id == round_id
         with self.database.writing(durable=True) as connection:
-            stored = connection.scalar(select(quiz_rounds.c.state).where(this))
+            stored = connection.execute(select(quiz_rounds.c.state).where(this)).scalar_one()
             if former is not None and stored["version"] != former:
                 raise WorkshopError(f"Round {round_id} has gone on meanwhile, on another page; look at it again.")
             connection.execute(quiz_rounds.update().where(this).values(**values))

@@ -286,10 +286,10 @@ class Room(Broadcast):
     async def remove(self, players: Sequence[int]) -> None:
         """Remove some players; their answers stay and don't count. Under the lock. Raises BadInput where a player isn't
         there; then none is removed."""
-        for player in players:
-            if player not in self.participants.all:
-                raise BadInput(f"There is no player {player} in this round.")
-        participants = [self.participants.all[player] for player in players]
+        try:
+            participants = [self.participants.all[player] for player in players]
+        except KeyError as error:
+            raise BadInput(f"There is no player {error} in this round.") from None
         await asyncio.to_thread(self.store.remove_players, players)
         self.participants.remove(participants)
         for participant in participants:

@@ -36,7 +36,8 @@ class Rooms:
 
     def drop(self, room: Room) -> None:
         """Drop a room that has ended when the last one goes; whoever comes later opens it again."""
-        if room.state.phase == "ended" and not room.clients and self._rooms.pop(room.record.id, None):
+        if room.state.phase == "ended" and not room.clients:
+            self._rooms.pop(room.record.id, None)
             room.close()
 
 
