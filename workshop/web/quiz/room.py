@@ -151,9 +151,9 @@ class Room(Broadcast):
             client.tell(kind="confirmed", question=self.ballot, ref=ref)
             others = participant.clients - {client}
             for other in others:  # the same learner's other tabs
-                other.show("you", self._you(participant))
+                other.show("you", messages.you(self, participant))
             if self.current is not None and self.current.question.slow:
-                self._start(self.current.grader.judge([new_answer.answer]))
+                self._start(self.current.judge([new_answer.answer]))
             return
         first_answer = self.participants.answer(new_answer.question, participant.id)
         if first_answer is not None:
@@ -204,7 +204,7 @@ class Room(Broadcast):
         if renamed is not None:
             self.participants.rename(*renamed)
         self._show(personal=new.phase == "explained")
-        if new.phase == "closed" and messages.hides_votes(self.record, new, self.current):
+        if new.phase == "closed" and self.hides_votes:
             self._start(self.judge_again())
 
     def _show(self, *, personal: bool) -> None:
@@ -238,12 +238,13 @@ class Room(Broadcast):
         assert self.current is not None, "a question was asked"
         current, question = self.current, self.current.question.id
         answers = self.participants.answers(state.first_vote(question) if first else question)
-        await current.grader.judge(answer.answer for answer in answers)
+        await current.judge(answer.answer for answer in answers)
         await asyncio.to_thread(current.solution)
         bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
         marks = {}
         for answer_record in answers:
-            mark = current.grader.mark(answer_record.answer)
+            mark = current.mark(answer_record.answer)
+            assert mark is not None, "it was judged above"
             seconds = answer_record.seconds or 0.0
             points = state.points(
                 mark.share,
@@ -263,7 +264,7 @@ class Room(Broadcast):
         due = self.state.phase in messages.DUE
         if due:
             await self.judge()
-        hidden = messages.hides_votes(self.record, self.state, self.current) and not self.current.question.measured
+        hidden = self.hides_votes and not self.current.question.measured
         if hidden or (due and self.current.question.id in self.state.voted_twice):
             await self.judge(first=self.state.phase != "closed")
             self.touch()
