@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from workshop.core import words
 from workshop.core.words import count, moment
 from workshop.quiz import catalogue, reader, self_study
 from workshop.quiz.deck import Deck
@@ -39,7 +38,8 @@ def page() -> None:
     if identity.role == "instructor":
         live, by_oneself = st.tabs(["Live rounds", "Learn alone"])
         with live:
-            _going_on(identity)
+            for this in frame.store().rounds("live", going_on=True):  # nothing else leads to a round's host view
+                _round(this, identity)
             if not frame.recorded():
                 _form(identity)
             _ended(identity)
@@ -85,7 +85,7 @@ def _form(identity: Identity) -> None:
             return
         if deck is None:
             return
-        st.markdown(f"**{frame.plain(deck.title)}** · {words.count(len(deck.questions), 'question')}")
+        st.markdown(f"**{frame.plain(deck.title)}** · {count(len(deck.questions), 'question')}")
         chosen_questions = _questions(deck)
         if not chosen_questions:
             st.info("Choose at least one question.", icon=":material/info:")
@@ -111,8 +111,9 @@ def _form(identity: Identity) -> None:
 
 def _questions(deck: Deck) -> list[str]:
     """The ids of the questions that the round asks, in their order."""
+    # Numbers that are drawn for each learner are left open.
     titles = {
-        question.id: f"{number}. {textwrap.shorten(_plain(question.text), LONGEST, placeholder=' …')}"
+        question.id: f"{number}. {textwrap.shorten(VARIABLE.sub('…', plain(question.text)), LONGEST, placeholder=' …')}"
         for number, question in enumerate(deck.questions, 1)
     }
     ids: list[str] = st.multiselect(
@@ -125,11 +126,6 @@ def _questions(deck: Deck) -> list[str]:
         key=f"quiz-questions-{deck.deck}-{'-'.join(titles)}",
     )
     return ids
-
-
-def _plain(text: str) -> str:
-    """A question's text without its markup; numbers that are drawn for each learner are left open."""
-    return VARIABLE.sub("…", plain(text))
 
 
 def _chosen() -> tuple[Deck | None, Path | str]:
@@ -151,7 +147,7 @@ def _title(name: str) -> str:
 
 
 def _problems(error: BadDeck) -> None:
-    st.error(f"This deck can't be used: {words.count(len(error.problems), 'problem')}.")
+    st.error(f"This deck can't be used: {count(len(error.problems), 'problem')}.")
     # A table that breaks long lines: what would be right stands at their ends.
     table = [
         {
@@ -173,21 +169,14 @@ def _problems(error: BadDeck) -> None:
 def _to_join() -> None:
     """The rounds that go on, as learners see them."""
     going = frame.store().rounds("live", going_on=True)[:RECENT]
-    if not going:
-        return
-    st.subheader("Join a round", anchor=False)
+    if going:
+        st.subheader("Join a round", anchor=False)
     for this in going:
         with st.container(border=True, key=f"round-{this.id}"):
             st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)} · {_players(this)}")
             st.link_button(
                 "Join", f"/quiz?{urlencode({'code': this.code or ''})}", icon=":material/login:", type="primary"
             )
-
-
-def _going_on(identity: Identity) -> None:
-    """All rounds that go on, for the instructor: nothing else leads back to a round's host view."""
-    for this in frame.store().rounds("live", going_on=True):
-        _round(this, identity)
 
 
 def _ended(identity: Identity) -> None:
@@ -202,22 +191,26 @@ def _ended(identity: Identity) -> None:
     if alone:
         with st.expander("Results of learning alone", icon=":material/person:"):
             for this in alone:
-                label = f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {_when(this)})"
+                label = (
+                    f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {moment(this.created_at)})"
+                )
                 st.link_button(frame.plain(label), f"/quiz/{this.id}/results", icon=":material/analytics:")
 
 
 def _round(this: QuizRound, identity: Identity) -> None:
     with st.container(border=True, key=f"round-{this.id}"):
         code = f" · code **{frame.plain(this.code or '')}**" if this.ended_at is None else ""
-        st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)}{code} · {_players(this)} · {_when(this)}")
+        st.markdown(
+            f"**{frame.plain(this.title)}** · {_phase(this)}{code} · {_players(this)} · {moment(this.created_at)}"
+        )
         with st.container(horizontal=True):
             if this.ended_at is None:
                 st.link_button("Host", f"/quiz/{this.id}/host", icon=":material/settings_remote:", type="primary")
                 st.link_button("Projector", f"/quiz/{this.id}/projector", icon=":material/cast:")
             st.link_button("Results", f"/quiz/{this.id}/results", icon=":material/analytics:")
             if this.ended_at is None:
-                words = "This ends the round for all who are in it. What was answered stays."
-                if blocks.confirmed("End", ":material/stop_circle:", words, "End it", f"end-{this.id}"):
+                warning = "This ends the round for all who are in it. What was answered stays."
+                if blocks.confirmed("End", ":material/stop_circle:", warning, "End it", f"end-{this.id}"):
                     with blocks.errors():
                         rooms.end_round(frame.store(), identity, this.id)
                         st.rerun()
@@ -232,7 +225,3 @@ def _phase(this: QuizRound) -> str:
 def _players(this: QuizRound) -> str:
     players = [player for player in frame.store().players(this.id) if not player.removed]
     return count(len(players), "learner")
-
-
-def _when(this: QuizRound) -> str:
-    return moment(this.created_at)

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 
 from tests.support import limit
+from workshop.quiz import reader
+from workshop.store.store import Store
+from workshop.web.quiz import round_start
 
 SOON = limit(30) * 1000  # milliseconds
 
@@ -60,11 +63,10 @@ class Learner:
 
 def instructor(page: Page, url: str, token: str, deck: str, **wishes: bool) -> tuple[str, str]:
     """Begin a round of a deck as the instructor. Gives its address and its code."""
-    request = page.context.request
-    request.get(f"{url}/?token={token}", max_redirects=0)
-    begun = request.post(f"{url}/quiz/rounds", data={"yaml": deck, "file": "trial.yaml", **wishes})
-    assert begun.ok, begun.text()
-    return f"{url}/quiz/{begun.json()['id']}", begun.json()["code"]
+    page.context.request.get(f"{url}/?token={token}", max_redirects=0)
+    with Store.open() as store:
+        record = round_start.host(store, reader.parse(deck, "trial.yaml"), **wishes)
+    return f"{url}/quiz/{record.id}", record.code or ""
 
 
 def put_by_keys(learner: Learner, wanted: list[str]) -> None:

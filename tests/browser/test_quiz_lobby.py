@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlencode
-from urllib.request import HTTPCookieProcessor, build_opener
-
 import pytest
 import yaml
 from playwright.sync_api import expect
@@ -67,17 +64,6 @@ def test_a_full_lobby_a_long_question_and_a_killed_server(store: Store, new_page
         expect(host.locator(".roster tbody .name")).to_have_count(0)
         host.get_by_role("button", name="Unlock the round").click()
         expect(host.get_by_role("button", name="Lock the round", exact=True)).to_be_visible(timeout=SOON)
-
-        # Nicknames that somebody makes without a page are one line.
-        for number in range(3):
-            form = urlencode({"code": code, "nickname": f"idle {number}"}).encode()
-            build_opener(HTTPCookieProcessor()).open(f"http://127.0.0.1:{port}/quiz", form).close()
-        expect(host.locator(".roster .idle")).to_have_text(
-            "3 nicknames without an open page. Remove them", timeout=SOON
-        )
-        expect(host.locator(".roster h2")).to_have_text("289 learners, 0 here")
-        host.get_by_role("button", name="Remove them").click()
-        expect(host.locator(".roster .idle")).to_be_empty(timeout=SOON)
 
         # All of a long question is on the screen, in type that can be read; so is its distribution.
         host.get_by_role("button", name="Open question 1").click()

@@ -88,11 +88,6 @@ def test_it_is_shown_marked_and_starts_nothing(shown: Shown, place: Path, worksh
         assert int(answer.headers["content-length"]) == len(answer.body)
     assert "learner-1" in who.get("/quiz/1/results").text
     assert "kmeans-round-1" in who.get("/quiz/1/results.csv").headers["content-disposition"]
-    refused = who.post("/quiz/rounds", None, Content_Type="application/json")
-    assert refused.status == 400
-    begun = who.ask("POST", "/quiz/rounds", json.dumps({"deck": "kmeans"}), {"Content-Type": "application/json"})
-    assert begun.status == 400
-    assert "nothing runs here" in begun.text
     assert shown.learner().get("/quiz/1/results").status == 403
     command = [WORKSHOP, "run", "kmeans", "--iterations", "2", "--ranks", "1"]
     there = os.environ | {"WORKSHOP_HOME": str(home)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -12,9 +11,7 @@ from hypothesis import strategies as st
 from tests.store.test_processes import GATE, OPEN, together
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.records import QuizAnswer, QuizStanding
-from workshop.store.sessions import SILENT
 from workshop.store.store import Store
-from workshop.store.tables import quiz_rooms
 
 DECK = {"deck": "try", "title": "A <b>try</b> \0 漢", "questions": []}
 KEEPER = (
@@ -44,12 +41,6 @@ for number in range(30):
         pass
 print(json.dumps(came))
 """
-)
-TAKER = (
-    OPEN
-    + "store = Store.open(sys.argv[1])\n"
-    + GATE
-    + "print(json.dumps([number for number in range(1, 21) if store.take_room(number, sys.argv[2], '') is None]))"
 )
 
 
@@ -133,37 +124,12 @@ def test_several_processes_fill_a_round_to_the_last_place(store: Store, url: str
     assert len(store.players(this)) == 50
 
 
-def test_a_round_is_hosted_by_one_that_lives(store: Store) -> None:
-    this = new_round(store)
-    assert store.take_room(this, "a", "process 1 on here") is None
-    assert store.take_room(this, "a", "process 1 on here") is None, "again, by the same one"
-    held = store.take_room(this, "b", "process 2 on here")
-    assert held is not None and (held.round_id, held.host, held.place) == (this, "a", "process 1 on here")
-    store.keep_room(this, "a")
-    later = store.take_room(this, "b", "process 2 on here")
-    assert later is not None and later.heartbeat_at > held.heartbeat_at
-    store.leave_room(this, "b")
-    assert store.take_room(this, "b", "process 2 on here") is not None, "nobody leaves for somebody else"
-    with store.database.writing() as connection:
-        connection.execute(quiz_rooms.update().values(heartbeat_at=time.time() - SILENT - 1))
-    assert store.take_room(this, "b", "process 2 on here") is None, "who is silent is dead"
-    with pytest.raises(WorkshopError, match="taken over by another dashboard"):
-        store.set_round_state(this, {"phase": "podium"}, ended=True, host="a")
-    assert (store.round(this).state, store.round(this).ended_at) == ({}, None)
-    store.set_round_state(this, {"phase": "podium"}, host="b")
-    assert store.round(this).state == {"phase": "podium"}
-    store.leave_room(this, "b")
-    assert store.take_room(this, "c", "process 3 on here") is None
-    with pytest.raises(BadInput, match="no quiz round 99"):
-        store.take_room(99, "c", "process 3 on here")
-
-
-@pytest.mark.real
-def test_one_of_several_processes_hosts_a_round(store: Store, url: str) -> None:
-    for number in range(20):
-        new_round(store, code=f"CODE{number}")
-    taken = together(TAKER, *[(url, who) for who in "ABC"])
-    assert sorted(one for some in taken for one in some) == list(range(1, 21))
+def test_a_round_goes_on_from_the_state_that_is_stored(store: Store) -> None:
+    this = new_round(store, state={"version": 3})
+    store.set_round_state(this, {"version": 4}, former=3)
+    with pytest.raises(WorkshopError, match="has gone on meanwhile"):
+        store.set_round_state(this, {"version": 4, "phase": "ended"}, ended=True, former=3)
+    assert (store.round(this).state, store.round(this).ended_at) == ({"version": 4}, None)
 
 
 def test_the_first_answer_stays(store: Store) -> None:

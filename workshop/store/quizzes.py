@@ -14,7 +14,7 @@ from workshop.store.database import Database, inserted
 from workshop.store.identities import numbered
 from workshop.store.read_only import refuse
 from workshop.store.records import QuizPlayer, QuizRound
-from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rooms, quiz_rounds
+from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rounds
 
 _LARGEST_ID = 2**31 - 1
 
@@ -94,19 +94,20 @@ class Quizzes:
         state: Mapping[str, Any],
         *,
         ended: bool = False,
-        host: str | None = None,
+        former: int | None = None,
         renamed: tuple[str, str] | None = None,
     ) -> None:
         """Store the progress of a round; `ended` frees its code, and `renamed` keeps the answers to a question under
-        another name. Raises WorkshopError where `host` doesn't hold the round any longer."""
+        another name. Raises WorkshopError where the stored state has another version than `former`."""
         values: dict[str, Any] = {"state": dict(state)}
         if ended:
             values["ended_at"] = time.time()
-        holder = select(quiz_rooms.c.host).where(quiz_rooms.c.round_id == round_id)
+        this = quiz_rounds.c.id == round_id
         with self.database.writing(durable=True) as connection:
-            if host is not None and connection.scalar(holder) != host:
-                raise WorkshopError(f"Round {round_id} has been taken over by another dashboard; open it there.")
-            connection.execute(quiz_rounds.update().where(quiz_rounds.c.id == round_id).values(**values))
+            stored = connection.execute(select(quiz_rounds.c.state).where(this)).scalar_one()
+            if former is not None and stored["version"] != former:
+                raise WorkshopError(f"Round {round_id} has gone on meanwhile, on another page; look at it again.")
+            connection.execute(quiz_rounds.update().where(this).values(**values))
             if renamed is not None:
                 before, after = renamed
                 to_question = (quiz_answers.c.round_id == round_id, quiz_answers.c.question == before)
@@ -126,7 +127,10 @@ class Quizzes:
             player = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
             if player is None:
                 if most is not None and _present(connection, round_id) >= most:
-                    raise full(most)
+                    raise BadInput(
+                        f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove "
+                        "names that are nobody's, then join again."
+                    )
                 values = {
                     "round_id": round_id,
                     "identity_id": identity_id,
@@ -172,14 +176,6 @@ class Quizzes:
             here = identities.c.id == player.identity_id
             connection.execute(identities.update().where(here & nobody).values(nickname=""))
         return gone
-
-
-def full(most: int) -> BadInput:
-    """The error for a new player where a round has so many players."""
-    return BadInput(
-        f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove names that are "
-        "nobody's, then join again."
-    )
 
 
 def _present(connection: Connection, round_id: int) -> int:

@@ -220,16 +220,6 @@ class QuizRound:
 
 
 @dataclass(frozen=True)
-class QuizRoom:
-    """A dashboard's hold on a live round, which nobody else can host meanwhile."""
-
-    round_id: int
-    host: str
-    place: str  # where that one is, in words
-    heartbeat_at: float
-
-
-@dataclass(frozen=True)
 class QuizPlayer:
     """Somebody in a round."""
 

@@ -16,7 +16,6 @@ from workshop.store.events import Events
 from workshop.store.guesses import Guesses
 from workshop.store.progress import Progresses
 from workshop.store.quiz_answers import QuizAnswers
-from workshop.store.quiz_rooms import QuizRooms
 from workshop.store.quizzes import Quizzes
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
@@ -32,7 +31,6 @@ class Store(
     Studies,
     Guesses,
     Quizzes,
-    QuizRooms,
     QuizAnswers,
     Progresses,
 ):

@@ -24,7 +24,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 12
+VERSION = 13
 INSTRUCTOR = "Instructor"  # the nickname that no learner can have
 SPANS = 2000  # rows of `spans`: the most points that a thinned series can have
 
@@ -297,17 +297,6 @@ quiz_answers = Table(
     sqlite_with_rowid=False,
 )
 
-# The process whose memory holds a live round. It has a row of its own, since each heartbeat would write the whole deck
-# again.
-quiz_rooms = Table(
-    "quiz_rooms",
-    metadata,
-    Column("round_id", ForeignKey(quiz_rounds.c.id), primary_key=True),
-    Column("host", String(40), nullable=False),  # which one, of all that ever host anything
-    Column("place", CleanText, nullable=False),  # in words, for instance "process 4711 on ada-laptop"
-    Column("heartbeat_at", Double, nullable=False),
-)
-
 # How far everybody has come in each lab: one row for each exercise, prediction, and notebook that was opened.
 progress = Table(
     "progress",
@@ -334,7 +323,6 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
     4: (trials.c.point, trials.c.pruned, guesses),
     5: (quiz_rounds, quiz_players, quiz_answers),
     6: (progress,),
-    7: (quiz_rooms,),
     8: (identities.c.let_in_at, *identities.indexes),
     9: (identities.c.seen_at, identities.c.action, identities.c.acted_at, identities.c.help_asked_at),
     10: (runs.c.activity,),
@@ -342,4 +330,4 @@ SINCE: dict[int, tuple[Table | Column[Any] | Index, ...]] = {
 }
 
 # The tables that went with a version.
-UNTIL: dict[int, tuple[str, ...]] = {12: ("leases",)}
+UNTIL: dict[int, tuple[str, ...]] = {12: ("leases",), 13: ("quiz_rooms",)}

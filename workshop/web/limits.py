@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Hashable
 from functools import cache
 
-from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute, RateLimitItemPerSecond
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 
@@ -20,7 +20,6 @@ REQUESTS = RateLimitItemPerMinute(3000, namespace="requests of a person")
 VISITS = RateLimitItemPerMinute(6000, namespace="requests of visitors")  # of one address, for a large class that joins
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
 UPLOADS = RateLimitItemPerHour(256, namespace="megabytes of files")
-MESSAGES = RateLimitItemPerSecond(100, 10, namespace="messages in a round")
 SOCKETS = 40  # open live pages of one person
 QUESTIONS = 2  # questions of one person to the mapper at once
 

@@ -45,7 +45,7 @@ def measured(store: Store, expression: str) -> RoundState:
                     await asyncio.sleep(0.02)
             return room.state
         finally:
-            await room.close()
+            room.close()
 
     return asyncio.run(wait())
 

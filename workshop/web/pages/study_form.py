@@ -79,7 +79,7 @@ def _settings_of_runs(
     start = dict(chosen.start(workload, options))
     fields = workload.params.model_fields
     begin = {name: field.get_default(call_default_factory=True) for name, field in fields.items()} | start
-    hidden = {*chosen.hidden(workload), param_of_runs(workload.params)}
+    hidden = {*chosen.hidden(workload), param_of_runs(workload.params) or ""}
     placement = dict(session.placement) if session else {}
     params_column, placement_column = (
         st.columns(2, gap="medium") if chosen.placement else (st.container(), st.container())

@@ -14,7 +14,6 @@ from workshop.web.quiz.participants import Participant, Participants
 from workshop.web.quiz.question import RoundQuestion
 
 COUNTED = 0.2  # seconds between counts for the host
-MOST_LINES = 8  # of one player: tabs and devices, and lines that are dead without knowing
 
 
 class Broadcast:
@@ -37,7 +36,13 @@ class Broadcast:
     @property
     def twice(self) -> bool:
         """Whether the class may vote twice on the question."""
-        return messages.votes_twice(self.record, self.current)
+        marked = self.current is not None and (self.current.question.marked or self.current.question.measured)
+        return marked and bool(self.record.settings.get("vote_twice"))
+
+    @property
+    def hides_votes(self) -> bool:
+        """Whether the class must not see the votes yet, because it may vote again."""
+        return self.twice and self.state.vote == 1 and self.state.phase in ("closed", "discussing")
 
     @property
     def question(self) -> str | None:
@@ -51,32 +56,19 @@ class Broadcast:
 
     def enter(self, client: Client, participant: Participant | None) -> None:
         """Take somebody in, who gets all there is at once."""
-        if participant is not None:
-            self._make_room(participant)
-            participant.came = True
         self.clients.add(client)
         client.show("state", self._state(client))
         if participant is not None:
             participant.clients.add(client)
-            client.show("you", self._you(participant))
+            client.show("you", messages.you(self, participant))
         if client.view == "host":
-            client.show("players", self._players())
+            client.show("players", messages.players(self))
         if client.view == "projector":
-            client.show("names", messages.names(self.participants))
+            client.show("names", messages.names(self))
         if self.state.phase == "ended":
             client.tell(kind="ended")
             client.close("The round has ended.")
         self.touch()
-
-    def _make_room(self, participant: Participant) -> None:
-        """Close the oldest lines of somebody who has too many, rather than refuse the new one: a phone that lost its
-        line has dead ones here until it is found out."""
-        for oldest in sorted(participant.clients, key=lambda client: client.since)[
-            : max(0, len(participant.clients) - MOST_LINES + 1)
-        ]:
-            participant.clients.discard(oldest)
-            self.clients.discard(oldest)
-            oldest.close("You have opened this round in many places; it goes on in the newest ones.")
 
     def leave(self, client: Client) -> None:
         self.clients.discard(client)
@@ -96,7 +88,7 @@ class Broadcast:
         if personal:
             for participant in self.participants.present:
                 if participant.clients:
-                    text = self._you(participant)
+                    text = messages.you(self, participant)
                     for client in participant.clients:
                         client.show("you", text)
         self.touch()
@@ -110,31 +102,19 @@ class Broadcast:
     def _tell_staff(self) -> None:
         self._touched = False
         self._messages = {}
-        makers: dict[str, Callable[[], str]] = {
-            "count": lambda: messages.count(self.participants, self.question),
-            "players": self._players,
-            "names": lambda: messages.names(self.participants),
+        views = {
+            "host": (messages.count, messages.players),
+            "projector": (messages.count, messages.names) if self.state.phase == "lobby" else (messages.count,),
         }
-        projected = ("count", "names") if self.state.phase == "lobby" else ("count",)
-        texts: dict[str, str] = {}
+        texts: dict[Callable[[Broadcast], str], str] = {}
         for client in self.clients:
-            for kind in {"host": ("count", "players"), "projector": projected}.get(client.view, ()):
-                if kind not in texts:
-                    texts[kind] = makers[kind]()
-                client.show(kind, texts[kind])
+            for make in views.get(client.view, ()):
+                if make not in texts:
+                    texts[make] = make(self)
+                client.show(make.__name__, texts[make])
 
     def _state(self, client: Client) -> str:
         staff = client.view != "player"
         if staff not in self._messages:
-            self._messages[staff] = messages.state_message(
-                self.record, self.state, self.current, self.participants, len(self.ids), self.progress, staff=staff
-            )
+            self._messages[staff] = messages.state_message(self, staff=staff)
         return messages.stamped(self._messages[staff])
-
-    def _players(self) -> str:
-        hidden = self.current is not None and messages.hides_votes(self.record, self.state, self.current)
-        first = messages.votes(self.participants, self.current, self.state.phase) if self.current and hidden else None
-        return messages.players(self.participants, self.question, first)
-
-    def _you(self, participant: Participant) -> str:
-        return messages.you(self.participants, participant, self.state, self.current, ranked=self.ranked)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from contextlib import suppress
 from typing import Any
 
@@ -24,7 +23,6 @@ class Client:
         self.websocket = websocket
         self.view = view
         self.player = player
-        self.since = time.monotonic()
         self.gone = False  # doesn't take what it is sent
         self._shown: dict[str, str] = {}
         self._told: list[str] = []

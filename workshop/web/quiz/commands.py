@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.errors import BadInput
@@ -14,36 +13,19 @@ from workshop.store.records import Identity
 from workshop.web.quiz import measurement
 from workshop.web.quiz.room import Room
 
-NAMES = (
-    "next", "close", "discuss", "vote", "explain", "ranking", "pause", "resume", "extend", "reopen", "skip", "run",
-    "podium", "end", "remove", "lock", "unlock",
-)  # fmt: skip
 
-
-async def obey(room: Room, message: Mapping[str, Any], identity: Identity | None) -> None:
+async def obey(room: Room, do: str, value: Any, version: int, identity: Identity) -> None:
     """Do what a command says. Raises BadInput where it can't be, or isn't meant for the round as it is now."""
-    do, value = message.get("do"), message.get("value")
-    if do not in NAMES:
-        raise BadInput(f"There is no command {str(do)[:40]!r}; it should be one of {', '.join(NAMES)}.")
-    if do == "remove":
-        async with room.lock:
-            await room.remove(_players(value))
-        return
     async with room.lock:
-        if message.get("version") != room.state.version or isinstance(message["version"], bool):
+        if do == "remove":
+            await room.remove(value if isinstance(value, list) else [value])
+        elif version != room.state.version:
             raise BadInput("The round has gone on meanwhile, by another click or in another tab; look at it again.")
-        await _do(room, str(do), value, identity)
+        else:
+            await _do(room, do, value, identity)
 
 
-def _players(value: Any) -> list[int]:
-    """The numbers of players, of which a message holds one or a list. Raises BadInput."""
-    numbers = value if isinstance(value, list) else [value]
-    if not numbers or not all(type(number) is int for number in numbers):
-        raise BadInput("Whom to remove is told by a player's number, or a list of such numbers.")
-    return numbers
-
-
-async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> None:
+async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
     now, measured = room.state, room.current is not None and room.current.question.measured
     match do:
         case "next":
@@ -84,6 +66,8 @@ async def _do(room: Room, do: str, value: Any, identity: Identity | None) -> Non
         case "end":
             await room.become(state.end(now))
             await asyncio.to_thread(measurement.cancel, room.store, now.runs)
+        case _:
+            raise BadInput(f"There is no command {do[:40]!r}.")
 
 
 async def _forward(room: Room, do: str) -> None:
@@ -101,7 +85,7 @@ async def _forward(room: Room, do: str) -> None:
         raise
 
 
-async def _run(room: Room, identity: Identity | None) -> None:
+async def _run(room: Room, identity: Identity) -> None:
     """Measure what the question asks for."""
     if room.current is None or not room.current.question.measured:
         raise BadInput("There is nothing to measure in this question.")

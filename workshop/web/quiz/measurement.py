@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -27,15 +26,6 @@ LOOK = 0.5  # seconds between looks: every one takes processor time from the ran
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class MeasurementState:
-    """How far runs are: `progress` counts them, parts of one included. `problem`: they won't end any more."""
-
-    progress: tuple[float, float]
-    ended: bool
-    problem: str = ""
-
-
 def submit(store: Store, name: str, question: Predict, identity: Identity | None) -> dict[str, int]:
     """Have the question's runs made in the session of this name; "": in the newest one that is up and is nobody's own.
     Returns run ids by name. Raises BadInput."""
@@ -45,27 +35,18 @@ def submit(store: Store, name: str, question: Predict, identity: Identity | None
     return truth.submit(store, session, question, identity)
 
 
-def look(store: Store, runs: Mapping[str, int]) -> MeasurementState:
-    run_records = [store.run(run) for run in runs.values()]
-    done = 0.0
-    for run in run_records:
-        if run.ended:
-            done += 1
-        elif run.progress and run.progress[1] > 0:
-            done += min(run.progress[0] / run.progress[1], 1.0)
-    for run in run_records:
+def look(store: Store, runs: Mapping[str, int]) -> tuple[float, bool]:
+    """How many runs have ended, parts of one included, and whether all have. Raises BadInput where they won't."""
+    records = [store.run(run) for run in runs.values()]
+    for run in records:
         if run.status == "queued" and store.session(run.session_id).state in ("stopped", "failed"):
-            return MeasurementState(
-                (done, len(run_records)), False, f"Session {run.session} has stopped; start it and run again."
-            )
+            raise BadInput(f"Session {run.session} has stopped; start it and run again.")
+    done = 0.0
+    for run in records:
+        part, total = run.progress or (0.0, 0.0)
+        done += 1.0 if run.ended else min(part / total, 1.0) if total > 0 else 0.0
     # One that reads interrupted may go on: its conductor was only slow, see `runtime.client.wait`.
-    return MeasurementState((round(done, 2), len(run_records)), all(run.ended for run in run_records))
-
-
-def settled(store: Store, runs: Mapping[str, int]) -> None:
-    """Wait until runs that have ended have really ended. Raises WorkshopError."""
-    for run in runs.values():
-        client.wait(store, run, timeout=60)
+    return round(done, 2), all(run.ended for run in records)
 
 
 def cancel(store: Store, runs: Mapping[str, int]) -> None:
@@ -86,17 +67,17 @@ async def measure(room: Room) -> None:
 
     problem, value, words = "", None, ""
     try:
-        while still():
-            measured = await asyncio.to_thread(look, room.store, runs)
-            problem = measured.problem
-            if measured.progress != room.progress and still():
-                room.progress = measured.progress
+        ended = False
+        while still() and not ended:
+            done, ended = await asyncio.to_thread(look, room.store, runs)
+            if (done, len(runs)) != room.progress and still():
+                room.progress = done, len(runs)
                 room.announce()
-            if measured.ended or problem:
-                break
-            await asyncio.sleep(LOOK)
-        if still() and not problem:
-            await asyncio.to_thread(settled, room.store, runs)
+            if not ended:
+                await asyncio.sleep(LOOK)
+        if still():
+            for run in runs.values():  # until they have really ended
+                await asyncio.to_thread(client.wait, room.store, run, timeout=60)
             truth_of_runs = await asyncio.to_thread(truth.value, room.store, question, runs)
             problem, value = truth_of_runs.problem, truth_of_runs.value
             words = truth_of_runs.words if value is None else f"{question.value_words(value)} ({truth_of_runs.words})"

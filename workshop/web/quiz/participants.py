@@ -21,7 +21,6 @@ class Participant:
     nickname: str
     removed: bool
     guest: bool = False  # who came in by the round's code, and is no member of the class
-    came: bool = True  # whether they have opened the round's page; a nickname that was only made has not
     clients: set[Client] = field(default_factory=set)
 
 
@@ -29,20 +28,24 @@ class Participants:
     """Belongs to the event loop. A removed participant stays known, so that they can't join again, and keeps the
     answers, which don't count."""
 
-    def __init__(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
+    def __init__(self) -> None:
         self.all: dict[int, Participant] = {}
         self._of: dict[int | None, Participant] = {}
         self._answers: dict[str, dict[int, QuizAnswer]] = {}  # question -> player -> answer
+        self.ranking: Ranking
+
+    def load(self, players: Iterable[QuizPlayer], answers: Iterable[QuizAnswer]) -> None:
+        """Take over what the store holds."""
         for player in players:
             self.add(player)
+        self._answers = {}
         for answer in answers:
             self.keep(answer)
-        self.ranking: Ranking
         self.count_points()
 
-    def add(self, player: QuizPlayer, guest: bool = False, came: bool = True) -> Participant:
+    def add(self, player: QuizPlayer, guest: bool = False) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest, came)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -63,10 +66,10 @@ class Participants:
         return sum(not participant.removed for participant in self.all.values())
 
     def replaceable(self, for_member: bool) -> Participant | None:
-        """The guest who joined first and has not opened the round's page; for a member else the newest guest."""
+        """The guest who joined first and doesn't have the round's page open; for a member else the newest guest."""
         guests = [participant for participant in self.present if participant.guest]
-        idle = [participant for participant in guests if not participant.came]
-        return next(iter(idle or (guests[-1:] if for_member else [])), None)
+        absent = [participant for participant in guests if not participant.clients]
+        return next(iter(absent or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -5,56 +5,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import DrawnQuestion, ask
+from workshop.quiz.randomisation import ask
 from workshop.quiz.types import Mark, Question
-from workshop.store.records import QuizRound
+from workshop.store.records import QuizAnswer, QuizRound
 from workshop.web import worker_gate
-
-
-class Grader:
-    def __init__(self, drawn_question: DrawnQuestion, truth: float | None = None) -> None:
-        self.drawn = drawn_question
-        self.truth = truth
-        self._marks: dict[str, Mark] = {}
-        self._one = asyncio.Lock()
-
-    async def judge(self, answers: Iterable[Any]) -> None:
-        """Judge those that aren't yet, in a thread; placements, each of which takes the mapper a fifth of a second, one
-        by one through the gate for such work. Raises WorkshopError where the mapper can't tell."""
-        async with self._one:
-            missing = {_key(answer): answer for answer in answers if _key(answer) not in self._marks}
-            if not self.drawn.question.slow:
-                if missing:
-                    self._marks |= await asyncio.to_thread(self._grade, missing)
-                return
-            for key, answer in missing.items():
-                # A question has its own share, whoever hosts it.
-                self._marks |= await worker_gate.gate().do(self, partial(self._grade, {key: answer}), reserved=True)
-
-    def mark(self, answer: Any) -> Mark:
-        """Of an answer that was judged. Raises KeyError."""
-        return self._marks[_key(answer)]
-
-    def right(self, answer: Any) -> bool | None:
-        """Whether an answer is right; None also where nothing could judge it."""
-        mark = self._marks.get(_key(answer))
-        return None if mark is None else mark.right
-
-    def feedback(self, answer: Any) -> tuple[str, ...]:
-        mark = self._marks.get(_key(answer))
-        return () if mark is None else mark.feedback
-
-    def _grade(self, answers: dict[str, Any]) -> dict[str, Mark]:
-        return {key: self.drawn.question.grade(self.drawn, answer, self.truth) for key, answer in answers.items()}
-
-
-def _key(answer: Any) -> str:
-    return json.dumps(answer, sort_keys=True)
 
 
 class RoundQuestion:
@@ -65,17 +24,52 @@ class RoundQuestion:
         self.worth = deck.points_of(question)
         self.limit = deck.seconds_of(question)
         self.shown = question.view(self.drawn, lambda _: f"/quiz/{record.id}/picture/{question.id}")
-        self.grader = Grader(self.drawn)
-        self._solutions: dict[float | None, dict[str, Any]] = {}
+        self.truth: float | None = None
+        self._marks: dict[str, Mark] = {}
+        self._solution: dict[str, Any] | None = None
+        self._one = asyncio.Lock()
 
-    def take_truth(self, truth: float | None) -> None:
+    def take_truth(self, truth: float) -> None:
         """Judge by what was measured from now on."""
-        if truth != self.grader.truth:
-            self.grader = Grader(self.drawn, truth)
+        self.truth, self._marks, self._solution = truth, {}, None
 
     def solution(self) -> dict[str, Any]:
         """The solution, which may be shown once the question is explained."""
-        truth = self.grader.truth
-        if truth not in self._solutions:
-            self._solutions[truth] = self.question.solution(self.drawn, truth)
-        return self._solutions[truth]
+        if self._solution is None:
+            self._solution = self.question.solution(self.drawn, self.truth)
+        return self._solution
+
+    async def judge(self, answers: Iterable[Any]) -> None:
+        """Judge those that aren't yet, in a thread; placements, each of which takes the mapper a fifth of a second, one
+        by one through the gate for such work. Raises WorkshopError where the mapper can't tell."""
+        async with self._one:
+            missing = {_key(answer): answer for answer in answers if _key(answer) not in self._marks}
+            if not self.question.slow:
+                if missing:
+                    self._marks |= await asyncio.to_thread(self._grade, missing)
+                return
+            for key, answer in missing.items():
+                # A question has its own share, whoever hosts it.
+                self._marks |= await worker_gate.gate().do(self, partial(self._grade, {key: answer}), reserved=True)
+
+    def mark(self, answer: Any) -> Mark | None:
+        """Of an answer; None where it was not judged."""
+        return self._marks.get(_key(answer))
+
+    def right(self, answer: Any) -> bool | None:
+        """Whether an answer is right; None also where nothing could judge it."""
+        mark = self.mark(answer)
+        return None if mark is None else mark.right
+
+    def distribution(self, answers: Sequence[QuizAnswer], *, marked: bool) -> dict[str, Any]:
+        """How these answers are spread; `marked`: with what is right."""
+        return self.question.distribution(
+            self.drawn, [answer.answer for answer in answers], self.right if marked else None
+        )
+
+    def _grade(self, answers: dict[str, Any]) -> dict[str, Mark]:
+        return {key: self.question.grade(self.drawn, answer, self.truth) for key, answer in answers.items()}
+
+
+def _key(answer: Any) -> str:
+    return json.dumps(answer, sort_keys=True)

@@ -1,8 +1,7 @@
 """A live round in memory: what the store holds of it, and everybody who is on the line.
 
-The store is the truth: a room is opened from it, and what a room tells is written there before. While a room is open no
-other dashboard has one of that round. Belongs to the event loop; commands come one after the other, answers come in
-between.
+The store is the truth: a room is opened from it, follows it, and what a room tells is written there before. Belongs to
+the event loop; commands come one after the other, answers come in between.
 """
 
 from __future__ import annotations
@@ -25,10 +24,9 @@ from workshop.web.quiz.broadcast import Broadcast
 from workshop.web.quiz.client import Client
 from workshop.web.quiz.participants import Participant, Participants
 from workshop.web.quiz.question import RoundQuestion
-from workshop.web.quiz.room_lock import RoomLock
 from workshop.web.quiz.writer import AnswerWriter
 
-LOOK = 1.0  # seconds between looks at who is still in the store
+LOOK = 1.0  # seconds between looks at the store
 GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
 
 log = logging.getLogger(__name__)
@@ -37,17 +35,10 @@ log = logging.getLogger(__name__)
 class Room(Broadcast):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
-    def __init__(
-        self, store: Store, writer: AnswerWriter, lock: RoomLock, record: QuizRound, participants: Participants
-    ) -> None:
+    def __init__(self, store: Store, writer: AnswerWriter, record: QuizRound) -> None:
         super().__init__()
-        self.store, self.writer, self.lock_of_round, self.record, self.participants = (
-            store,
-            writer,
-            lock,
-            record,
-            participants,
-        )
+        self.store, self.writer, self.record = store, writer, record
+        self.participants = Participants()
         self.deck = Deck.model_validate(record.deck)
         self.ids = [question.id for question in self.deck.questions]
         self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
@@ -58,70 +49,58 @@ class Room(Broadcast):
 
     @classmethod
     async def open(cls, store: Store, writer: AnswerWriter, round_id: int) -> Room:
-        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round, or
-        another dashboard hosts it."""
-        if (await asyncio.to_thread(store.round, round_id)).kind != "live":
+        """A round as the store has it, with its clock running. Raises BadInput where there is no such live round."""
+        record = await asyncio.to_thread(store.round, round_id)
+        if record.kind != "live":
             raise BadInput(f"Quiz round {round_id} is not a live one; it can't be joined.")
-        lock = await RoomLock.take(store, round_id)
-        try:
-            return await cls._open_locked(store, writer, lock)
-        except BaseException:
-            await lock.release()
-            raise
-
-    @classmethod
-    async def _open_locked(cls, store: Store, writer: AnswerWriter, lock: RoomLock) -> Room:
-        def read() -> tuple[
-            QuizRound, Participants
-        ]:  # once it is ours: whoever hosted it before may have gone on until then
-            id = lock.round_id
-            return store.round(id), Participants(store.players(id), store.answers(id))
-
-        room = cls(store, writer, lock, *await asyncio.to_thread(read))
+        room = cls(store, writer, record)
         async with room.lock:
-            if room.state.position >= 0:
-                await room.prepare(room.state.position)
-            if room.current is not None:
-                try:
-                    await room.judge_again()
-                except WorkshopError:
-                    log.exception("answers of round %s can't be judged again", lock.round_id)
-            room.schedule()
-        room._start(room._forget_with_the_store())
+            await room._load(record.state)
+        room._start(room._follow())
         return room
 
-    async def close(self) -> None:
-        """Do nothing more, and let others host the round."""
-        self._stop()
-        await self.lock_of_round.release()
-
-    async def _forget_with_the_store(self) -> None:
-        """Take note of data that were removed somewhere else: at another dashboard, by a command."""
-        while True:
-            await asyncio.sleep(LOOK)
-            known_ids = set(self.participants.all)  # first: who joins meanwhile is in the store before they are here
-            with suppress(WorkshopError):  # a database that is busy for a moment
-                gone = known_ids - await asyncio.to_thread(self.store.player_ids, self.record.id)
-                for player in gone:
-                    async with self.lock:
-                        self.forget(player)
-
-    def _stop(self) -> None:
+    def close(self) -> None:
+        """Do nothing more."""
         self._stop_clock()
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
+    async def _load(self, document: dict[str, Any]) -> None:
+        """Go over to a state of the store, with all players and answers. Under the lock."""
+        id = self.record.id
+        players, answers = await asyncio.to_thread(lambda: (self.store.players(id), self.store.answers(id)))
+        self.participants.load(players, answers)
+        self.state = RoundState.from_json(document)
+        if self.state.position >= 0:
+            await self.prepare(self.state.position)
+            try:
+                await self.judge_again()
+            except WorkshopError:
+                log.exception("answers of round %s can't be judged again", id)
+        self._show(personal=True)
+
+    async def _follow(self) -> None:
+        """Take note of what changed in the store by others: by a page, a command, or another dashboard."""
+        while True:
+            await asyncio.sleep(LOOK)
+            with suppress(WorkshopError):  # a database that is busy for a moment
+                async with self.lock:
+                    known_ids = set(self.participants.all)  # first: who joins meanwhile is in the store already
+                    for player in known_ids - await asyncio.to_thread(self.store.player_ids, self.record.id):
+                        self.forget(player)
+                    document = (await asyncio.to_thread(self.store.round, self.record.id)).state
+                    if document["version"] > self.state.version:
+                        await self._load(document)
+
     def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
         """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, guest, came=False)
+        return self.participants.add(player, guest)
 
     async def free_seat(self, most: int, for_member: bool) -> None:
         """Have a guest give their seat away where so many are taken."""
         async with self.lock:
-            if self.participants.count < most:
-                return
-            if (guest := self.participants.replaceable(for_member)) is not None:
+            if self.participants.count >= most and (guest := self.participants.replaceable(for_member)) is not None:
                 await asyncio.to_thread(self.store.forget_player, guest.id)
                 self.forget(guest.id)
 
@@ -179,9 +158,9 @@ class Room(Broadcast):
             client.tell(kind="confirmed", question=self.ballot, ref=ref)
             others = participant.clients - {client}
             for other in others:  # the same learner's other tabs
-                other.show("you", self._you(participant))
+                other.show("you", messages.you(self, participant))
             if self.current is not None and self.current.question.slow:
-                self._start(self.current.grader.judge([new_answer.answer]))
+                self._start(self.current.judge([new_answer.answer]))
             return
         first_answer = self.participants.answer(new_answer.question, participant.id)
         if first_answer is not None:
@@ -218,18 +197,28 @@ class Room(Broadcast):
             if before.phase == "question" and new.phase != "question":
                 await self.writer.flush()
             document, ended = new.as_json(), new.phase == "ended"
-            id, host = self.record.id, self.lock_of_round.host
-            await asyncio.to_thread(self.store.set_round_state, id, document, ended=ended, host=host, renamed=renamed)
+            await asyncio.to_thread(
+                self.store.set_round_state,
+                self.record.id,
+                document,
+                ended=ended,
+                former=before.version,
+                renamed=renamed,
+            )
         except BaseException:
             self.state = before
             raise
         if renamed is not None:
             self.participants.rename(*renamed)
-        self.schedule()
-        self.announce(personal=new.phase == "explained")
-        if new.phase == "closed" and messages.hides_votes(self.record, new, self.current):
+        self._show(personal=new.phase == "explained")
+        if new.phase == "closed" and self.hides_votes:
             self._start(self.judge_again())
-        if new.phase == "ended":
+
+    def _show(self, *, personal: bool) -> None:
+        """Set the clock, and tell everybody the state."""
+        self.schedule()
+        self.announce(personal=personal)
+        if self.state.phase == "ended":
             for client in self.clients:
                 client.tell(kind="ended")
                 client.close("The round has ended.")
@@ -256,12 +245,13 @@ class Room(Broadcast):
         assert self.current is not None, "a question was asked"
         current, question = self.current, self.current.question.id
         answers = self.participants.answers(state.first_vote(question) if first else question)
-        await current.grader.judge(answer.answer for answer in answers)
+        await current.judge(answer.answer for answer in answers)
         await asyncio.to_thread(current.solution)
         bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
         marks = {}
         for answer_record in answers:
-            mark = current.grader.mark(answer_record.answer)
+            mark = current.mark(answer_record.answer)
+            assert mark is not None, "it was judged above"
             seconds = answer_record.seconds or 0.0
             points = state.points(
                 mark.share,
@@ -281,7 +271,7 @@ class Room(Broadcast):
         due = self.state.phase in messages.DUE
         if due:
             await self.judge()
-        hidden = messages.hides_votes(self.record, self.state, self.current) and not self.current.question.measured
+        hidden = self.hides_votes and not self.current.question.measured
         if hidden or (due and self.current.question.id in self.state.voted_twice):
             await self.judge(first=self.state.phase != "closed")
             self.touch()
@@ -304,10 +294,10 @@ class Room(Broadcast):
     async def remove(self, players: Sequence[int]) -> None:
         """Remove some players; their answers stay and don't count. Under the lock. Raises BadInput where a player isn't
         there; then none is removed."""
-        for player in players:
-            if player not in self.participants.all:
-                raise BadInput(f"There is no player {player} in this round.")
-        participants = [self.participants.all[player] for player in players]
+        try:
+            participants = [self.participants.all[player] for player in players]
+        except KeyError as error:
+            raise BadInput(f"There is no player {error} in this round.") from None
         await asyncio.to_thread(self.store.remove_players, players)
         self.participants.remove(participants)
         for participant in participants:

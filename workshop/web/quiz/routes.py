@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import pictures, reader
-from workshop.store.quizzes import full
+from workshop.quiz import pictures
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
-from workshop.web import address, auth, request_body, templates
+from workshop.web import address, auth, templates
 from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
-from workshop.web.quiz import results, round_start, self_study, socket
+from workshop.web.quiz import results, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room
-from workshop.web.quiz.rooms import Rooms, note_serving
+from workshop.web.quiz.rooms import Rooms
 
-LARGEST_DECK = 2 << 20  # bytes of an uploaded file, as JSON
-DECK = "a JSON object with a deck's name as deck, or the text of one as yaml"
 
-Respond = Callable[[Request], Awaitable[Response]]
+class Scripts(StaticFiles):
+    """Scripts and styles, which browsers ask for anew, so that those of different versions are never mixed."""
+
+    def file_response(self, *args: Any, **more: Any) -> Response:
+        response = super().file_response(*args, **more)
+        response.headers["cache-control"] = "public, no-cache"
+        return response
 
 
 def routes(store: Store, cookie: str) -> list[BaseRoute]:
@@ -37,11 +40,22 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
     rooms = Rooms(store)
     joining = JoinForm(store, rooms, cookie)
 
-    async def player(request: Request) -> Response:
-        record = await _find_round(store, request)
-        if isinstance(record, Response):
-            return record
-        players = await run_in_threadpool(store.players, record.id, request.state.identity.id)
+    def route(path: str, page: Callable[[Request, QuizRound], Response], *, staff: bool = True) -> Route:
+        def respond(request: Request) -> Response:
+            if staff and not _staff(request):
+                return PlainTextResponse("Only the instructor can see this.", 403)
+            try:
+                record = store.round(request.path_params["id"])
+            except BadInput as error:
+                return PlainTextResponse(str(error), 404)
+            if record.kind != "live":
+                return PlainTextResponse(f"Quiz round {record.id} is not a live one.", 404)
+            return page(request, record)
+
+        return Route(f"/quiz/{{id:int}}{path}", respond)
+
+    def player(request: Request, record: QuizRound) -> Response:
+        players = store.players(record.id, request.state.identity.id)
         if not players:
             # Those of the class see what goes on anyway; who came in for one round has no other round's code from here.
             logged_in = request.state.identity.role != "player"
@@ -49,28 +63,6 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         member = "" if request.state.identity.role == "player" else "yes"
         data = {"round": record.id, "title": record.title, "nickname": players[0].nickname, "member": member}
         return templates.quiz_page("player", record.title, **data)
-
-    def staff(view: str) -> Respond:
-        async def respond(request: Request) -> Response:
-            if refused := _not_instructor(request):
-                return refused
-            record = await _find_round(store, request)
-            if isinstance(record, Response):
-                return record
-            heading = f"Host: {record.title}" if view == "host" else record.title
-            data = {"round": record.id, "title": record.title, "code": record.code or ""}
-            return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
-
-        return respond
-
-    async def code(request: Request) -> Response:
-        if refused := _not_instructor(request):
-            return refused
-        record = await _find_round(store, request)
-        if isinstance(record, Response):
-            return record
-        image = address.qr_code(_join_address(request, record))
-        return Response(image, media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
     async def picture(request: Request) -> Response:
         try:
@@ -80,33 +72,19 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
             answer = await run_in_threadpool(_picture, room, request.path_params["question"], _staff(request))
-            await rooms.drop(room)
+            rooms.drop(room)
             return answer
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)
 
-    async def begin(request: Request) -> Response:
-        if refused := _not_instructor(request):
-            return refused
-        try:
-            record = await run_in_threadpool(_begin, store, await request_body.json_object(request, LARGEST_DECK, DECK))
-        except WorkshopError as error:
-            return JSONResponse({"error": str(error)}, 400)
-        return JSONResponse({"id": record.id, "code": record.code})
-
-    async def line(websocket: WebSocket) -> None:
-        note_serving(rooms)
-        await socket.serve(websocket, rooms)
-
     return [
         Route("/quiz", joining.respond, methods=["GET", "POST"]),
-        Route("/quiz/rounds", begin, methods=["POST"]),
-        Route("/quiz/{id:int}", player),
-        Route("/quiz/{id:int}/host", staff("host")),
-        Route("/quiz/{id:int}/projector", staff("projector")),
-        Route("/quiz/{id:int}/code.svg", code),
+        route("", player, staff=False),
+        route("/host", partial(_screen, "host")),
+        route("/projector", partial(_screen, "projector")),
+        route("/code.svg", _code),
         Route("/quiz/{id:int}/picture/{question}", picture),
-        WebSocketRoute("/quiz/{id:int}/socket", line),
+        WebSocketRoute("/quiz/{id:int}/socket", partial(socket.serve, rooms=rooms)),
         Mount("/assets/quiz", Scripts(directory=Path(__file__).parent / "static")),
         *results.routes(store),
         *self_study.routes(store),
@@ -117,58 +95,21 @@ def _staff(request: Request) -> bool:
     return bool(request.state.identity.role == "instructor")
 
 
-def _not_instructor(request: Request) -> Response | None:
-    return None if _staff(request) else PlainTextResponse("Only the instructor can see this.", 403)
+def _screen(view: str, request: Request, record: QuizRound) -> Response:
+    """The page of the host or the projector."""
+    heading = f"Host: {record.title}" if view == "host" else record.title
+    data = {"round": record.id, "title": record.title, "code": record.code or ""}
+    return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
 
 
-async def _find_round(store: Store, request: Request) -> QuizRound | Response:
-    """The live round that an address names, or the answer that there is none."""
-    try:
-        record = await run_in_threadpool(store.round, request.path_params["id"])
-    except BadInput as error:
-        return PlainTextResponse(str(error), 404)
-    if record.kind != "live":
-        return PlainTextResponse(f"Quiz round {record.id} is not a live one.", 404)
-    return record
-
-
-def _begin(store: Store, body: dict[str, object]) -> QuizRound:
-    """A round as the instructor asks for it. Raises BadInput."""
-    names = {"deck", "yaml", "file", "session", "speed_bonus", "ranking", "vote_twice"}
-    if others := set(body) - names:
-        raise BadInput(f"A round has no {min(others)[:40]!r}; it has {', '.join(sorted(names))}.")
-    texts = {name: body.get(name, "") for name in ("deck", "yaml", "file", "session")}
-    defaults = {"speed_bonus": False, "ranking": True, "vote_twice": False}
-    wishes: dict[str, Any] = {name: body.get(name, default) for name, default in defaults.items()}
-    for name, value in texts.items():
-        if not isinstance(value, str):
-            raise BadInput(f"{name} should be text.")
-    for name, value in wishes.items():
-        if not isinstance(value, bool):
-            raise BadInput(f"{name} should be yes or no.")
-    folder: Path | str = ""
-    if texts["yaml"]:
-        deck = reader.parse(str(texts["yaml"]), str(texts["file"] or "the file"))
-    else:
-        path = reader.shipped().get(str(texts["deck"]))
-        if path is None:  # a name only: nobody opens files of the server from here
-            raise BadInput(f"There is no deck {texts['deck']!r}; there are {', '.join(reader.shipped())}.")
-        deck, folder = reader.read(path), path.parent
-    return round_start.host(store, deck, folder, session=str(texts["session"]), **wishes)
-
-
-class Scripts(StaticFiles):
-    """Scripts and styles. Browsers ask for them each time, so that those of different versions are never mixed."""
-
-    def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        response = super().file_response(*args, **kwargs)
-        response.headers["cache-control"] = "public, no-cache"
-        return response
+def _code(request: Request, record: QuizRound) -> Response:
+    image = address.qr_code(_join_address(request, record))
+    return Response(image, media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
 
 def _join_address(request: Request, record: QuizRound) -> str:
     """Where learners join, under the name by which this browser knows the server."""
-    return str(round_start.links(f"{request.url.scheme}://{request.url.netloc}", record)["join"])
+    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
 
 
 def _picture(room: Room, question: str, staff: bool) -> Response:
@@ -203,15 +144,12 @@ class JoinForm(CodeForm):
     async def let_in(self, request: Request, quiz_round: Any, nickname: str, form: Mapping[str, str]) -> Response:
         try:
             room = await self.rooms.room(quiz_round.id)
-            # All this before the store gets to know somebody who can't come in.
             identity = request.state.identity
             guest = identity is None or identity.role == "player"
             if identity is None or room.participants.find(identity.id) is None:
                 if room.state.locked:
                     raise BadInput("The host has locked this round: nobody new can join it now.")
                 await room.free_seat(MOST_PLAYERS, for_member=not guest)
-                if identity is None and room.participants.count >= MOST_PLAYERS:
-                    raise full(MOST_PLAYERS)
             player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), form, 409)

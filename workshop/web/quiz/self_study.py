@@ -32,10 +32,6 @@ FRESH = {"cache-control": "no-store"}
 Act = Callable[["DeckPage", Mapping[str, Any]], dict[str, Any]]
 
 
-class OtherAttempt(BadInput):
-    """Two pages of one deck are open, and the other one has begun another attempt."""
-
-
 def routes(store: Store) -> list[BaseRoute]:
     def route(path: str, act: Act, method: str) -> Route:
         async def respond(request: Request) -> Response:
@@ -47,7 +43,8 @@ def routes(store: Store) -> list[BaseRoute]:
                 )
                 return JSONResponse(await _answered(store, request, act, values), headers=FRESH)
             except WorkshopError as error:
-                return JSONResponse({"error": str(error)}, _status(error), FRESH)
+                status = 429 if isinstance(error, limits.TooManyRequests) else 400
+                return JSONResponse({"error": str(error)}, status, FRESH)
 
         return Route(f"/quiz/alone/{{deck}}{path}", respond, methods=[method])
 
@@ -103,10 +100,14 @@ class DeckPage:
 
 def _place(self_study: SelfStudy, question: Question, answer: QuizAnswer | None) -> dict[str, Any]:
     text = plain(question.text, self_study.variant(question.id).numbers)
-    fields = {"id": question.id, "text": shorten(text, LINE, placeholder=" …")}
-    judged = answer is not None and answer.share is not None
-    worth = {"right": answer.right if answer else None, "share": answer.share if answer else None}
-    return {**fields, "answered": answer is not None, "judged": judged, **worth}
+    return {
+        "id": question.id,
+        "text": shorten(text, LINE, placeholder=" …"),
+        "answered": answer is not None,
+        "judged": answer is not None and answer.share is not None,
+        "right": answer.right if answer else None,
+        "share": answer.share if answer else None,
+    }
 
 
 async def _answered(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +133,7 @@ def _done(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -
     """The answer to a request of the page. Raises WorkshopError."""
     self_study = _attempt(store, request)
     if request.method == "POST" and values.get("attempt") != self_study.player.attempt:
-        raise OtherAttempt("You have started this quiz over on another page; load this one again.")
+        raise BadInput("You have started this quiz over on another page; load this one again.")
     return act(DeckPage(request.path_params["deck"], self_study), values)
 
 
@@ -174,7 +175,3 @@ async def _picture(request: Request) -> Response:
         return PlainTextResponse(str(error), 404, FRESH)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
     return Response(loaded.data, media_type=loaded.kind, headers=headers)
-
-
-def _status(error: WorkshopError) -> int:
-    return 409 if isinstance(error, OtherAttempt) else 429 if isinstance(error, limits.TooManyRequests) else 400

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-
-MOST = 500  # answers in one transaction
 
 log = logging.getLogger(__name__)
 
@@ -24,7 +21,6 @@ class AnswerWriter:
         self.store = store
         self._waiting: list[tuple[QuizAnswer, OnStored]] = []
         self._task: asyncio.Task[None] | None = None
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="quiz answers")
 
     def put(self, answer: QuizAnswer, on_stored: OnStored) -> None:
         """Write an answer, then call `on_stored`."""
@@ -40,8 +36,8 @@ class AnswerWriter:
     async def _work(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting[:MOST], self._waiting[MOST:]
-                outcomes = await asyncio.get_running_loop().run_in_executor(self._thread, self._write, batch)
+                batch, self._waiting = self._waiting, []
+                outcomes = await asyncio.to_thread(self._write, batch)
                 for (_, on_stored), outcome in zip(batch, outcomes, strict=True):
                     try:
                         on_stored(outcome)

@@ -132,9 +132,8 @@ const CHARTS = { choices, numbers, words };
 export function ranking(places, mine = null) {
   if (!places.length) return element("p", "none", "Nobody has points yet.");
   return element("ol", "ranking", places.map(({ place, nickname, points }) => {
-    const row = element("li", nickname === mine ? "mine" : "", element("span", "place", `${place}.`), name(nickname),
+    return element("li", nickname === mine ? "mine" : "", element("span", "place", `${place}.`), name(nickname),
       element("span", "points", count(points, "point")));
-    return row;
   }));
 }
 

@@ -23,7 +23,7 @@ export function countdown(clock, told = () => {}) {
   let state = null, total = 1, warned = false;
 
   function left() {
-    if (state.left !== null && state.left !== undefined) return state.left;
+    if (state.left !== null) return state.left;
     return state.ends_at ? Math.max(0, state.ends_at - clock.now()) : null;
   }
 
@@ -31,7 +31,7 @@ export function countdown(clock, told = () => {}) {
     const seconds = ["question", "discussing"].includes(state?.phase) ? left() : null;
     root.hidden = seconds === null;
     if (seconds === null) return;
-    const paused = state.left !== null && state.left !== undefined;
+    const paused = state.left !== null;
     total = Math.max(total, seconds);
     inner.style.transform = `scaleX(${(seconds / total).toFixed(4)})`;
     root.classList.toggle("paused", paused);

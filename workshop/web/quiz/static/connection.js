@@ -1,14 +1,27 @@
 // The line to the server. A lost one is taken up again by itself: at once, then a little later each time, but never more
 // than two seconds apart, so that a class is back within ten seconds of a server that was started again.
 
+import { element, say } from "./dom.js";
+
 const LONGEST = 2000; // ms between two tries
 const PATIENCE = 8000; // ms in which a line has to come up
 const DONT_COME_BACK = 4001; // the code of a close that is meant to last, see client.py
 const SLEPT = 5000; // ms that nobody looked: this computer slept, and its line may be dead without knowing
 
-// `hear` gets each message, `line` gets true or false when the line comes up or goes, `gone` gets the reason when the
-// server has closed it for good.
-export function connect(path, { hear, line, gone = () => {} }) {
+// Where a page says that its line is lost.
+export const offline = element("p", "offline");
+offline.setAttribute("role", "status");
+offline.hidden = true;
+
+function line(up) {
+  offline.hidden = up;
+  say(offline, up ? "" : "Connection lost, coming back…");
+  document.body.dataset.line = up ? "up" : "down";
+}
+
+// `hear` gets each message, `up` is called when the line comes up, `gone` gets the reason when the server has closed it
+// for good.
+export function connect(path, { hear, up, gone }) {
   const url = new URL(path, location.href);
   url.protocol = url.protocol.replace("http", "ws");
   let socket = null, wait = 0, timer = null, closed = false, tick = Date.now();
@@ -18,7 +31,7 @@ export function connect(path, { hear, line, gone = () => {} }) {
     const opened = new WebSocket(url);
     socket = opened;
     const giveUp = setTimeout(() => lost(opened), PATIENCE);
-    opened.onopen = () => { clearTimeout(giveUp); wait = 0; line(true); };
+    opened.onopen = () => { clearTimeout(giveUp); wait = 0; line(true); up(); };
     opened.onmessage = ({ data }) => { if (opened === socket) hear(JSON.parse(data)); };
     opened.onclose = ({ code, reason }) => {
       clearTimeout(giveUp);

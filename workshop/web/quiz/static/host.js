@@ -3,18 +3,17 @@
 import { chart } from "./chart.js";
 import { serverClock } from "./clock.js";
 import { commands } from "./commands.js";
-import { connect } from "./connection.js";
+import { connect, offline } from "./connection.js";
 import { code, element, join, round, say, title } from "./dom.js";
 import { roster } from "./roster.js";
 import { bare, screen } from "./screen.js";
 
 const clock = serverClock();
 const view = screen({ clock, round, title, code, join });
-const offline = element("p", "offline");
 const notice = element("p", "notice");
 const measuring = element("p", "measuring-words");
-for (const live of [offline, notice, measuring]) live.setAttribute("role", "status");
-offline.hidden = notice.hidden = measuring.hidden = true;
+for (const live of [notice, measuring]) live.setAttribute("role", "status");
+notice.hidden = measuring.hidden = true;
 
 let hideNotice = null;
 // `stays`: where there is nothing else to see.
@@ -32,12 +31,7 @@ const line = connect(`/quiz/${round}/socket?view=host`, {
     if (message.kind === "players") { players.show(message.players); first = message.first; votes(); }
     if (message.kind === "state") { tell(""); first = null; show(message); }
   },
-  line: (up) => {
-    offline.hidden = up;
-    say(offline, up ? "" : "Connection lost, coming back…");
-    document.body.dataset.line = up ? "up" : "down";
-    if (up) clock.forget();
-  },
+  up: clock.forget,
   // Without a state the problem that was told says more.
   gone: (why) => { offline.hidden = true; if (view.state() && view.state().phase !== "ended") tell(why, true); },
 });

@@ -3,7 +3,7 @@
 import { answering } from "./answering.js";
 import { chart, podium, ranking } from "./chart.js";
 import { countdown, serverClock } from "./clock.js";
-import { connect } from "./connection.js";
+import { connect, offline } from "./connection.js";
 import { count, element, name, number, nickname, round, say, title, value } from "./dom.js";
 import { explained, judged, marked, rightOf } from "./outcome.js";
 import { question } from "./question.js";
@@ -15,9 +15,6 @@ const tell = (words) => say(told, words);
 const left = countdown(clock, tell);
 const who = name(nickname);
 const points = element("span", "points");
-const offline = element("p", "offline");
-offline.setAttribute("role", "status");
-offline.hidden = true;
 const main = element("main", "player");
 main.id = "main";
 document.body.append(
@@ -32,12 +29,7 @@ let over = false;
 
 const line = connect(`/quiz/${round}/socket?view=player`, {
   hear: (message) => HEARD[message.kind]?.(message),
-  line: (up) => {
-    offline.hidden = up;
-    say(offline, up ? "" : "Connection lost, coming back…");
-    document.body.dataset.line = up ? "up" : "down";
-    if (up) { clock.forget(); view?.resume?.(); }
-  },
+  up: () => { clock.forget(); view?.resume?.(); },
   gone: (why) => { if (state?.phase !== "ended") finish("The round goes on elsewhere", why); offline.hidden = true; },
 });
 
@@ -52,7 +44,7 @@ const HEARD = {
   you: (message) => {
     you = message;
     who.textContent = you.nickname;
-    say(points, you.points === null || you.points === undefined ? "" : count(you.points, "point"));
+    say(points, count(you.points, "point"));
     show();
   },
   confirmed: (message) => { if (view?.hear?.(message)) remember(message.question, view.answer()); },
@@ -124,7 +116,7 @@ const VIEWS = {
       hear: form.hear,
       answer: form.answer,
       resume: form.resume,
-      update: () => form.update({ paused: state.left !== null && state.left !== undefined, kept: mine(() => (you.confirmed ? own() : null)) }),
+      update: () => form.update({ paused: state.left !== null, kept: mine(() => (you.confirmed ? own() : null)) }),
     });
     tell(`${numbered()} is open, ${Math.ceil(left.left() ?? 0)} seconds`);
   },

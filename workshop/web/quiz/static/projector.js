@@ -1,16 +1,13 @@
 // The projector's page: what everybody looks at, and nothing to press.
 
 import { serverClock } from "./clock.js";
-import { connect } from "./connection.js";
-import { code, element, join, round, say, title } from "./dom.js";
+import { connect, offline } from "./connection.js";
+import { code, join, round, say, title } from "./dom.js";
 import { screen } from "./screen.js";
 
 const clock = serverClock();
 const view = screen({ clock, round, title, code, join, showRuns: true });
 view.root.setAttribute("role", "main");
-const offline = element("p", "offline");
-offline.setAttribute("role", "status");
-offline.hidden = true;
 document.body.append(view.root, offline);
 
 // A projector that follows the class goes back to it when the round has ended.
@@ -25,11 +22,6 @@ function follow() {
 let problem = ""; // why nothing is shown
 connect(`/quiz/${round}/socket?view=projector`, {
   hear: (message) => { if (message.kind === "problem") problem = message.why; else view.hear(message); follow(); },
-  line: (up) => {
-    offline.hidden = up;
-    say(offline, up ? "" : "Connection lost, coming back…");
-    document.body.dataset.line = up ? "up" : "down";
-    if (up) clock.forget();
-  },
+  up: clock.forget,
   gone: (why) => { offline.hidden = view.state()?.phase === "ended"; say(offline, view.state() ? why : problem || why); },
 });

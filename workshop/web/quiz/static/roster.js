@@ -1,5 +1,5 @@
 // The players of a round, for its host: who is here, who has answered, who leads; taking some of them out, and letting
-// nobody new in. Nicknames that were made without a page are one line: somebody may make hundreds of them.
+// nobody new in.
 
 import { arrange, button, count, element, name, number, say } from "./dom.js";
 
@@ -23,12 +23,9 @@ export function roster({ remove, lock }) {
   locksaid.setAttribute("role", "status");
   const tools = element("div", "tools");
   const rowOf = new Map(); // by the learner's id
-  const idle = element("p", "idle", "");
-  const without = element("span", "");
-  const clear = button("Remove them", "quiet", () => remove(idlers.map(({ id }) => id)));
-  const root = element("section", "roster", heading, tools, locksaid, find, element("table", "", element("thead", "", head), rows), rest, idle);
+  const root = element("section", "roster", heading, tools, locksaid, find, element("table", "", element("thead", "", head), rows), rest);
   root.setAttribute("aria-label", "Players");
-  let players = [], idlers = [], asked = null, locked = false, ended = false;
+  let players = [], asked = null, locked = false, ended = false;
   let chosen = null; // ids, while some are being chosen
   find.addEventListener("input", draw);
 
@@ -73,8 +70,6 @@ export function roster({ remove, lock }) {
       if (!rowOf.has(player.id)) rowOf.set(player.id, row(player));
       return rowOf.get(player.id)(player);
     }));
-    say(without, `${count(idlers.length, "nickname")} without an open page. `);
-    arrange(idle, idlers.length ? [without, clear] : []);
     say(rest, matching.length > SHOWN ? `and ${number(matching.length - SHOWN)} more` : "");
   }
 
@@ -113,11 +108,7 @@ export function roster({ remove, lock }) {
   draw();
   return {
     root,
-    show: (now) => {
-      players = now.filter(({ came }) => came);
-      idlers = now.filter(({ came }) => !came);
-      draw();
-    },
+    show: (now) => { players = now; draw(); },
     state: (now) => { locked = Boolean(now.locked); ended = now.phase === "ended"; drawTools(); },
   };
 }
