@@ -24,7 +24,7 @@ FOREIGN = 1008  # code of a close: one may not be here
 log = logging.getLogger(__name__)
 
 
-class Message(BaseModel, extra="forbid", strict=True):
+class QuizMessage(BaseModel, extra="forbid", strict=True):
     """An answer or a command."""
 
     kind: Literal["answer", "command"]
@@ -36,7 +36,7 @@ class Message(BaseModel, extra="forbid", strict=True):
     version: int = -1
 
     @classmethod
-    def read(cls, text: str | None) -> Message:
+    def read(cls, text: str | None) -> QuizMessage:
         """A message of a browser. Raises BadInput."""
         try:
             return cls.model_validate_json(text or "")
@@ -99,7 +99,7 @@ async def _listen(client: Client, room: Room, participant: Participant | None, i
         if message["type"] != "websocket.receive":
             return
         try:
-            await _heed(client, room, participant, identity, Message.read(message.get("text")), arrived)
+            await _heed(client, room, participant, identity, QuizMessage.read(message.get("text")), arrived)
         except WorkshopError as error:
             client.tell(kind="problem", why=str(error))
         except Exception:
@@ -108,7 +108,12 @@ async def _listen(client: Client, room: Room, participant: Participant | None, i
 
 
 async def _heed(
-    client: Client, room: Room, participant: Participant | None, identity: Identity, message: Message, arrived: float
+    client: Client,
+    room: Room,
+    participant: Participant | None,
+    identity: Identity,
+    message: QuizMessage,
+    arrived: float,
 ) -> None:
     if message.kind == "command":
         if client.view != "host":
