@@ -219,7 +219,7 @@ def form(guide: Guide) -> StudyForm:
         planned,
         takes=lambda workload: workload.name == guide.workload,
         hidden=lambda workload: {*guide.reserved, tuning_of(workload).length},
-        order=50,
+        order=400,
     )
 
 

@@ -292,5 +292,5 @@ FORM = StudyForm(
     takes=lambda workload: workload.tuning is not None,
     start=lambda chosen, _: {**scaling_of(chosen).strong, **tuning_of(chosen).load, **tuning_of(chosen).short},
     hidden=lambda workload: tuning_of(workload).knobs,
-    order=300,
+    order=450,
 )

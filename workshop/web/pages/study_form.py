@@ -46,16 +46,14 @@ def _form(kinds: Collection[str], session: SessionRecord | None, identity: Ident
     with st.container(border=True, key="study-begin"), blocks.errors():
         st.markdown("#### Prepare a study")
         key = f"study-kind-{len(ordered)}"  # a page with other kinds has a box of its own
-        kind = st.selectbox("Kind", ordered, format_func=lambda name: forms[name].title, key=key)
+        kind = _choose("Kind", {name: forms[name].title for name in ordered}, key)
         chosen = forms[kind]
         all_workloads = dict(sorted(registry.workloads().items(), key=lambda item: item[1].order))
         names = [name for name, workload in all_workloads.items() if chosen.takes(workload) and not workload.lacks()]
         if not names:
             raise BadInput("No workload of this kind of study is installed; choose another kind.")
-        key = f"study-{kind}-workload"
-        workload = all_workloads[
-            st.selectbox("Workload", names, format_func=lambda name: all_workloads[name].title, key=key)
-        ]
+        titles = {name: all_workloads[name].title for name in names}
+        workload = all_workloads[_choose("Workload", titles, f"study-{kind}-workload")]
         options, _ = model_form(chosen.options, {}, f"study-{kind}")
         try:
             checked = chosen.options.model_validate(options)
@@ -70,6 +68,12 @@ def _form(kinds: Collection[str], session: SessionRecord | None, identity: Ident
                 st.warning(frame.plain(str(error)), icon=":material/info:")
             else:
                 _begin_planned(planned, planned_work(frame.store(), planned), session, identity)
+
+
+def _choose(label: str, titles: Mapping[str, str], key: str) -> str:
+    """The name that is picked from a box with titles; where there is only one, it needs no box."""
+    only = next(iter(titles))
+    return only if len(titles) == 1 else st.selectbox(label, list(titles), format_func=titles.__getitem__, key=key)
 
 
 def _settings_of_runs(
