@@ -113,7 +113,7 @@ def test_every_page_opens(shown: Shown, new_page: NewPage, width: int) -> None:
         ("/history", "Pick one run"),
     ):
         page.goto(f"{shown.url}{path}")
-        expect(page.get_by_text(there).first).to_be_visible(timeout=PATIENCE)
+        expect(page.get_by_text(there).filter(visible=True).first).to_be_visible(timeout=PATIENCE)
         opened(page)
         for started in ("Start the run", "Launch", "Begin the round", "Run this step", "Reset it"):
             expect(page.get_by_role("button", name=started, exact=True)).to_have_count(0)
