@@ -17,12 +17,9 @@ from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
 import psutil
-import websockets
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection
 
-from benchmarks import Document, Row, document, machine
+from benchmarks import Document, Row, crowd, document, machine
 from benchmarks.dashboard import HOST, joined, served
 from benchmarks.processes import own_state
 from workshop.core.errors import WorkshopError
@@ -41,7 +38,7 @@ def run(viewers: int = 40, seconds: float = 20.0) -> Document:
     """Let viewers watch one run; returns the document. Raises WorkshopError."""
     where = machine(("streamlit", "uvicorn", "websockets", "plotly"))
     with own_state(), Store.open() as store:
-        _, code = new_secrets(store)
+        token, code = new_secrets(store)
         with private_session(store, Placement(ranks=2)) as session, served() as (server, port):
             watched = client.submit(store, session, "kmeans", PARAMS)
             deadline = time.monotonic() + READY
@@ -54,7 +51,8 @@ def run(viewers: int = 40, seconds: float = 20.0) -> Document:
             if (status := store.run(watched.id).status) != "running":
                 raise WorkshopError(f"The run that was watched did not last: it is {status}.")
             client.cancel(store, watched.id)
-    return document(where, _rows(browsers, share, since, seconds))
+            crowds = crowd.rows(server, port, token, code)
+    return document(where, [*_rows(browsers, share, since, seconds), *crowds])
 
 
 def _rows(browsers: list[Browser], share: float, since: float, seconds: float) -> list[Row]:
@@ -93,14 +91,11 @@ class Browser:
         began = time.perf_counter()
         form = urlencode({"code": self.code, "nickname": self.name})
         self.cookie, _ = await asyncio.to_thread(joined, self.port, "/join", form, self.name)
-        address, headers = f"ws://{HOST}:{self.port}", {"Cookie": self.cookie}
-        common = {"additional_headers": headers, "origin": f"http://{HOST}:{self.port}", "max_size": None}
-        common["compression"] = None
-        async with websockets.connect(f"{address}/_stcore/stream", subprotocols=["streamlit"], **common) as page:
-            await asyncio.wait_for(_run_script(page, run_id), READY)
+        async with crowd.connected(self.port, self.cookie, crowd.STREAM) as page:
+            await asyncio.wait_for(crowd.draw(page, "run", f"run={run_id}"), READY)
             await asyncio.to_thread(self._get, "/assets/plotly.min.js")
             self.page_seconds = time.perf_counter() - began
-            async with websockets.connect(f"{address}/live/run/{run_id}", **common) as live:
+            async with crowd.connected(self.port, self.cookie, f"live/run/{run_id}") as live:
                 await asyncio.gather(arrivals.wait(), _drain(page), self._listen(live))
 
     async def _listen(self, live: ClientConnection) -> None:
@@ -123,17 +118,6 @@ class Browser:
         headers = {"Cookie": self.cookie, "Accept-Encoding": "gzip"}
         with urlopen(Request(f"http://{HOST}:{self.port}{path}", headers=headers), timeout=30) as answer:
             answer.read()
-
-
-async def _run_script(page: ClientConnection, run_id: int) -> None:
-    """Have Streamlit run the run's page, and receive everything that it sends."""
-    ask = BackMsg()
-    ask.rerun_script.query_string = f"run={run_id}"
-    ask.rerun_script.page_name = "run"
-    await page.send(ask.SerializeToString())
-    async for message in page:
-        if isinstance(message, bytes) and ForwardMsg.FromString(message).WhichOneof("type") == "script_finished":
-            return
 
 
 async def _drain(page: ClientConnection) -> None:

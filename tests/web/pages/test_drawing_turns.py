@@ -53,6 +53,19 @@ def test_one_of_each_person_and_the_instructor_first(turns: DrawingTurns) -> Non
     assert drawn == [TEACHER, EVE, ADA] and not turns._since and not turns._waiting
 
 
+def test_who_was_served_longest_ago_comes_first(turns: DrawingTurns) -> None:
+    drawn: list[Identity] = []
+    with turns.take(ADA):
+        pass
+    with turns.take(TEACHER), ExitStack() as bob:
+        bob.enter_context(turns.take(BOB))
+        waiting = [begin(turns, identity, drawn) for identity in (ADA, EVE)]
+        bob.close()
+        for thread in waiting:
+            thread.join(60)
+    assert drawn == [EVE, ADA], "Ada has just drawn"
+
+
 def test_a_drawing_that_waits_for_something_holds_nobody_up(
     turns: DrawingTurns, monkeypatch: pytest.MonkeyPatch
 ) -> None:

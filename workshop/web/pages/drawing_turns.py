@@ -1,5 +1,6 @@
 """Turns for drawing pages: Streamlit would draw all at once, and then every page is slow. As many are drawn at once as
-there are cores, one of each person, and the instructor's first. Streamlit itself keeps only a page's newest request."""
+there are cores, one of each person. The instructor comes first, then who was served longest ago: so who opens a page
+doesn't wait for those who move sliders. Streamlit itself keeps only a page's newest request."""
 
 from __future__ import annotations
 
@@ -24,14 +25,16 @@ class DrawingTurns:
         self._places = places
         self._changed = threading.Condition()
         self._since: dict[int, float] = {}  # by identity, the beginning of the newest drawing
-        self._waiting: list[tuple[bool, int, int]] = []  # (is no instructor, number, identity), in order
+        self._served: dict[int, float] = {}  # by identity, the end of the newest drawing
+        self._waiting: list[tuple[bool, float, int, int]] = []  # (is no instructor, served, number, identity), in order
         self._numbers = count()
 
     @contextmanager
     def take(self, identity: Identity) -> Iterator[None]:
         """Wait for a turn, and keep it for as long as a block lasts."""
-        ticket = (identity.role != "instructor", next(self._numbers), identity.id)
         with self._changed:
+            served = self._served.get(identity.id, 0.0)
+            ticket = (identity.role != "instructor", served, next(self._numbers), identity.id)
             insort(self._waiting, ticket)
             while self._next() != ticket:
                 self._changed.wait(LONGEST / 5)
@@ -42,16 +45,17 @@ class DrawingTurns:
             yield
         finally:
             with self._changed:
+                self._served[identity.id] = time.monotonic()
                 if self._since.get(identity.id) == since:
                     del self._since[identity.id]
                 self._changed.notify_all()
 
-    def _next(self) -> tuple[bool, int, int] | None:
+    def _next(self) -> tuple[bool, float, int, int] | None:
         now = time.monotonic()
         drawing = {identity for identity, since in self._since.items() if now - since < LONGEST}
         if len(drawing) >= self._places:
             return None
-        return next((ticket for ticket in self._waiting if ticket[2] not in drawing), None)
+        return next((ticket for ticket in self._waiting if ticket[-1] not in drawing), None)
 
 
 @cache
