@@ -211,7 +211,7 @@ class RunShown(FiguresDisplay):
         if self.verdict:
             lines.append(str(self.verdict))
         if metrics := self._main():
-            lines.append("; ".join(f"{label} {value}" for label, value in metrics))
+            lines.append("; ".join(f"{metric['label']} {metric['value']}" for metric in metrics))
         lines += run.notices
         if address := link(run.id):
             lines.append(address)
