@@ -12,6 +12,7 @@ _NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _TIMES = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"))
 _PREFIXES_OF_UNITS = {"s": _TIMES, "B": _PREFIXES, "B/s": _PREFIXES}
+_LARGEST = 1e18  # from it on there is no prefix
 _LONGEST = 1e5  # below it, other numbers are written out, with commas
 _POWERS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -26,6 +27,8 @@ def quantity(value: float, unit: str = "") -> str:
     if unit == "s" and abs(value) >= 120:
         return quantity(value / 60, "min")
     near = value if isinstance(value, int) and abs(value) < _LONGEST else float(f"{value:.3g}") + 0.0
+    if abs(near) >= _LARGEST:
+        return f"{_digits(value)} {unit}".strip()
     if unit in _PREFIXES_OF_UNITS:
         *larger, finest = _PREFIXES_OF_UNITS[unit] if near else ((1.0, ""),)
         factor, prefix = next((step for step in larger if abs(near) >= step[0]), finest)
