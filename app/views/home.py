@@ -23,6 +23,7 @@ from workshop.web.quiz import round_start
 from workshop.web.templates import render
 
 RECENT = 4  # runs that are listed
+EVERY = 5.0  # seconds between looks at what goes on
 MOST_RUNS = 3  # of a step that have a button
 
 
@@ -34,8 +35,7 @@ def page() -> None:
         if frame.recorded():
             _alone(identity, session)
         elif identity.role == "instructor":
-            if not frame.store().attendances():
-                _alone(identity, session)
+            _alone(identity, session)
             _today(identity, session)
         else:
             learner_home.show(identity)
@@ -44,14 +44,15 @@ def page() -> None:
             _way_in()
             classroom_bar.help_requests(identity)
         with st.container(border=True):
-            _now(session)
+            st.fragment(run_every=EVERY)(_now)(session)
 
 
 def _alone(identity: Identity, session: SessionRecord | None) -> None:
     """A first run with one press."""
     with st.container(border=True, key="alone"):
         workload = first_workload()
-        st.markdown(f"#### Try it alone\n{frame.plain(workload.summary)}")
+        title = "Show the class a run" if frame.store().attendances() else "Try it alone"
+        st.markdown(f"#### {title}\n{frame.plain(workload.summary)}")
         with st.container(horizontal=True):
             refusal = frame.not_up(session)
             if session is not None and not refusal and workload.presets:
@@ -79,6 +80,7 @@ def _way_in() -> None:
 
 def _now(session: SessionRecord | None) -> None:
     """The session's state and the latest runs."""
+    session = frame.store().session(session.id) if session is not None else None
     st.markdown("#### Right now")
     if session is not None:
         st.markdown(f"Session **{frame.plain(session.name)}**: {frame.plain(state_words(session))}")
@@ -144,8 +146,9 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
         exercise = lab.exercises[number - 1] if number and number <= len(lab.exercises) else ""
         with st.container(horizontal=True), blocks.errors():
             if st.button("Send the class here", icon=":material/groups:"):
-                classroom.set_pace(store, identity, outlines()[0], folder.name, exercise)
-                _changed()
+                classroom.set_pace(store, identity, outlines()[0], folder.name, exercise, step.part)
+                st.toast("The bar of every learner leads to this section now.")
+                classroom_bar.refresh()
             if st.button(f"Timer {step.minutes} min", icon=":material/timer:"):
                 classroom.set_timer(store, identity, step.minutes)
                 _changed()

@@ -105,8 +105,7 @@ def _form(identity: Identity) -> None:
             quiz_round = round_start.host(
                 frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
             )
-            st.toast(f"The round is in its lobby: learners join with the code {quiz_round.code}.")
-            st.rerun()
+            blocks.leave(f"/quiz/{quiz_round.id}/host")  # the projector follows the class into the lobby
 
 
 def _questions(deck: Deck) -> list[str]:

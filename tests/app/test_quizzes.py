@@ -64,6 +64,7 @@ def test_the_instructor_begins_a_round_and_ends_it(open_page: Open, store: Store
     next(box for box in page.checkbox if box.label.startswith("Fast answers")).check().run()
     assert "half as much again" in plain(page), "the rule of the bonus is shown"
     click(page, "Begin the round")
+    page = open_page("quizzes", "instructor")  # the browser has gone to the host's view
     (this,) = store.rounds("live")
     assert (this.title, this.settings["speed_bonus"], this.settings["ranking"]) == ("One of each", True, True)
     for view in ("host", "projector", "results"):
@@ -84,6 +85,7 @@ def test_a_round_has_the_chosen_questions_in_their_order_and_its_host_view_stays
     assert "Choose at least one" in plain(page) and page.multiselect and "Begin the round" not in labels(page)
     page.multiselect[0].set_value([ids[4], ids[0]]).run()
     click(page, "Begin the round")
+    page = open_page("quizzes", "instructor")  # the browser has gone to the host's view
     (this,) = store.rounds("live")
     assert [question["id"] for question in this.deck["questions"]] == [ids[4], ids[0]]
     for _ in range(quizzes.RECENT + 1):

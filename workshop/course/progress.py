@@ -349,7 +349,8 @@ def next_step(
         sentence = f"A quiz with the whole class is going on: {quiz_round.title}."
         return NextStep(sentence, "Join the quiz", address=f"/quiz?code={quiz_round.code or ''}")
     course = [lab_progress for lab_progress in labs if lab_progress.lab.number is not None]
-    if any(lab_progress.lab.name == pace_lab and not is_done(lab_progress) for lab_progress in course):
+    at_pace = [lab_progress for lab_progress in course if lab_progress.lab.name == pace_lab]
+    if any(not (is_done(lab_progress) and lab_progress.finished) for lab_progress in at_pace):
         return NextStep(pace_words, "Open the lab", lab=pace_lab)
     begun = [lab_progress for lab_progress in course if lab_progress.begun and not is_done(lab_progress)]
     if begun:

@@ -31,6 +31,7 @@ class Pace:
     lab: str = ""
     title: str = ""  # of the lab, as pages show it
     step: str = ""  # an exercise of the lab; "": the lab as a whole
+    part: int = 1  # the section of the lab that links lead to
     until: float | None = None  # seconds since the epoch
 
     @property
@@ -77,9 +78,11 @@ def pace(store: Store) -> Pace:
     return Pace(**json.loads(text)) if text else Pace()
 
 
-def set_pace(store: Store, identity: Identity, labs: Sequence[Outline], lab: str, step: str = "") -> None:
-    """Set the lab and the step at which the class is; the timer goes on. Raises BadInput for a lab or step that isn't
-    there. A lab "" takes the pace back."""
+def set_pace(
+    store: Store, identity: Identity, labs: Sequence[Outline], lab: str, step: str = "", part: int = 1
+) -> None:
+    """Set the lab, its step and its section at which the class is; the timer goes on. A lab "" takes the pace back.
+    Raises BadInput for a lab or step that isn't there."""
     only_instructor(identity)
     outline = next((outline for outline in labs if outline.name == lab), None)
     if lab and outline is None:
@@ -88,7 +91,7 @@ def set_pace(store: Store, identity: Identity, labs: Sequence[Outline], lab: str
         exercises = words.listed(outline.exercises) if outline and outline.exercises else "none"
         raise BadInput(f"There is no exercise {step!r:.50} in lab {lab!r:.50}; its exercises are {exercises}.")
     title = outline.label if outline is not None else ""
-    _keep(store, replace(pace(store), lab=lab, title=title, step=step))
+    _keep(store, replace(pace(store), lab=lab, title=title, step=step, part=part))
 
 
 def set_timer(store: Store, identity: Identity, minutes: float | None) -> None:

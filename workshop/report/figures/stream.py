@@ -20,9 +20,9 @@ WINDOW, LEAST = 10.0, 0.1  # seconds: the longest stream, and the shortest
 LASTING, LATE = 0.5, 2.0  # seconds after which the words on a phase tell its time; in which the newest events come
 BARS, MOST, FEWEST = 1600, 300, 20  # spans of all ranks together, and of one rank
 ORDER = ("input", "compute", "wait", "communicate")  # of phases in a step
-PREPARATION = "prepare"  # once, before the steps: it would hide them
+PREPARATION = ("prepare", "initialise")  # once, before the steps: they would hide them
 VERBS = {
-    PREPARATION: "prepares",
+    "prepare": "prepares",
     "compute": "computes",
     "wait": "waits for others",
     "communicate": "exchanges data",
@@ -87,7 +87,7 @@ def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | Non
     all_spans += [PhaseSpan(rank, phase, since, max(end, since)) for rank, (phase, since) in phases.items()]
     if not all_spans:
         return None
-    all_spans = [span for span in all_spans if span.phase != PREPARATION] or all_spans
+    all_spans = [span for span in all_spans if span.phase not in PREPARATION] or all_spans
     by_rank = [[span for span in all_spans if span.rank == rank] for rank in range(ranks)]
     most = min(max(BARS // (2 * ranks), FEWEST), MOST)
     dense = [of_rank[-most].begin for of_rank in by_rank if len(of_rank) >= most]

@@ -71,7 +71,8 @@ def show(identity: Identity) -> None:
         else:
             st.markdown(frame.plain(step.words))
             if step.lab and st.button(step.label, type="primary", icon=":material/menu_book:"):
-                links.go("labs", {"lab": step.lab})
+                part = {"part": str(pace.part)} if step.lab == pace.lab else {}
+                links.go("labs", {"lab": step.lab, **part})
             if step.address:
                 st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
     runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)

@@ -137,6 +137,14 @@ class JoinForm(CodeForm):
         super().__init__(store, cookie)
         self.rooms = rooms
 
+    async def respond(self, request: Request) -> Response:
+        """A learner of the class who follows a link with the code is in; others type their nickname."""
+        identity, form = request.state.identity, request.query_params
+        member = request.method == "GET" and identity is not None and identity.role == "learner"
+        if member and (quiz_round := await self.find(form.get("code", ""))):
+            return await self.let_in(request, quiz_round, identity.nickname, form)
+        return await super().respond(request)
+
     async def find(self, code: str) -> QuizRound | None:
         typed = "".join(code.split()).upper()[:20]
         return await run_in_threadpool(self.store.round_by_code, typed) if typed else None
