@@ -20,7 +20,7 @@ def run_a_preset(page: Page, workshop: Class, preset: str, prediction: str) -> N
     page.goto(f"{workshop.url}/run?workload=kmeans")
     page.get_by_role("button", name=preset).click()
     expect(page).to_have_url(re.compile("preset="))
-    field = page.get_by_label("After how many iterations does it end?")
+    field = page.get_by_role("spinbutton", name=re.compile("^After how many iterations"))
     field.fill(prediction)
     field.press("Tab")
     page.get_by_role("button", name="Start the run").click()
