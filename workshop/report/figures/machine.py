@@ -160,8 +160,9 @@ def _inside(x: float, y: float, width: float, height: float, depth: int) -> tupl
     return x + pad, y + pad, width - 2 * pad, height - 2 * pad
 
 
-def unit_words(box: Box, scale: Scale) -> list[dict[str, Any]]:
-    """Each rank's name and the threads seen there, stripe by stripe, and the unit's number below."""
+def unit_words(box: Box, scale: Scale, threads_per_rank: int) -> list[dict[str, Any]]:
+    """Each rank's name and the threads seen there, stripe by stripe, and the unit's number below. Where more threads
+    were seen than a rank computes with, most of them wait: their number would mislead."""
     unit: Unit = box.content
     middle = box.x + box.width / 2
     state = " · shared" if unit.crowded else "" if unit.ranks else " · idle"
@@ -184,7 +185,7 @@ def unit_words(box: Box, scale: Scale) -> list[dict[str, Any]]:
         threads = words.count(unit.threads.get(rank, 0), "thread")
         if rank in unit.strangers and stripe * scale.across > 96:
             notes.append(text(x, box.y + 0.55, NOT_MEANT, scale.font(15, 0.25, len(NOT_MEANT) + 1, stripe), colour))
-        elif rank in unit.threads and wordy:
+        elif wordy and 0 < unit.threads.get(rank, 0) <= threads_per_rank:
             notes.append(text(x, box.y + 0.55, threads, scale.font(15, 0.25, len(threads), stripe), colour))
     if len(unit.ranks) > STRIPES:
         notes.append(text(middle, box.y + 0.57, f"and {len(unit.ranks) - STRIPES} more", size, theme.INK))
@@ -262,7 +263,7 @@ def machine_picture(
     for box in outer.everything():
         if box.kind == "unit":
             shapes += unit_shapes(box, few)
-            notes += unit_words(box, scale) if few else unit_number(box, scale)
+            notes += unit_words(box, scale, threads_per_rank) if few else unit_number(box, scale)
         elif box.kind != "all":
             shapes.append(_frame(box))
             if box.title:
