@@ -63,7 +63,7 @@ def test_conditions_are_known_before_the_first_step(program):
     known = program["switched"]["known"]
     assert known["model"] == "U-Net of depth 3, from 8 channels on, with attention gates and dropout"
     assert known["shards"] == [4, 4] and known["train_images"] == 8
-    assert "dense images of 32x32 pixels" in known["data"]
+    assert "dense images of 32 × 32 pixels" in known["data"]
     assert known["empty_images"] == 0 < known["lesion_pixels"] < 0.5
 
 
