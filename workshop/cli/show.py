@@ -82,7 +82,8 @@ def show_run(run: RunRecord, store: Store, err: Console, every: bool = False) ->
     table = Table(box=None, show_header=False, padding=(0, 1))
     first, rest = metrics_in_two(run)
     for metric in first + rest * every:
-        table.add_row(metric["label"], Text(metric["value"]))
+        power = "·10" in metric["value"]  # a terminal writes it as one types it: 3.787e-13
+        table.add_row(metric["label"], Text(metric["exact"] if power else metric["value"]))
     if table.row_count:
         out.print(table)
     if rest and not every:
