@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 UV := $(shell command -v uv || echo .uv/bin/uv)
-INSTALL = $(PYTHON) workshop/installation/download.py $(UV) sync
+INSTALL = $(PYTHON) workshop/cli/installation/download.py $(UV) sync
 ARGS ?=
 # What pip and uv say where they reach nobody, and what to say then.
 UNREACHED := error sending request|dns error|client error .Connect|network connectivity is disabled|NewConnectionError|NameResolutionError|Failed to establish a new connection|name resolution|Network is unreachable|Connection refused|ConnectTimeout|ProxyError|from versions: none
@@ -43,7 +43,7 @@ test-environment: .venv/.ready-for-tests
 	@echo "Step 1 of 2: downloading and unpacking what the dashboard and the workloads need (about 500 MB) ..."
 	@$(INSTALL) --inexact --python $(PYTHON)
 	@echo "Step 2 of 2: compiling what the first visit needs ..."
-	@.venv/bin/python -m workshop.installation.compilation
+	@.venv/bin/python -m workshop.cli.installation.compilation
 	@touch $@
 
 # What only tests need, and Horovod in the foreground: two to four minutes, less where it was begun before.

@@ -17,7 +17,7 @@ import benchmarks
 from benchmarks import Document, say
 from workshop.core.errors import WorkshopError
 from workshop.core.topology import allowed_cores
-from workshop.runtime.measurement_lock import measuring_lock, refuse_wait
+from workshop.sessions.measurement_lock import measuring_lock, refuse_wait
 
 NAMES = ("kmeans", "regression", "mnist", "allreduce", "start", "tune", "federated", "parallel", "scale")
 NAMES += ("elastic", "hangs", "quiz", "viewers", "pages", "chaos", "peers")

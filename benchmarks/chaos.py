@@ -27,7 +27,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.core.patience import patient
 from workshop.core.ports import free_port
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.store import Store
 
 ALONE = False  # what it finds does not depend on what else the machine does
@@ -39,12 +39,12 @@ LATEST = 2.0
 NEXT = {"data": "blobs", "points": 20_000, "clusters": 4, "iterations": 3, "backend": "numpy"}
 # Who is killed, and a word of the command line by which it is known.
 TARGETS = {
-    "rank": "workshop.runtime.fork.server",  # a copy of its server, which has no tag of a set of ranks
-    "stub": "workshop/runtime/fork/stub.py",
-    "server": "workshop.runtime.fork.server",
+    "rank": "workshop.sessions.fork.server",  # a copy of its server, which has no tag of a set of ranks
+    "stub": "workshop/sessions/fork/stub.py",
+    "server": "workshop.sessions.fork.server",
     "launcher": "prterun",
     "controller": "ipyparallel.controller",
-    "conductor": "workshop.runtime.conductor",
+    "conductor": "workshop.sessions.conductor",
     "dashboard": "workshop.web",
 }
 # How runs end that lost a process, by what they say of it.

@@ -15,7 +15,7 @@ from benchmarks.processes import completed, own_state
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for
-from workshop.runtime.lifecycle import private_session
+from workshop.sessions.lifecycle import private_session
 from workshop.store.store import Store
 from workshop.workloads.mnist.data.images import digits_file
 

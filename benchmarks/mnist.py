@@ -22,7 +22,7 @@ from workshop.core import config, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import THREAD_VARIABLES, Placement, default_for
 from workshop.mpi import horovod, openmpi
-from workshop.runtime.lifecycle import private_session
+from workshop.sessions.lifecycle import private_session
 from workshop.store.store import Store
 from workshop.workloads.mnist.data.images import digits_file
 

@@ -18,7 +18,7 @@ from benchmarks import Document, document, interleaved, machine, row
 from benchmarks.dashboard import HOST, served
 from workshop import registry
 from workshop.core.errors import BadInput
-from workshop.runtime import replay
+from workshop.sessions import replay
 from workshop.web.auth import new_secrets
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ def completed(
     store: Store, session: SessionRecord, workload: str, params: Mapping[str, Any], placement: Any = None
 ) -> RunRecord:
     """Run a workload in a session; returns the completed run. Raises WorkshopError where it doesn't complete."""
-    from workshop.runtime import client  # which ranks, to whom this module belongs, too, don't need
+    from workshop.sessions import client  # which ranks, to whom this module belongs, too, don't need
 
     run = client.wait(store, client.submit(store, session, workload, params, placement).id, timeout=SECONDS)
     if run.status != "completed" or run.metrics is None:

@@ -18,8 +18,8 @@ from benchmarks.processes import SECONDS, own_state
 from workshop.core import processes, topology
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement, default_for
-from workshop.runtime import client
-from workshop.runtime.lifecycle import private_session
+from workshop.sessions import client
+from workshop.sessions.lifecycle import private_session
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

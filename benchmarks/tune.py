@@ -18,8 +18,8 @@ from workshop.core import machines
 from workshop.core.errors import WorkshopError
 from workshop.registry import workload as workload_of
 from workshop.report.activity import duration
-from workshop.runtime import client
-from workshop.runtime.lifecycle import private_session
+from workshop.sessions import client
+from workshop.sessions.lifecycle import private_session
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner

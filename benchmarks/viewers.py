@@ -24,8 +24,8 @@ from benchmarks.dashboard import HOST, joined, served
 from benchmarks.processes import own_state
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
-from workshop.runtime import client
-from workshop.runtime.lifecycle import private_session
+from workshop.sessions import client
+from workshop.sessions.lifecycle import private_session
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 

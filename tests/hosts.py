@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.support import limit, need
-from workshop.demo import namespaces
-from workshop.demo.hosts import EmulatedHosts
-from workshop.demo.link import Link
+from workshop.cli.emulation import namespaces
+from workshop.cli.emulation.hosts import EmulatedHosts
+from workshop.cli.emulation.link import Link
 from workshop.store.store import Store
 
 WORKSHOP = [str(Path(sys.executable).with_name("workshop"))]
@@ -91,5 +91,5 @@ def session_on(hosts: Hosts, home: Path, where: str, *words: str) -> Iterator[Se
 def running(hosts: Hosts, host: str) -> list[str]:
     """What runs on a host beside the host itself and whoever asks."""
     listed = hosts.run(host, "ps", "-e", "-o", "args=").stdout.splitlines()
-    ours = ("workshop.demo.switch", "/bin/sh -c ps", "ps -e")
+    ours = ("workshop.cli.emulation.switch", "/bin/sh -c ps", "ps -e")
     return [line for line in listed if not any(word in line for word in ours)]

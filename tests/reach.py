@@ -18,7 +18,7 @@ WORD = re.compile(rf"\b{PACKAGE}\.[a-z_.]+")
 def reached(tests: Iterable[str]) -> set[str]:
     """Modules that the test files import, directly or indirectly, and those that they or these name in a string.
 
-    A program that a test starts is named in a string (`-m workshop.runtime.conductor`), and so is an entry point or a
+    A program that a test starts is named in a string (`-m workshop.sessions.conductor`), and so is an entry point or a
     function that ranks load (`workshop.workloads.kmeans.ranks:run`).
     """
     graph = imports()

@@ -25,7 +25,7 @@ ALLOWED = {
     "workshop/study/grid/command.py": EXAMPLE,
     "workshop/study/scaling/command.py": EXAMPLE,
     "workshop/study/tune/command.py": EXAMPLE,
-    "workshop/templates/workload/my_workload_workshop/labs/my-workload/mistakes.py": "an MPI call",
+    "workshop/cli/templates/workload/my_workload_workshop/labs/my-workload/mistakes.py": "an MPI call",
 }
 
 

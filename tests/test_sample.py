@@ -16,7 +16,7 @@ import pytest
 
 from tests.support import limit
 from tests.web import seed
-from workshop import templates
+from workshop.cli import templates
 from workshop.store.store import Store
 
 NAME, LAB = "pi_darts", "pi-darts"

@@ -34,7 +34,7 @@ def test_a_module_that_nothing_names_is_not_reached() -> None:
 
 def test_a_program_is_reached_by_its_name() -> None:
     """No test imports the conductor: a session starts it as a program."""
-    assert "workshop.runtime.conductor" in reach.reached(["tests/runtime/test_session.py"])
+    assert "workshop.sessions.conductor" in reach.reached(["tests/sessions/test_session.py"])
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
     ("changed", "test", "concerned"),
     [
         ("workshop/quiz/deck.py", "tests/quiz/test_deck.py", True),  # imports it
-        ("workshop/runtime/conductor.py", "tests/runtime/test_session.py", True),  # the folder that mirrors it
+        ("workshop/sessions/conductor.py", "tests/sessions/test_session.py", True),  # the folder that mirrors it
         ("workshop/quiz/deck.py", "tests/core/test_errors.py", False),
         ("workshop/web/pages/live/cards.js", "tests/app/test_pages.py", True),
         ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
@@ -78,7 +78,7 @@ def test_no_limit_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_stays_together() -> None:
     assert tiers.group_of("tests/web/test_auth.py::test_a") == "web/test_auth.py"
-    assert tiers.group_of("tests/demo/test_hosts.py::test_a[1]@machine") == "machine"
+    assert tiers.group_of("tests/cli/emulation/test_hosts.py::test_a[1]@machine") == "machine"
     assert tiers.group_of("tests/workloads/openfl/test_session.py::test_a") == "workloads/openfl"
 
 

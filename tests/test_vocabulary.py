@@ -31,8 +31,8 @@ FIELDS = {
     "workshop/quiz/results/findings.py": {"there"},
     "workshop/quiz/types/place.py": {"given"},
     "workshop/store/records.py": {"said"},
-    "workshop/jupyter/extension.py": {"post"},  # the handler of an HTTP method
-    "workshop/templates/workload/my_workload_workshop/labs/my-workload/checks.py": {"given"},  # as in the course's labs
+    "workshop/notebook/jupyter/extension.py": {"post"},  # the handler of an HTTP method
+    "workshop/cli/templates/workload/my_workload_workshop/labs/my-workload/checks.py": {"given"},
 }
 
 

@@ -253,9 +253,10 @@ class Verdict:
 
 
 class TrainingMetrics(TypedDict, total=False):
-    """Metrics of a data-parallel training run that the verdict and panels of `workshop.training` read. `exchange` and
-    `updates` make a run a training run; without another metric, the sentence that needs it is left out. `phases` has
-    seconds of each rank by phase, `last` in how many steps each rank came last, `late_by` by how many seconds then."""
+    """Metrics of a data-parallel training run that the verdict and panels of `workshop.report.training` read.
+    `exchange` and `updates` make a run a training run; without another metric, the sentence that needs it is left out.
+    `phases` has seconds of each rank by phase, `last` in how many steps each rank came last, `late_by` by how many
+    seconds then."""
 
     exchange: str  # how gradients were exchanged; "none" where they weren't
     updates: int

@@ -19,7 +19,7 @@ from workshop.quiz.parts import Picture
 from workshop.registry import workloads
 from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
-from workshop.runtime.client import placement_in
+from workshop.sessions.client import placement_in
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.web import actions, presence
 from workshop.web.pages import blocks, frame, learner_home, links

@@ -45,7 +45,7 @@ from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
 from workshop.quiz.types.text import Text
 from workshop.report.failures import failures, failures_of
-from workshop.runtime import client, lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.study.guided.guesses import Ask, ChoiceGuess, about

@@ -6,7 +6,7 @@ from tests.app.conftest import Open
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
 from tests.web import seed
-from workshop.demo import hosts
+from workshop.cli.emulation import hosts
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.plan import plan

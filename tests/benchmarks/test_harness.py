@@ -16,7 +16,7 @@ import benchmarks
 from benchmarks import __main__ as command_line
 from benchmarks.processes import once, waiting_ranks
 from workshop.core.errors import WorkshopError
-from workshop.runtime import measurement_lock
+from workshop.sessions import measurement_lock
 
 RANK = """
 import os, sys

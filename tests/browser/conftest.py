@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_pl
 from benchmarks.dashboard import served
 from tests.support import limit, need, starts_processes
 from workshop.core.placement import Placement
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets

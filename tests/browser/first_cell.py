@@ -20,7 +20,7 @@ from itertools import pairwise
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.browser.conftest import started
-from tests.runtime.test_up import WORKSHOP
+from tests.sessions.test_up import WORKSHOP
 from tests.support import limit
 from workshop.core.ports import free_ports
 

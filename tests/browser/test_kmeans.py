@@ -13,7 +13,7 @@ from tests.browser.conftest import Class, NewPage, join
 from tests.support import limit, until
 from tests.web import seed
 from workshop.core.placement import Placement
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 

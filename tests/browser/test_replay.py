@@ -15,7 +15,7 @@ from tests.browser.accessibility import in_both_colours
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
 from workshop.registry import workloads
-from workshop.runtime import replay
+from workshop.sessions import replay
 from workshop.store.store import Store
 from workshop.study.kinds import any_kind
 from workshop.web.auth import new_secrets

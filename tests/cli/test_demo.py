@@ -14,7 +14,7 @@ import pytest
 
 from tests.hosts import WORKSHOP
 from tests.support import limit, need, until
-from workshop.demo import namespaces
+from workshop.cli.emulation import namespaces
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
@@ -77,7 +77,7 @@ def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
 
 def is_conductor(process: psutil.Process) -> bool:
     with suppress(psutil.NoSuchProcess):
-        return "workshop.runtime.conductor" in process.cmdline()
+        return "workshop.sessions.conductor" in process.cmdline()
     return False
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop import templates
+from workshop.cli import templates
 from workshop.cli.main import run
 from workshop.course import catalogue, description
 from workshop.quiz import reader

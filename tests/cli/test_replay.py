@@ -20,7 +20,7 @@ from tests.support import limit, starts_processes, until
 from tests.web.dashboard import Visitor
 from workshop.cli.main import run
 from workshop.core.ports import free_port
-from workshop.runtime import replay
+from workshop.sessions import replay
 from workshop.store.store import Store
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

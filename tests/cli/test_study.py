@@ -16,7 +16,7 @@ from workshop.cli.main import run
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.runtime import measurement_lock
+from workshop.sessions import measurement_lock
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.command import store_and_session, with_notices

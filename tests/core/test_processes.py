@@ -16,7 +16,7 @@ import pytest
 from tests.support import limit, until
 from workshop.core import processes
 from workshop.core.parent_death import guarded
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 

@@ -15,7 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.course import build, catalogue, copies, links, progress_reset
 from workshop.course.class_progress import outlines
 from workshop.extension import Decks, Lab
-from workshop.jupyter.extension import labs as tiles
+from workshop.notebook.jupyter.extension import labs as tiles
 
 
 @pytest.fixture

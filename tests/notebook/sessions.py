@@ -17,7 +17,7 @@ from tests.conftest import leftovers
 from tests.notebook.kernel import Kernel
 from tests.support import limit, until
 from workshop.core.placement import Placement
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -16,7 +16,7 @@ from tests.quiz.nine import IDS, SECRETS, YAML, right
 from tests.support import limit, starts_processes
 from tests.web import seed
 from workshop.core.placement import Placement
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.store import Store
 
 SHOW = "import workshop\nsession = workshop.attach()\nsession.quiz({path!r})"

@@ -20,7 +20,7 @@ from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import patient, running, state
 from tests.support import limit, starts_processes, until
 from workshop.core import processes
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 

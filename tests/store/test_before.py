@@ -27,7 +27,7 @@ from workshop.report.panels import side_by_side
 from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.run_sections import RunLook, SessionLook
 from workshop.report.snapshot import Snapshot
-from workshop.runtime.launchers import site
+from workshop.sessions.launchers import site
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title

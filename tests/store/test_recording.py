@@ -17,7 +17,7 @@ from tests.store.classroom import HOSTS, PEOPLE, PLACES, Left
 from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.runtime import client, lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store import recording, tables
 from workshop.store.read_only import now, recorded
 from workshop.store.records import Trial

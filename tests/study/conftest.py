@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.support import limit, starts_processes
 from tests.watchdog import temporary_folder
 from workshop.cli.main import run
 from workshop.core.placement import Placement
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.store import Store
 
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.support import limit, until
 from tests.web import seed as class_seed
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.store.tables import studies

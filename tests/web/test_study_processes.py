@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.study.conftest import own_lock, session
 from tests.study.test_runner import study_of, working
 from tests.support import limit, until

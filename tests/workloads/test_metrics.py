@@ -9,7 +9,7 @@ import pytest
 
 from workshop.registry import workloads
 from workshop.report.sentences import value_words
-from workshop.runtime import replay
+from workshop.sessions import replay
 from workshop.workloads.openfl import WORKLOAD
 
 RECORDED = ("allreduce", "federated", "inversion", "kmeans", "mnist", "segmentation", "sgan")

@@ -18,10 +18,10 @@ from workshop.core.documents import finite
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for, hosts_from
 from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
-from workshop.runtime.launchers import LAUNCHERS
+from workshop.sessions.launchers import LAUNCHERS
 
 if TYPE_CHECKING:
-    from workshop.runtime.launchers import Launcher
+    from workshop.sessions.launchers import Launcher
     from workshop.store.store import Store
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
@@ -234,7 +234,7 @@ def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
     for a site that can't take the placement, and for an option of another site."""
     from workshop.core import words
     from workshop.core.errors import BadInput
-    from workshop.runtime.launchers import site
+    from workshop.sessions.launchers import site
 
     flags = {name: launcher for name, launcher in LAUNCHERS.items() if launcher.flag}
     requested = [name for name in flags if options.pop(name, None)]

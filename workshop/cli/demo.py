@@ -11,7 +11,7 @@ from workshop.cli import common
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from workshop.demo.session import HostsSession
+    from workshop.cli.emulation.session import HostsSession
     from workshop.store.store import Store
 
 app = typer.Typer(name="demo", help=__doc__, no_args_is_help=True)
@@ -42,9 +42,9 @@ def hosts(
 ) -> int:
     """Emulate hosts, and compare one host with two. A study runs a training with 2 ranks on one host and on two; over a
     slow link that shows what it costs that ranks talk."""
-    from workshop.demo.hosts import EmulatedHosts
-    from workshop.demo.link import parse
-    from workshop.demo.session import session_on
+    from workshop.cli.emulation.hosts import EmulatedHosts
+    from workshop.cli.emulation.link import parse
+    from workshop.cli.emulation.session import session_on
 
     limit = parse(link)
     if count < 2:

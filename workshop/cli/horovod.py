@@ -19,7 +19,7 @@ def horovod() -> None:
 @app.command()
 def install(as_json: common.JSON = False) -> None:
     """Build Horovod and install it, unless it works already. It takes a few minutes, gcc, g++ and make."""
-    from workshop.installation import horovod as building
+    from workshop.cli.installation import horovod as building
     from workshop.mpi import horovod
 
     err = common.stderr()

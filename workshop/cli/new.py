@@ -30,7 +30,7 @@ def workload(
 ) -> None:
     """Write a package with a workload and a test. It has a verdict, panel, page, lab and deck, and runs once it is
     installed."""
-    from workshop import templates
+    from workshop.cli import templates
     from workshop.mpi import prefix
 
     package = templates.write_workload(name, folder.expanduser().absolute())

@@ -38,9 +38,9 @@ def run_and_watch(
 ) -> RunRecord:
     """Run a workload in the session that is up, or in a private one, and show how far it is until it has ended."""
     from workshop.cli.show import watch_run
-    from workshop.runtime import client
-    from workshop.runtime.launchers import site
-    from workshop.runtime.lifecycle import session_for, shared_session
+    from workshop.sessions import client
+    from workshop.sessions.launchers import site
+    from workshop.sessions.lifecycle import session_for, shared_session
 
     common.one_session(session, private)
     shared = None if private else shared_session(store, session)
@@ -75,7 +75,7 @@ def _execute(
     **where: Any,
 ) -> int:
     from workshop.cli.show import show_run
-    from workshop.runtime.measurement_lock import refuse_wait
+    from workshop.sessions.measurement_lock import refuse_wait
 
     for sentence in unused(chosen.params, values, chosen.check(values).model_dump(mode="json")):
         common.stderr().print(sentence)

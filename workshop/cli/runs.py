@@ -39,7 +39,7 @@ def show(
 ) -> None:
     """Show one run with its figures and its verdict."""
     from workshop.cli.show import show_run
-    from workshop.runtime import client
+    from workshop.sessions import client
 
     store = common.store()
     record = client.read(store, run)
@@ -52,7 +52,7 @@ def show(
 @app.command()
 def cancel(run: RunId) -> None:
     """Ask for the end of a run. Ranks that don't end within 5 s are ended."""
-    from workshop.runtime import client
+    from workshop.sessions import client
 
     client.cancel(common.store(), run)
     common.stderr().print(f"Run {run} is asked to end.")
@@ -61,7 +61,7 @@ def cancel(run: RunId) -> None:
 @app.command()
 def kill(run: RunId, rank: Annotated[int, typer.Argument(metavar="RANK", min=0, help="The rank's number.")]) -> None:
     """Kill one rank of a running run, to see what happens."""
-    from workshop.runtime import client
+    from workshop.sessions import client
 
     client.kill_rank(common.store(), run, rank)
     common.stderr().print(f"Rank {rank} of run {run} is killed within a second or two.")
@@ -74,7 +74,7 @@ def export(
     as_json: common.JSON = False,
 ) -> None:
     """Write a run into a folder. It gets run.json, events.jsonl and the run's files."""
-    from workshop.runtime import client
+    from workshop.sessions import client
 
     store = common.store()
     record = client.read(store, run)

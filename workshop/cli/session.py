@@ -27,7 +27,7 @@ def start(
     run that takes more fails with a sentence that says so, and the session goes on. Without it they may use all memory.
     """
     from workshop.cli.show import session_json
-    from workshop.runtime import lifecycle
+    from workshop.sessions import lifecycle
 
     placement = common.placement_from({}, **where)
     at = common.site_from(placement, **site)
@@ -79,7 +79,7 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
 def stop(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Stop a session and every process of it."""
     from workshop.cli.show import session_json
-    from workshop.runtime import lifecycle
+    from workshop.sessions import lifecycle
 
     stopped = lifecycle.stop_session(common.store(), name)
     if as_json:

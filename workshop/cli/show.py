@@ -22,7 +22,7 @@ from workshop.report import terminal
 from workshop.report.activity import ActivityReader
 from workshop.report.analysis.endings import failure_words
 from workshop.report.sentences import metrics_in_two
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.web import address

@@ -16,8 +16,8 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
-    from workshop.jupyter.child import JupyterLab
-    from workshop.runtime.supervisor import Child
+    from workshop.notebook.jupyter.child import JupyterLab
+    from workshop.sessions.supervisor import Child
     from workshop.store.store import Store
     from workshop.web.child import Dashboard
 
@@ -33,8 +33,8 @@ USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `u
 
 def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.runtime import replay
-    from workshop.runtime.supervisor import check_port
+    from workshop.sessions import replay
+    from workshop.sessions.supervisor import check_port
     from workshop.store.read_only import recorded
     from workshop.web.child import Dashboard
 
@@ -101,10 +101,10 @@ def up(
     if replay or recording is not None:
         return show_recording(context, recording if replay else "", host, port, as_json)
 
-    from workshop.installation.horovod import HorovodBuild
+    from workshop.cli.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.runtime.managed_processes import ConductorProcess
-    from workshop.runtime.supervisor import check_port, only_one
+    from workshop.sessions.managed_processes import ConductorProcess
+    from workshop.sessions.supervisor import check_port, only_one
     from workshop.web.child import Dashboard
 
     placement = common.placement_from({}, **where)
@@ -126,7 +126,7 @@ def up(
 
 def _jupyter(dashboard: Dashboard, port: str | None) -> JupyterLab:
     """JupyterLab with a panel for the dashboard, whose pages it may show."""
-    from workshop.jupyter.child import JupyterLab
+    from workshop.notebook.jupyter.child import JupyterLab
 
     jupyter = JupyterLab.asked_for(port, dashboard.say, dashboard.port)
     jupyter.dashboard = dashboard.url_here
@@ -155,7 +155,7 @@ def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
     """Check this machine, and other hosts. Each line is ok, or the fix in one sentence."""
     from rich.console import Console
 
-    from workshop import doctor
+    from workshop.cli import doctor
 
     checks = doctor.checks() if hosts is None else doctor.hosts(common.read_hosts(hosts))
     if as_json:
@@ -169,7 +169,7 @@ def keep_up(
     store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
-    from workshop.runtime.supervisor import Supervisor
+    from workshop.sessions.supervisor import Supervisor
     from workshop.web import address
     from workshop.web.auth import new_secrets
 

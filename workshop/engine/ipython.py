@@ -1,7 +1,7 @@
 """ipyparallel's engine without its nanny, a Python process that ipyparallel starts beside each engine.
 
 A nanny passes signals on and tells the controller when its engine has ended. Here the engine's own control thread sends
-the signal, and the conductor tells the controller (`runtime.cluster`).
+the signal, and the conductor tells the controller (`sessions.cluster`).
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from workshop.report import comparison, terminal
 from workshop.report.cards import Card, figure, fold, line, table, words
 from workshop.report.comparison import Row
 from workshop.report.snapshot import Snapshot
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 

@@ -17,7 +17,7 @@ from workshop.core.words import capital, count
 from workshop.notebook.call_monitor import Stop
 from workshop.notebook.connection import Ranks, Who, connected, who
 from workshop.notebook.output import Output
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

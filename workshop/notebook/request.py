@@ -30,7 +30,7 @@ from workshop.report.actions import OPTIONS
 from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.report.sentences import STATUS, state_words, unit_of, value_words
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -27,7 +27,7 @@ from workshop.report import html
 from workshop.report.activity import duration
 from workshop.report.analysis.oversubscription import asked_threads
 from workshop.report.sentences import SESSION, state_words
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -135,7 +135,7 @@ class Session(NotebookDisplay):
         """Any run, by its number. Raises BadInput where there is none."""
         if not isinstance(number, int) or isinstance(number, bool):
             raise BadInput(f"{number!r:.60} is no run's number.")
-        from workshop.runtime import client
+        from workshop.sessions import client
 
         return RunShown(self._store, client.read(self._store, number))
 

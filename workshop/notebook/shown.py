@@ -29,7 +29,7 @@ from workshop.report.panels.run_metrics import curve_names
 from workshop.report.run_sections import UNREADABLE
 from workshop.report.sentences import LONGEST_VALUE, metrics_of, who
 from workshop.report.snapshot import Snapshot
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 

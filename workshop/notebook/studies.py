@@ -26,7 +26,7 @@ from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
 from workshop.report import html
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner

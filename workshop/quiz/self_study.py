@@ -22,7 +22,7 @@ from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.quiz.truth import Truth
 from workshop.quiz.types import Mark, Question
 from workshop.quiz.types.predict import Predict
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
 

@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.quiz import expressions
 from workshop.quiz.types.predict import Predict
 from workshop.registry import workload, workload_title
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
 from workshop.store.store import Store
 

@@ -43,7 +43,7 @@ class SessionRecord:
     created_at: float
     stop_requested: bool
     reset_requested: bool
-    site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.runtime.launchers.site
+    site: dict[str, Any]  # where its ranks run: `kind`, and what that kind needs; see workshop.sessions.launchers.site
 
     @property
     def up(self) -> bool:

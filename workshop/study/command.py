@@ -20,8 +20,8 @@ Settings = Annotated[
 def store_and_session(session: str | None, private: bool, no_wait: bool = False) -> tuple[Any, Any]:
     """The store, and the session to run in (None: a private session). Raises BadInput. With `no_wait`, raises
     WorkshopError if somebody else measures on this machine."""
-    from workshop.runtime.lifecycle import shared_session
-    from workshop.runtime.measurement_lock import refuse_wait
+    from workshop.sessions.lifecycle import shared_session
+    from workshop.sessions.measurement_lock import refuse_wait
     from workshop.store.store import Store
 
     common.one_session(session, private)
@@ -56,7 +56,7 @@ def go_on(
     from workshop.core.errors import WorkshopError
     from workshop.core.placement import Placement
     from workshop.registry import workload as workload_of
-    from workshop.runtime.lifecycle import session_for
+    from workshop.sessions.lifecycle import session_for
     from workshop.study import runner
     from workshop.study.estimate import ahead_words
     from workshop.study.kinds import Sofar, expected, read, report

@@ -10,7 +10,7 @@ from workshop.extension import Workload
 from workshop.notebook.request import on_top
 from workshop.notebook.session import cores_of
 from workshop.notebook.studies import params_of, parted_for, whole_number
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.trials import Plan

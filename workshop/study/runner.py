@@ -16,7 +16,7 @@ from typing import Any
 
 from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord, Trial
 from workshop.store.sessions import SILENT
 from workshop.store.store import Store

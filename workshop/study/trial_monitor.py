@@ -12,7 +12,7 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.registry import workload
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.estimate import remaining_work

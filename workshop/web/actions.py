@@ -19,7 +19,7 @@ from workshop.core.placement import Placement
 from workshop.course import progress_reset
 from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
-from workshop.runtime import client, lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store import run_notes
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord

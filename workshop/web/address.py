@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 import segno
 
-from workshop.runtime.managed_processes import url_of
+from workshop.sessions.managed_processes import url_of
 from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings

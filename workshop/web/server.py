@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 from workshop.core import config
 from workshop.core.environment import raise_limits
 from workshop.report.figures import theme
-from workshop.runtime.supervisor import check_port
+from workshop.sessions.supervisor import check_port
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
 from workshop.web import actions, address, artifacts, live, logout, request_body, templates

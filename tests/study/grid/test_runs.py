@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.test_cli import workshop
 from tests.conftest import leftovers
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.study.test_runner import end, start, working
 from tests.support import limit, until
 from workshop.store.store import Store

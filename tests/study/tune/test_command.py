@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import WORKSHOP, answer, workshop
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.study.conftest import own_lock, session
 from tests.study.tune import cases, seed
 from tests.support import limit, until

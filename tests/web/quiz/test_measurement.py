@@ -13,7 +13,7 @@ from tests.support import starts_processes, until
 from tests.web.dashboard import Dashboard
 from tests.web.quiz.players import Line, begin, join, line
 from workshop.core.placement import Placement
-from workshop.runtime import lifecycle
+from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 

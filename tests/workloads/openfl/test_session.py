@@ -14,11 +14,11 @@ import pytest
 
 from tests import openfl
 from tests.conftest import leftovers
-from tests.sessions import Session
+from tests.live_session import Session
 from tests.support import limit, starts_processes, until
 from workshop.core import config
 from workshop.core.placement import Placement
-from workshop.runtime import client, lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(1200))]

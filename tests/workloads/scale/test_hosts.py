@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.hosts import emulated, session_on
-from tests.sessions import Session
+from tests.live_session import Session
+from workshop.cli.emulation.link import Link
 from workshop.core.placement import Placement
-from workshop.demo.link import Link
 from workshop.workloads.scale import StepParams
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.run import ranks_per_host

@@ -11,10 +11,10 @@ import pytest
 
 from tests.hosts import emulated, session_on
 from tests.workloads.sgan.study import world
+from workshop.cli.emulation import hosts as demo
+from workshop.cli.emulation.link import Link
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.demo import hosts as demo
-from workshop.demo.link import Link
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study.guided.guesses import answer
 from workshop.study.guided.kind import more

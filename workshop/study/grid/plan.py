@@ -19,7 +19,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.extension import Params, Workload
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.estimate import SECONDS, seconds_each

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes longer to import
 
 from workshop.core import words
+from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.guided.guide import Guide
@@ -23,7 +24,6 @@ from workshop.study.guided.plan import Setting, key
 from workshop.study.kinds import Sofar
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell, impossible, status
-from workshop.training.time_use import as_long_run
 
 USUAL = 0.025  # standard deviation of rates' logarithms on a machine with a desktop on it
 WEIGHT = 4  # degrees of freedom that this counts for

@@ -20,8 +20,8 @@ from workshop.core import words
 from workshop.report.analysis.balance import PHASES, Balance, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
+from workshop.report.training.waits import sentence, waiting
 from workshop.store.records import RunRecord
-from workshop.training.waits import sentence, waiting
 
 
 @dataclass(frozen=True)

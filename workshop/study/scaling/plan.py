@@ -23,7 +23,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Params, Scaling, Workload
 from workshop.registry import workloads
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.kinds import StudyForm, StudyRequest

@@ -18,7 +18,7 @@ from workshop.core.placement import USUAL_MPI, Placement, default_for
 from workshop.extension import Params, Tuning, Workload, load
 from workshop.mpi import inventory
 from workshop.registry import workloads
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.kinds import StudyForm, StudyRequest

@@ -12,7 +12,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import truth
 from workshop.quiz.live import state as live
 from workshop.quiz.types.predict import Predict
-from workshop.runtime import client, lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity
 from workshop.store.store import Store
 
@@ -45,7 +45,7 @@ def look(store: Store, runs: Mapping[str, int]) -> tuple[float, bool]:
     for run in records:
         part, total = run.progress or (0.0, 0.0)
         done += 1.0 if run.ended else min(part / total, 1.0) if total > 0 else 0.0
-    # One that reads interrupted may go on: its conductor was only slow, see `runtime.client.wait`.
+    # One that reads interrupted may go on: its conductor was only slow, see `sessions.client.wait`.
     return round(done, 2), all(run.ended for run in records)
 
 

@@ -13,7 +13,7 @@ from workshop.report.cards import Card, line, picture, pictures, table
 from workshop.report.cards import words as sentences
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
-from workshop.training import panels as training_panels
+from workshop.report.training import panels as training_panels
 from workshop.workloads.inversion import MOST
 
 GOOD = 20.0  # dB of likeness from which a picture counts as recovered: errors of a tenth of the range of grey

@@ -56,7 +56,7 @@ def _start(minutes: float, as_json: bool, **options: Any) -> None:
     dashboard show it round by round. The first one installs OpenFL (0.4 GB to download), unless that is there.
     """
     from workshop.cli.show import show_run
-    from workshop.runtime import background
+    from workshop.sessions import background
     from workshop.store.store import Store
     from workshop.workloads.openfl import environment
 
@@ -101,7 +101,7 @@ def status(run: Run = None, as_json: common.JSON = False) -> None:
     from workshop.cli.show import show_run
     from workshop.report import terminal
     from workshop.report.snapshot import Snapshot
-    from workshop.runtime import client
+    from workshop.sessions import client
     from workshop.store.store import Store
     from workshop.workloads.openfl.panels import openfl
 

@@ -9,7 +9,7 @@ from workshop.core import words
 from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
-from workshop.training.verdict import observe
+from workshop.report.training.verdict import observe
 from workshop.workloads.federated.failures import openfl_fix
 from workshop.workloads.federated.report import verdict as federated
 from workshop.workloads.openfl.workspace import PATIENCE

@@ -12,10 +12,10 @@ from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, code, line
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
+from workshop.report.training import panels as training_panels
+from workshop.report.training import verdict as training
+from workshop.report.training.time_use import is_independent
 from workshop.study.scaling.efficiency import PUBLISHED
-from workshop.training import panels as training_panels
-from workshop.training import verdict as training
-from workshop.training.time_use import is_independent
 from workshop.workloads.resnet.rounds import CONFIDENCE
 
 GAIN = next(published for published in PUBLISHED if published.what == "ResNet-50")

@@ -9,7 +9,7 @@ from typing import Any
 from workshop.extension import Panel
 from workshop.report.cards import Card, about, picture, pictures
 from workshop.report.snapshot import Snapshot
-from workshop.training import panels as training_panels
+from workshop.report.training import panels as training_panels
 
 GENERATED = "generated.json"
 ABOUT = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workshop.report.analysis.findings import Facts, Finding
-from workshop.training import outcome
-from workshop.training import verdict as training
+from workshop.report.training import outcome
+from workshop.report.training import verdict as training
 
 
 def measured(facts: Facts) -> Finding | None:

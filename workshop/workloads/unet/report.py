@@ -12,10 +12,10 @@ from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
+from workshop.report.training import outcome as training_outcome
+from workshop.report.training import panels as training_panels
+from workshop.report.training import verdict as training
 from workshop.study.scaling.efficiency import PUBLISHED
-from workshop.training import outcome as training_outcome
-from workshop.training import panels as training_panels
-from workshop.training import verdict as training
 from workshop.workloads.segmentation.panels import DICE, LEGEND, PICTURE, SYNTHETIC, newest_outlines
 
 GAIN = next(published for published in PUBLISHED if published.what == "U-Net")

@@ -14,7 +14,7 @@ from workshop.report.cards import Card, Part, about, figure, table, tiles
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Snapshot
-from workshop.training import panels as training_panels
+from workshop.report.training import panels as training_panels
 from workshop.workloads.federated.report import figures, protection_panels
 
 HELD_OUT, OWN_DATA = "held-out", "own"  # in the names of events, before the measure

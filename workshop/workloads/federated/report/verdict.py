@@ -10,8 +10,8 @@ from workshop.core import words
 from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent, points
-from workshop.training.outcome import GUESSING
-from workshop.training.verdict import observe
+from workshop.report.training.outcome import GUESSING
+from workshop.report.training.verdict import observe
 from workshop.workloads.federated.report import findings as federation_findings
 from workshop.workloads.federated.report.facts import FederationFacts, numbered
 

@@ -7,7 +7,7 @@ from typing import Any
 from workshop.extension import Workload
 from workshop.notebook.request import on_top
 from workshop.notebook.studies import parted_for, whole_number
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.trials import Plan

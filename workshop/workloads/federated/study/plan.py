@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, default_for
 from workshop.extension import Params, Workload
 from workshop.report.activity import SEED
-from workshop.runtime import client
+from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.kinds import StudyForm, StudyRequest

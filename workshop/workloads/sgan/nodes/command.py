@@ -39,9 +39,9 @@ def nodes(
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
     """
-    from workshop.demo.hosts import EmulatedHosts
-    from workshop.demo.link import parse
-    from workshop.demo.session import session_on
+    from workshop.cli.emulation.hosts import EmulatedHosts
+    from workshop.cli.emulation.link import parse
+    from workshop.cli.emulation.session import session_on
     from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.guide import GUIDE
 

@@ -12,12 +12,12 @@ from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.memory import memory
 from workshop.report.figures.points import Point
 from workshop.report.figures.shares import rings
+from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
 from workshop.study.results import CellResult, rate_of
-from workshop.training.time_use import as_long_run
 from workshop.workloads.sgan.study.cells import AFTER, BEFORE, threads_of
 
 ZERO = (

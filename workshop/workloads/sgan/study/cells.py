@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from workshop.core.placement import POLLING, Placement
 from workshop.mpi import horovod
+from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.guide import Step
 from workshop.study.guided.plan import crowded, naive, place, points, with_variables
 from workshop.study.results import CellResult
 from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
-from workshop.training.time_use import as_long_run
 
 if TYPE_CHECKING:
     from workshop.study.guided.step_results import StepResults

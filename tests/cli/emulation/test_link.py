@@ -1,0 +1,38 @@
+"""Rates as people write them, and what limits a link."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workshop.cli.emulation import link
+from workshop.cli.emulation.link import Link
+from workshop.core.errors import BadInput
+
+
+def test_what_people_write() -> None:
+    assert link.parse("1gbit") == Link(1e9)
+    assert link.parse("100 Mbit/s") == Link(1e8)
+    assert link.parse(None) == Link(None)
+    assert link.parse("1gbit").describe() == "1 Gbit/s"
+    assert Link().describe() == "as fast as this machine"
+    for rate, words in (("fast", "link is 'fast': it should be like 100mbit or 1gbit"), ("0mbit", "from 100kbit")):
+        with pytest.raises(BadInput, match=words):
+            link.parse(rate)
+
+
+@given(st.text(max_size=12))
+@settings(max_examples=100)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        rate = link.parse(text).rate
+    except BadInput:
+        return
+    assert rate is not None and link.SLOWEST <= rate <= link.FASTEST
+
+
+def test_commands() -> None:
+    assert Link().commands("eth0") == []
+    (tbf,) = Link(1e9).commands("eth0")
+    assert tbf[5:8] == ["tbf", "rate", "1000000000bit"]

@@ -1,0 +1,18 @@
+"""What tests of sites on Slurm share; their fixtures are in conftest.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workshop.core.placement import Placement
+from workshop.sessions.launchers.slurm import Site, script
+
+ON_EACH = Placement(ranks=3, map_by="node", per_resource=1)  # one rank on each node
+
+
+def never() -> bool:
+    return False
+
+
+def alone(folder: Path, placement: Placement = ON_EACH, **options: str) -> Site:
+    return Site(script.options(placement, **options), folder, placement)

@@ -1,0 +1,280 @@
+"""Does this machine have what the workshop needs? Each check is ok, or says the fix in one sentence."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import resource
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from workshop import registry
+from workshop.core import config, environment, processes, topology, words
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.memory import Gauge, size
+from workshop.core.placement import Host, Placement
+from workshop.extension import Check, load
+from workshop.mpi import horovod, openmpi
+from workshop.sessions.launchers import ssh as sites
+from workshop.sessions.supervisor import check_port
+from workshop.store.store import Store
+from workshop.web import address
+
+GIB = 2**30
+MPI_SECONDS = 12.0  # 2 ranks start in 1 to 2 s on an idle machine
+HOROVOD_SECONDS = 12.0
+SHARED_MEMORY = 64 << 20  # bytes: what Docker gives, and just enough for a few ranks
+PORT = 8501  # where `workshop up` puts the dashboard
+TAG = "WORKSHOP_DOCTOR_TAG"  # marks the processes that a check starts
+
+# Rank 0 says what the world is and what the ranks' numbers, counted from 1, sum up to.
+SUM = """
+import json
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+total = world.reduce(world.rank + 1)
+if world.rank == 0:
+    print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
+"""
+
+
+def checks(port: int = PORT) -> list[Check]:
+    """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
+    looks: list[Callable[[], Check]] = [
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
+        _state_folder, _store, lambda: _port(port), _jupyterlab,
+        *map(load, registry.checks()),
+    ]  # fmt: skip
+    with ThreadPoolExecutor(len(looks)) as pool:
+        return list(pool.map(lambda look: look(), looks))
+
+
+def hosts(session_hosts: Sequence[Mapping[str, Any]]) -> list[Check]:
+    """Look at hosts (`name`, `slots`) as a session on them would. Raises BadInput where that can't even be tried."""
+    findings = sites.trial(sites.options([Host.model_validate(host) for host in session_hosts]))
+
+    def about(name: str, sentences: Sequence[str]) -> list[str]:
+        return [sentence for sentence in sentences if sentence.startswith((f"{name} ", f"{name}'s "))]
+
+    checks = []
+    for host in session_hosts:
+        name = host["name"]
+        checks += [Check(name, False, "", problem) for problem in about(name, findings.failures)]
+        checks += [Check(name, False, "", notice, needed=False) for notice in about(name, findings.notices)]
+        if not about(name, findings.failures):
+            checks.append(
+                Check(name, True, "this host" if sites.is_here(name) else "ranks of this host can talk to it")
+            )
+    return checks
+
+
+def render(checks: Sequence[Check], console: Console) -> None:
+    """Print the checks as a table, and their result."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for check in checks:
+        mark = Text("ok", "green") if check.ok else Text("fix", "bold red") if check.needed else Text("note", "yellow")
+        details = Text(check.detail)
+        if check.fix:
+            details.append(f"{chr(10) if check.detail else ''}{check.fix}", "bold")
+        table.add_row(mark, check.name, details)
+    console.print(table)
+    lacking = [check.name for check in checks if not check.ok and check.needed]
+    console.print(f"To fix: {', '.join(lacking)}." if lacking else "All that is needed is there.")
+
+
+def as_json(checks: Sequence[Check]) -> dict[str, Any]:
+    """The checks as one document; `ok` says whether all that is needed is there."""
+    return {"ok": all(check.ok for check in checks if check.needed), "checks": [asdict(check) for check in checks]}
+
+
+def _python() -> Check:
+    system, machine, version = platform.system(), platform.machine(), sys.version_info
+    detail = f"Python {platform.python_version()} on {system} {machine}"
+    fix = ""
+    if (system, machine) != ("Linux", "x86_64"):
+        fix = "Use Linux on x86-64: Open MPI, TensorFlow and Horovod come built for nothing else here."
+    elif not (3, 11) <= version < (3, 14):
+        fix = "Use Python 3.11, 3.12 or 3.13."
+    return Check("Python", not fix, detail, fix)
+
+
+def _cores() -> Check:
+    machine = topology.machine()
+    cores, units = topology.allowed_cores(machine), len(os.sched_getaffinity(0))
+    all_cores = len({unit["core"] for unit in machine["units"]})
+    detail = f"{cores} of {all_cores}, {units} processing units, {machine['model']}"
+    fix = "" if cores > 1 else "Use a machine with 2 cores or more: on a single one ranks only take turns."
+    if cores < all_cores:
+        fix = f"Allow this shell all cores (taskset, the container, the batch job): it may use {cores} of {all_cores}."
+    return Check("Cores", not fix, detail, fix, needed=False)
+
+
+def _limits() -> Check:
+    limits = [
+        f"{words} {'unlimited' if limit == resource.RLIM_INFINITY else limit}"
+        for words, kind in (("open files", resource.RLIMIT_NOFILE), ("processes", resource.RLIMIT_NPROC))
+        for limit in (resource.getrlimit(kind)[1],)
+    ]
+    fix = environment.too_few_files()
+    return Check("Limits", not fix, ", ".join(limits), fix)
+
+
+def _variables() -> Check:
+    """The variables around us that sessions leave out, except those that our JupyterLab has set, and those that change
+    how ranks run."""
+    ours = openmpi.environment() | openmpi.WITHOUT
+    left_out = [name for name in environment.left_out() if os.environ[name] != ours.get(name)]
+    changing = environment.changing()
+    details = [f"ranks run with {words.listed(changing)}"] if changing else []
+    details += [f"sessions leave out {words.listed(left_out)}"] if left_out else []
+    fix = "Give ranks a variable that you want them to have by --env NAME=VALUE." if left_out else ""
+    return Check("Variables", not fix, "; ".join(details) or "none changes how sessions run", fix, needed=False)
+
+
+def _memory() -> Check:
+    memory = Gauge().tightest()
+    whose = ", the limit of this container or job" if memory.group else ""
+    detail = f"{size(memory.available)} of {size(memory.total)} available{whose}"
+    fix = "" if memory.available >= 2 * GIB else "Free some memory: a session with the dashboard needs about 2 GiB."
+    return Check("Memory", not fix, detail, fix)
+
+
+def _shared_memory() -> Check:
+    folder = Path("/dev/shm")
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        fix = "Mount a tmpfs on /dev/shm that everybody can write: MPI ranks exchange data there."
+        return Check("Shared memory", False, "/dev/shm is missing or can't be written", fix)
+    free = shutil.disk_usage(folder).free
+    detail = f"{free / GIB:.2f} GiB free in /dev/shm"
+    fix = "" if free >= SHARED_MEMORY else "Empty /dev/shm or make it larger (in a container: --shm-size=1g)."
+    return Check("Shared memory", not fix, detail, fix)
+
+
+def _compiler() -> Check:
+    lacking = [program for program in ("gcc", "g++", "make") if shutil.which(program) is None]
+    if not lacking:
+        return Check("Compiler", True, "gcc, g++ and make")
+    fix = "Install gcc, g++ and make (apt-get install gcc g++ make): Horovod is built with them."
+    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=horovod.library() is None)
+
+
+def _mpi() -> Check:
+    name = "MPI"
+    placement = Placement(ranks=2)
+    cores = topology.allowed_cores(topology.machine())
+    try:
+        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
+    except BadInput as missing:
+        return Check(name, False, "", str(missing))
+    began = time.monotonic()
+    variables = placement.rank_environment() | openmpi.environment() | openmpi.alone()
+    code, output, errors = _run(command, MPI_SECONDS, variables)
+    if code is None:
+        fix = "See what else keeps the machine busy, then try again."
+        return Check(name, False, f"2 ranks did not answer within {MPI_SECONDS:.0f} s", fix)
+    try:
+        answer = json.loads(output)
+    except ValueError:
+        words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
+        return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
+    if (answer["size"], answer["sum"]) != (2, 3):
+        fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", fix)
+    return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
+
+
+def _horovod() -> Check:
+    fix = "Build it: workshop horovod install, with gcc, g++ and make installed."
+    build = horovod.build()
+    if build.state != "built":
+        return Check("Horovod", False, str(build), "" if build.state == "running" else fix, needed=False)
+    if find_spec("tensorflow") is None:
+        return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
+    try:
+        if fault := horovod.fault(HOROVOD_SECONDS):
+            return Check("Horovod", False, fault, fix)
+    except WorkshopError as error:
+        return Check("Horovod", False, str(error), "Try once more.")
+    return Check("Horovod", True, "built for TensorFlow and MPI")
+
+
+def _state_folder() -> Check:
+    try:
+        folder = config.home()
+    except BadInput as refused:
+        return Check("State folder", False, "", str(refused))
+    free = shutil.disk_usage(folder).free
+    fix = "" if free >= GIB else f"Free some space on the disk of {folder}, or set WORKSHOP_HOME to another one."
+    return Check("State folder", not fix, f"{folder}, {free / GIB:.0f} GiB free", fix)
+
+
+def _store() -> Check:
+    try:
+        with Store.open() as store:
+            return Check("Store", True, store.where)
+    except WorkshopError as refused:
+        return Check("Store", False, "", str(refused))
+
+
+def _port(port: int) -> Check:
+    """The port of the dashboard that is up, or else the one that `workshop up` takes."""
+    with suppress(WorkshopError), Store.open() as store:
+        if dashboard := address.dashboard(store):
+            return Check("Port", True, f"the dashboard is up at {dashboard}")
+    try:
+        check_port("127.0.0.1", port)
+    except BadInput as refused:
+        return Check("Port", False, "", f"{refused} `workshop up --port N` takes another one.")
+    return Check("Port", True, f"{port} is free for the dashboard")
+
+
+def _jupyterlab() -> Check:
+    lacking = [package for package in ("jupyterlab", "ipykernel", "ipywidgets") if find_spec(package) is None]
+    if lacking:
+        fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
+        return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)
+    return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
+
+
+def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:
+    """Run a program with a time limit: exit code (None: it took too long), output, errors. Leaves no process behind."""
+    tag = secrets.token_hex(8)
+    variables = environment.own_environment() | variables | {TAG: tag}
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=variables,
+        cwd=environment.own_folder(),
+        start_new_session=True,
+    ) as process:
+        try:
+            output, errors = process.communicate(timeout=seconds)
+            return process.returncode, output, errors
+        except subprocess.TimeoutExpired:
+            return None, "", ""
+        finally:
+            if process.poll() is None:
+                processes.end_all(TAG, tag, seconds=1.0)

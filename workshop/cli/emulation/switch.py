@@ -1,0 +1,125 @@
+"""The programs inside: the switch with its bridge, and one process for each host. `emulation.hosts` starts them.
+
+`python -m workshop.cli.emulation.switch switch OWNER FOLDER WHAT` and `… host OWNER FOLDER WHAT`; WHAT is JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from workshop.cli.emulation import namespaces, remote
+from workshop.cli.emulation.link import Link
+from workshop.core.errors import WorkshopError
+
+NETWORK = "10.0.0"  # nobody else is in it
+DEVICE = "eth0"  # of every host
+READY = "ready"
+MINUTE = 60.0  # within which a program of iproute2 must have ended
+
+
+def address(number: int) -> str:
+    """The address of the host with that number, from 0."""
+    return f"{NETWORK}.{number + 1}"
+
+
+def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
+    """Bring up the hosts and tell their processes on standard output; ends with its standard input."""
+    known_hosts = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
+    ours = "".join(f"{address(number)} {name}\n" for number, name in enumerate(names))
+    (folder / "hosts").write_text(ours + known_hosts)
+    namespaces.mount_over(folder / "hosts", "/etc/hosts")
+    _ip(["link set lo up", "link add switch type bridge", "link set switch up"])
+    hosts = [_start_host(folder, name, number, limit) for number, name in enumerate(names)]
+    for name, host in zip(names, hosts, strict=True):
+        _expect(host)
+        _ip(
+            [
+                f"link add {name} type veth peer name {DEVICE} netns {host.pid}",
+                f"link set {name} master switch",
+                f"link set {name} up",
+            ]
+        )
+        for words in limit.commands(name):  # a host receives no faster than it sends
+            _run("tc", *words)
+        assert host.stdin is not None, "it is a pipe"
+        host.stdin.write(b"go\n")
+        host.stdin.flush()
+    for host in hosts:
+        _expect(host)
+    pids = {name: host.pid for name, host in zip(names, hosts, strict=True)}
+    asyncio.run(_serve(remote.listen(folder / "switch"), json.dumps(pids)))
+
+
+async def _serve(listening: socket.socket, word: str) -> None:
+    ended = asyncio.Event()
+    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)  # nobody writes there: it is at its end
+    serving = asyncio.create_task(remote.serve([listening]))
+    print(word, flush=True)
+    await ended.wait()
+    serving.cancel()
+
+
+def _start_host(folder: Path, name: str, number: int, limit: Link) -> subprocess.Popen[bytes]:
+    what = json.dumps({"name": name, "number": number, "link": vars(limit)})
+    command = [sys.executable, "-P", "-m", "workshop.cli.emulation.switch", "host", str(os.getpid()), str(folder), what]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def _expect(host: subprocess.Popen[bytes]) -> None:
+    """Wait for a host's next word; our caller has a time limit. A failing host has told the reason, which is passed
+    on."""
+    assert host.stdout is not None, "it is a pipe"
+    if not host.stdout.readline():
+        sys.exit(host.wait())
+
+
+def host(folder: Path, name: str, number: int, limit: Link) -> None:
+    """Be a host, until somebody ends it."""
+    socket.sethostname(name)
+    print("entered", flush=True)
+    sys.stdin.readline()  # the device is there now
+    _ip(["link set lo up", f"address add {address(number)}/24 dev {DEVICE}", f"link set {DEVICE} up"])
+    for words in limit.commands(DEVICE):
+        _run("tc", *words)
+    listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
+    inside = remote.listen(folder / name)
+    print(READY, flush=True)
+    asyncio.run(remote.serve([listener, inside]))
+
+
+def _ip(commands: Iterable[str]) -> None:
+    _run("ip", "-batch", "-", words="\n".join(commands) + "\n")
+
+
+def _run(name: str, *arguments: str, words: str = "") -> None:
+    program = namespaces.program(name) or name
+    done = subprocess.run([program, *arguments], input=words, capture_output=True, text=True, timeout=MINUTE)
+    if done.returncode != 0:
+        raise WorkshopError(" ".join((done.stderr or done.stdout).split()) or f"{name} ended with {done.returncode}")
+
+
+def main() -> None:
+    kind, owner, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+    what: dict[str, Any] = json.loads(sys.argv[4])
+    limit = Link(**what["link"])
+    try:
+        namespaces.enter(owner, remove=folder if kind == "switch" else None)
+        if kind == "switch":
+            switch(folder, what["names"], limit)
+        else:
+            host(folder, what["name"], what["number"], limit)
+    except WorkshopError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""JupyterHub for a class: what a jupyterhub_config.py says to give everybody the labs, limits, and the shared session.
+
+    from workshop.notebook.jupyter import hub
+
+    hub.configure(c, database="postgresql://class@db.example.org/workshop", dashboard="http://lab.example.org:8501")
+
+Each learner has a JupyterLab with copies of the notebooks, and ranks for cells that end with their kernel. Runs go to
+the session that the instructor has started on the same database, within its limits. See docs/jupyterhub.md.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from workshop.core import config
+from workshop.core.errors import BadInput
+from workshop.notebook.jupyter.settings import DASHBOARD
+
+MEMORY = "4G"  # of a learner's server, kernels and ranks
+CORES = 2.0  # that they may use
+IDLE = 60.0  # minutes after which what nobody uses is ended
+SERVERS, STARTING = 60, 8  # at most: at once, and in the middle of their start
+READY = 120  # seconds within which a server must answer
+COMMAND = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.singleuser"]
+
+
+def configure(
+    c: Any,
+    *,
+    database: str | None = None,
+    dashboard: str | None = None,
+    memory: str = MEMORY,
+    cores: float = CORES,
+    idle: float = IDLE,
+    servers: int = SERVERS,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Fill in JupyterHub's configuration `c`. Later settings of the site replace these.
+
+    `database` is the store's URL, that of the session which everybody shares (default: that of this process); learners'
+    servers must reach it. `dashboard` is its address as a learner's browser sees it, without a token. `memory` (like
+    4G) and `cores` are what a learner may have; spawners that limit nothing leave it to the workshop, which ends ranks
+    beyond the memory. `idle` are minutes. `environment` are more variables of learners' servers. Raises BadInput.
+    """
+    variables = {"WORKSHOP_DATABASE_URL": database or config.database_url(), "WORKSHOP_MEMORY": _memory(memory)}
+    if dashboard is not None:
+        variables[DASHBOARD] = _address(dashboard)
+    for name, value, least in (("cores", cores, 0.1), ("idle", idle, 1), ("servers", servers, 1)):
+        if not least <= value < float("inf"):
+            raise BadInput(f"{name} is {value}; it should be a number from {least:g}.")
+    spawner = c.Spawner
+    spawner.cmd = COMMAND
+    spawner.environment = variables | dict(environment or {})
+    spawner.default_url = "/lab"
+    spawner.mem_limit, spawner.cpu_limit = memory, cores
+    spawner.start_timeout = spawner.http_timeout = READY
+    seconds = round(60 * idle)
+    spawner.args = [
+        f"--ServerApp.shutdown_no_activity_timeout={seconds}",
+        f"--MappingKernelManager.cull_idle_timeout={seconds}",
+        f"--MappingKernelManager.cull_interval={max(seconds // 10, 1)}",
+        f"--TerminalManager.cull_inactive_timeout={seconds}",
+    ]
+    c.JupyterHub.active_server_limit = servers
+    c.JupyterHub.concurrent_spawn_limit = STARTING
+    c.JupyterHub.cleanup_servers = c.JupyterHub.cleanup_proxy = True  # nothing outlives the hub
+
+
+def _memory(text: str) -> str:
+    """The size as `WORKSHOP_MEMORY` and JupyterHub both read it. Raises BadInput."""
+    if not text[:-1].replace(".", "", 1).isdecimal() or text[-1:] not in "KMGT":
+        raise BadInput(f"memory is {text!r}; it should be a size like 4G or 800M.")
+    return text
+
+
+def _address(text: str) -> str:
+    """The dashboard's address. Raises BadInput for one with a token, which would let every learner in as instructor."""
+    try:
+        parts = urlsplit(text)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.username
+    except ValueError:
+        right = False
+    if not right:
+        raise BadInput(
+            "dashboard should be an address like http://lab.example.org:8501, without a token or anything behind it."
+        )
+    return text.rstrip("/")

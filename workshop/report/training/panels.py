@@ -1,0 +1,304 @@
+"""A training run's cards and figures beside its curves: conditions, speed, waiting, and wrongly classified images."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from workshop.core import words as say
+from workshop.core.words import size
+from workshop.extension import Panel
+from workshop.report.analysis import scores
+from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
+from workshop.report.figures import marks, theme
+from workshop.report.figures.shares import rings
+from workshop.report.machine_picture import rank_cell
+from workshop.report.snapshot import Snapshot
+from workshop.report.training.time_use import evaluation_share
+from workshop.report.training.time_use import spent as time_spent
+from workshop.report.training.timeline import timeline as drawn
+from workshop.report.training.waits import waiting_sentence
+
+TIMELINE = "timeline.json"
+MISCLASSIFIED = "misclassified.json"
+AUTOTUNE = "horovod-autotune.csv"
+SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
+ADD_UP = (
+    "The ranks' figures add up to more than that of all ranks. A rank's figure counts the time of its steps only; the "
+    "figure of all ranks counts the time between steps, too."
+)
+
+
+def conditions(snapshot: Snapshot) -> list[Card]:
+    """The training data and the exchange of gradients, with the meaning of `auto` in this run."""
+    metrics, lines = snapshot.run.metrics, []
+    if data := snapshot.metric("data", str):
+        held_out = snapshot.metric("held_out_images", int)
+        rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
+        lines.append(line(f"{data}{rest}.", "Data"))
+    if exchange := snapshot.metric("exchange", str):
+        why = metrics.get("exchange_why")
+        lines.append(line(f"{exchange}{f': {why}' if why else ''}", "Exchange"))
+    resumed = snapshot.metric("resumed", Mapping)
+    if resumed and {"epoch", "update"} <= resumed.keys():
+        lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
+    return [Card("conditions", "", (words(*lines),))] if lines else []
+
+
+def throughput(snapshot: Snapshot) -> list[Card]:
+    """Images a second over all ranks, a bar for each rank, and the other metrics of each rank."""
+    mean = snapshot.metric("images_per_second", int | float)
+    if mean is None:
+        return []
+    unit = "images/s"
+    values = [{"label": "all ranks", "value": say.quantity(mean, unit), "exact": say.exact(mean, unit)}]
+    for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
+        value = snapshot.metric(f"images_per_second_{name}", int | float)
+        if value is not None:
+            values.append({"label": label, "value": sign + say.quantity(value, unit), "exact": say.exact(value, unit)})
+    steps = snapshot.metric("measured_steps", int)
+    if steps is not None:
+        values.append({"label": "measured over", "value": say.count(steps, "step")})
+    parts = [tiles(values), figure(rank_throughput(snapshot.run.metrics))]
+    each = snapshot.metric("images_per_second_ranks", list) or []
+    if sum(each) > (1 + SAME) * mean:
+        parts.append(about(ADD_UP))
+    return [Card("throughput", "Throughput", (*parts, *_by_rank(snapshot)))]
+
+
+# Lists of metrics that have a value for each rank: heading, and how a value reads.
+_COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "images_per_second_ranks_jitter": ("Jitter", lambda value: say.quantity(value, "images/s")),
+    "shards": ("Images", say.quantity),
+    "held_out_accuracy_ranks": ("Held-out accuracy", lambda value: _percent(value)),
+    "last": ("Came last", lambda value: say.count(value, "time")),
+    "late_by": ("then late by", say.seconds),
+    "memory": ("Memory", size),
+}
+
+
+def _by_rank(snapshot: Snapshot) -> list[Part]:
+    ranks = snapshot.ranks
+    alone = ranks == 1 or snapshot.metric("exchange", str) == "none"  # nobody comes last
+    columns: list[tuple[str, list[str]]] = [
+        (heading, [word(value) for value in values_of_ranks])
+        for name, (heading, word) in _COLUMNS.items()
+        if (values_of_ranks := snapshot.metric(name, list))
+        and len(values_of_ranks) == ranks
+        and not (alone and name in ("last", "late_by"))
+    ]
+    if weights := snapshot.metric("weights", list):
+        columns.append(("Weights", _letters(weights)))
+    if not columns:
+        return []
+    rows: list[list[str | Mapping[str, Any]]] = [
+        [rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)
+    ]
+    return [table(["Rank", *(heading for heading, _ in columns)], rows)]
+
+
+def _percent(value: float) -> str:
+    return scores.percent(value) if math.isfinite(value) else "–"
+
+
+def _letters(hashes: Sequence[str]) -> list[str]:
+    """Equal weights have the same letter, which is more to the point than their hashes."""
+    distinct = list(dict.fromkeys(hashes))
+    if len(distinct) == 1:
+        return ["the same"] * len(hashes)
+    return [f"set {distinct.index(each) + 1}" for each in hashes]
+
+
+def spent(snapshot: Snapshot) -> list[Card]:
+    """On what the whole run spent its time, once it is over."""
+    parts = time_spent(snapshot.run) if snapshot.run.ended else {}
+    if not parts:
+        return []
+    notes = []
+    if share := evaluation_share(snapshot.run):
+        notes.append(about(f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."))
+    return [Card("spent", "What the time went into", (*notes, figure(rings({"": parts}))), half=True)]
+
+
+def timeline(snapshot: Snapshot) -> list[Card]:
+    """Which ranks waited for which, in a sentence and in a picture of all ranks."""
+    if TIMELINE not in snapshot.artifacts:
+        return []
+    trace = json.loads(snapshot.read(TIMELINE))
+    sentence = waiting_sentence(snapshot.run)
+    parts = [*([words(line(sentence))] if sentence else []), figure(drawn(trace))]
+    return [Card("timeline", "Who waited for whom", tuple(parts))]
+
+
+def autotune(snapshot: Snapshot) -> list[Card]:
+    """The settings that Horovod tried out on its own, with the speed of each."""
+    if AUTOTUNE not in snapshot.artifacts:
+        return []
+    tries = list(csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode())))
+    rows = [
+        [say.quantity(float(attempt[key])) for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
+        for attempt in tries
+    ]
+    if not rows:
+        return []
+    fastest = max(rows, key=lambda row: float(row[2]))
+    sentence = (
+        f"Horovod tried {say.count(len(rows), 'setting')}. The fastest looked for gradients every {fastest[0]} ms and "
+        f"put up to {fastest[1]} MB into one message."
+    )
+    heading = ["Cycle [ms]", "Fusion threshold [MB]", "Gradients [MB/s]"]
+    return [Card("autotune", "What Horovod tried", (words(line(sentence)), table(heading, rows)), half=True)]
+
+
+def misclassified(snapshot: Snapshot) -> list[Card]:
+    """Held-out images that the network reads as something else."""
+    if MISCLASSIFIED not in snapshot.artifacts:
+        return []
+    images: list[Mapping[str, Any]] = json.loads(snapshot.read(MISCLASSIFIED))
+    count, total = snapshot.metric("misclassified", int), snapshot.metric("held_out_images", int)
+    lines = []
+    if count == 0:
+        lines.append(line("No held-out image was misread."))
+    elif count is not None and total is not None:
+        more = f"; these are {len(images)} of them" if count > len(images) > 0 else ""
+        lines.append(line(f"{say.quantity(count)} of {say.quantity(total)} held-out images were misread{more}."))
+    pictures_shown = [picture(f"data:image/png;base64,{image['png']}", _reading(image)) for image in images]
+    parts = [*([words(*lines)] if lines else []), *([pictures(pictures_shown, small=True)] if pictures_shown else [])]
+    return [Card("misclassified", "Misread digits", tuple(parts))]
+
+
+def confusion(snapshot: Snapshot) -> list[Card]:
+    """How often each digit was read as which, and the commonest mistake as a sentence."""
+    counts = snapshot.metric("confusion", list)
+    if not counts:
+        return []
+    wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
+    (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
+    sentence = "No held-out image was misread."
+    if most:
+        sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    return [Card("confusion", "Confusion matrix", (words(line(sentence)), figure(confusion_matrix(counts))))]
+
+
+def _reading(image: Mapping[str, Any]) -> str:
+    return f"{image['label']}, read as {image['predicted']} ({say.percent(image['probability'])})"
+
+
+def _metrics(snapshot: Snapshot) -> Any:
+    return snapshot.run.metrics
+
+
+PANELS = (
+    Panel(
+        "conditions",
+        conditions,
+        _metrics,
+        comparison=conditions,
+        metrics=("data", "held_out_images", "exchange", "exchange_why", "resumed", "threads_seconds"),
+    ),
+    Panel("spent", spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
+    Panel(
+        "throughput",
+        throughput,
+        _metrics,
+        "time",
+        comparison=throughput,
+        metrics=(
+            "images_per_second",
+            "images_per_second_deviation",
+            "images_per_second_jitter",
+            "measured_steps",
+        ),
+    ),
+    Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
+    Panel("autotune", autotune, lambda snapshot: snapshot.version(AUTOTUNE), "time"),
+    Panel("confusion", confusion, _metrics, "learning", metrics=("confusion",)),
+    Panel(
+        "misclassified",
+        misclassified,
+        lambda snapshot: snapshot.version(MISCLASSIFIED),
+        "learning",
+        metrics=("misclassified",),
+    ),
+)
+
+
+TOTAL = "all ranks"
+CELL = 32  # pixels of a row of the confusion matrix
+
+
+def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
+    """A bar for each rank and one for all, in images/s, from a training run's `images_per_second_ranks` and
+    `images_per_second`; their `_deviation` is drawn as the bars' intervals.
+
+    A rank's figure counts its time within steps, the total's all time of training; so the ranks' may add up to more.
+    """
+    each = metrics.get("images_per_second_ranks") or []
+    total, deviation = metrics.get("images_per_second"), metrics.get("images_per_second_deviation")
+    if not each or not isinstance(total, int | float):
+        return theme.nothing_yet("No images/s were measured")
+    spread = deviation if isinstance(deviation, int | float) and math.isfinite(deviation) else 0.0
+    spreads = metrics.get("images_per_second_ranks_deviation")
+    if not isinstance(spreads, list) or len(spreads) != len(each):
+        spreads = [0.0] * len(each)
+    names = [*(f"rank {rank}" for rank in range(len(each))), TOTAL]
+    values = [*each, total]
+    colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
+    words = [
+        f"{say.quantity(value)} ± {say.quantity(around)}" if around else say.quantity(value)
+        for value, around in zip(values, [*spreads, spread], strict=True)
+    ]
+    whiskers = {"type": "data", "array": [*spreads, spread], "color": theme.INK, "thickness": 2, "width": 6}
+    bar = marks.bars(
+        values,
+        names,
+        colours,
+        [f"{name}: {text} images/s" for name, text in zip(names, words, strict=True)],
+        [f"<b>{text}</b>" if name == TOTAL else text for name, text in zip(names, words, strict=True)],
+        [theme.text_on(colour) for colour in colours[:-1]] + [theme.PAPER],
+        error_x={**whiskers, "visible": spread > 0},
+    )
+    return theme.figure(
+        [bar],
+        bargap=0.3,
+        height=max(200, min(90 + 42 * len(names), 640)),
+        showlegend=False,
+        xaxis={"title": {"text": "images/s"}, "nticks": 6, "rangemode": "tozero", "tickformat": "~s"},
+        yaxis=marks.CATEGORIES,
+    )
+
+
+def confusion_matrix(counts: Sequence[Sequence[int]]) -> go.Figure:
+    """How often each class was read as which, from counts [classes][classes]: the true class down, the answer across.
+    Only mistakes are coloured: the right answers are many times as frequent, and would hide them."""
+    classes = [str(number) for number in range(len(counts))]
+    mistakes = [[0 if row == column else count for column, count in enumerate(line)] for row, line in enumerate(counts)]
+    most = max(max(row) for row in mistakes) or 1
+    heatmap = go.Heatmap(
+        z=mistakes,
+        x=classes,
+        y=classes,
+        text=[[str(count) if count else "" for count in line] for line in counts],
+        texttemplate="%{text}",
+        colorscale=[[0, theme.PANEL], [1, theme.RANKS[1]]],
+        zmin=0,
+        zmax=most,
+        xgap=2,
+        ygap=2,
+        showscale=False,
+        hovertemplate="%{y}, read as %{x}: %{text}<extra></extra>",
+    )
+    return theme.figure(
+        [heatmap],
+        height=100 + CELL * len(classes),
+        showlegend=False,
+        hovermode="closest",
+        xaxis={"title": {"text": "read as"}, "type": "category", "showgrid": False},
+        yaxis={"title": {"text": "digit"}, "type": "category", "autorange": "reversed", "showgrid": False},
+    )

@@ -1,0 +1,289 @@
+"""Questions to other hosts over ssh, and advice where the answers before a start aren't right."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import platform
+import secrets
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from workshop.core import topology
+from workshop.core.errors import BadInput
+from workshop.core.memory import machine_kills
+from workshop.core.parent_death import guarded
+
+SSH = "WORKSHOP_SSH"  # the program that reaches other hosts, where it isn't ssh
+# Options of ssh: it asks for no password, waits only so many seconds, and notices a host that is gone.
+SSH_OPTIONS = tuple(
+    word
+    for setting in ("BatchMode=yes", "ConnectTimeout=8", "ServerAliveInterval=2", "ServerAliveCountMax=3")
+    for word in ("-o", setting)
+)
+ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
+CONNECT = 3.0  # seconds within which a host must have reached this one
+POLL = 0.02  # seconds between looks whether hosts have answered
+AHEAD = 1.0  # seconds by which a clock may be wrong
+NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program
+# Where these differ, ranks don't understand each other, or compute other things.
+PACKAGES = (
+    "distributed-training-workshop", "horovod", "ipyparallel", "keras", "mpi4py", "numba", "numpy", "openmpi",
+    "pyzmq", "scikit-learn", "tensorflow-cpu",
+)  # fmt: skip
+# What a host runs to answer a question, which is its argument.
+LOOK = """
+import json, sys
+from workshop.sessions import preflight
+print(json.dumps(preflight.look(json.loads(sys.argv[1]))), flush=True)
+"""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A host's reply: the answer of the program there, or None; ssh's exit code, or None while it was still running;
+    the lines of errors, or of the output where there are no errors."""
+
+    answer: Mapping[str, Any] | None
+    code: int | None
+    lines: Sequence[str]
+
+
+def ask(ssh: str, hosts: Iterable[str], give_up: Callable[[], bool], program: str, *arguments: str) -> dict[str, Reply]:
+    """Run a Python program on all hosts at once, which prints one JSON document. Returns at the latest after `ANSWERED`
+    seconds, and soon after `give_up` says so."""
+    path = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
+    command = shlex.join(["exec", "env", *path, sys.executable, "-P", "-c", program, *arguments])
+    with contextlib.ExitStack() as stack:
+        sessions = {}
+        for host in hosts:
+            output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            process = stack.enter_context(
+                subprocess.Popen(
+                    guarded([ssh, *SSH_OPTIONS, "-T", host, command]),
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=errors,
+                )
+            )
+            stack.callback(process.kill)
+            sessions[host] = process, output, errors
+        deadline = time.monotonic() + ANSWERED
+        while any(process.poll() is None for process, *_ in sessions.values()):
+            if time.monotonic() > deadline or give_up():
+                break
+            time.sleep(POLL)
+        return {
+            host: reply(process.returncode, *(_text(file) for file in files))
+            for host, (process, *files) in sessions.items()
+        }
+
+
+def _text(file: Any) -> str:
+    file.seek(0)
+    return str(file.read().decode(errors="replace"))
+
+
+def reply(code: int | None, output: str, errors: str) -> Reply:
+    """The reply in what ssh has printed. A login may greet before the program answers."""
+    answer = None
+    for line in output.splitlines():
+        with contextlib.suppress(ValueError):
+            document = json.loads(line)
+            answer = document if isinstance(document, dict) else answer
+    return Reply(answer, code, [line.strip() for line in (errors or output).splitlines() if line.strip()])
+
+
+def look(question: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts that the conductor compares with its own host: `packages`, the `nonce` file that it wrote, whether it can
+    be reached at `address` and `port`."""
+    machine = topology.machine()
+    return {
+        "host": socket.gethostname(),
+        "python": platform.python_version(),
+        "packages": versions(question["packages"]),
+        "nonce": _read(Path(question["nonce"])),
+        "machine": machine,
+        "cores": topology.allowed_cores(machine),
+        "unreachable": _unreachable(question["address"], question["port"]),
+        "kills": machine_kills(),
+        "clock": time.time(),
+    }
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """The version of each package in this environment; None where it isn't there."""
+    installed: dict[str, str | None] = dict.fromkeys(packages)
+    for name in installed:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            installed[name] = metadata.version(name)
+    return installed
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return file.read_text()
+    except OSError:
+        return None
+
+
+def _unreachable(address: str, port: int) -> str | None:
+    try:
+        socket.create_connection((address, port), CONNECT).close()
+    except OSError as error:
+        return error.strerror or str(error)
+    return None
+
+
+@dataclass(frozen=True)
+class Here:
+    """This host, which others are compared with."""
+
+    python: str
+    packages: Mapping[str, str | None]
+    nonce: str
+    address: str
+
+    @classmethod
+    def described(cls, address: str) -> Here:
+        return cls(platform.python_version(), versions(PACKAGES), secrets.token_hex(16), address)
+
+
+@contextlib.contextmanager
+def questioned(here: Here, folder: Path) -> Iterator[str]:
+    """The question to all hosts about this one, as JSON: while the block lasts, this host listens at its address, and
+    the nonce is in the session's folder. Raises BadInput where this host can't listen there."""
+    nonce = folder / f"nonce-{secrets.token_hex(4)}"
+    nonce.write_text(here.nonce)
+    try:
+        listener = socket.create_server((here.address, 0))
+    except OSError as error:
+        nonce.unlink()
+        raise BadInput(
+            f"This host can't listen at {here.address} ({error.strerror or error}); give another of its addresses with "
+            "--address."
+        ) from error
+    with listener:
+        try:
+            yield json.dumps(
+                {
+                    "packages": PACKAGES,
+                    "nonce": str(nonce),
+                    "address": here.address,
+                    "port": listener.getsockname()[1],
+                }
+            )
+        finally:
+            nonce.unlink()
+
+
+@dataclass
+class PreflightFindings:
+    """The result of a preflight, in sentences that begin with the host."""
+
+    failures: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)  # of what is no reason not to start
+    kills: dict[str, int] = field(default_factory=dict)  # host -> processes that its kernel ended for want of memory
+
+
+def check(
+    ssh: str, slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
+) -> PreflightFindings:
+    """Look at all hosts at once, which have so many `slots`; takes a second or two, and never much more than
+    `ANSWERED`. `folder` is the session's, which all of them have to see; `address` is this host's, which they have to
+    reach. Raises BadInput where this host can't listen there."""
+    here = Here.described(address)
+    began = time.time()
+    with questioned(here, folder) as question:
+        replies = ask(ssh, slots, give_up, LOOK, question)
+    ended = time.time()
+    findings = PreflightFindings()
+    for host, replied in replies.items():
+        if (answer := replied.answer) is None:
+            findings.failures.append(silence(host, replied.code, replied.lines))
+            continue
+        findings.kills[host] = answer["kills"]
+        findings.failures += differences(host, answer, here, folder)
+        findings.notices += crowding(host, answer, slots[host]) + clock(host, answer, began, ended)
+    findings.failures += twins((host, replied.answer) for host, replied in replies.items())
+    return findings
+
+
+def silence(host: str, code: int | None, output: Sequence[str]) -> str:
+    """The reason why a host has not answered, from ssh's exit code (None: it still runs) and output."""
+    words = output[-1] if output else ""
+    if code in NOT_FOUND:
+        return (
+            f"{host} has no {sys.executable}; put the environment at the same path on every host, or on a file system "
+            "that all of them share."
+        )
+    if any("No module named" in line for line in output):
+        return f"{host} has a Python at {sys.executable} that lacks a part ({words}); install the environment there."
+    trying = f"try `ssh {shlex.quote(host)} true`, which must work without a password."
+    if code is None:
+        return f"{host} has not answered within {ANSWERED:.0f} s; {trying}"
+    return f"{host} can't be reached{f' ({words})' if words else ''}; {trying}"
+
+
+def differences(host: str, report: Mapping[str, Any], here: Here, folder: Path) -> list[str]:
+    """The reasons why a host that has answered can't run ranks together with this one."""
+    problems = []
+    if report["python"] != here.python:
+        problems.append(f"{host} runs Python {report['python']}, this host {here.python}; install the same one there.")
+    others = [
+        f"{name} {report['packages'].get(name) or 'missing'} instead of {version or 'none'}"
+        for name, version in here.packages.items()
+        if report["packages"].get(name) != version
+    ]
+    if others:
+        problems.append(f"{host} has {', '.join(others)}; install the same environment there.")
+    if report["nonce"] != here.nonce:
+        problems.append(
+            f"{host} doesn't see {folder}; set WORKSHOP_HOME to a folder on a file system that all hosts share."
+        )
+    if report["unreachable"]:
+        problems.append(
+            f"{host} can't reach this host at {here.address} ({report['unreachable']}); let it through the firewall, "
+            "or give another address of this host with --address."
+        )
+    return problems
+
+
+def crowding(host: str, report: Mapping[str, Any], slots: int) -> list[str]:
+    """A notice on a host that has fewer cores than ranks."""
+    if slots <= report["cores"]:
+        return []
+    return [f"{host} has {report['cores']} cores for {slots} ranks, which will share them."]
+
+
+def clock(host: str, report: Mapping[str, Any], began: float, ended: float) -> list[str]:
+    """A notice on a host whose clock is certainly wrong: it shows a time before the question or after the answer, by
+    our clock. Nobody corrects the times that its ranks tell."""
+    behind, ahead = began - report["clock"], report["clock"] - ended
+    if max(behind, ahead) <= AHEAD:
+        return []
+    words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
+    return [f"{host}'s clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."]
+
+
+def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:
+    """Hosts that give themselves the same name: a launcher would take them for one host."""
+    called = {socket.gethostname(): "this host"}
+    problems = []
+    for host, answer in answers:
+        if answer is None:
+            continue
+        if other := called.get(answer["host"]):
+            problems.append(f"{host} calls itself {answer['host']}, and so does {other}; name each host once.")
+        called.setdefault(answer["host"], host)
+    return problems
