@@ -30,10 +30,10 @@ def test_an_orphan_ends_itself_even_while_it_computes() -> None:
 def test_time_in_which_it_could_not_listen_is_no_silence() -> None:
     program = (
         f"{ORPHAN}"
-        "reporter.SILENCE = 2.0\n"  # its two naps may last longer than they should
+        "reporter.SILENCE = 4.0\n"  # its two naps may last longer than they should
         "import time\n"
         "time.sleep(0.3)\n"  # it listens
-        "ctypes.PyDLL(None).usleep(3_500_000)\n"  # keeps the interpreter to itself, as some imports do
+        "ctypes.PyDLL(None).usleep(5_500_000)\n"  # keeps the interpreter to itself, as some imports do
         "time.sleep(0.2)\n"  # it has its turn again
         "print('still here', flush=True)\n"
         "time.sleep(20)\n"

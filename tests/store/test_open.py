@@ -167,3 +167,18 @@ def test_a_store_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.Mo
         Store.open(f"sqlite:///{tmp_path / 'nfs' / 'workshop.db'}")
     assert one_sentence(refused)
     assert not (tmp_path / "nfs").exists()
+
+
+def test_whoever_asks_for_changes_hears_of_those_of_others_only_once(url: str) -> None:
+    with Store.open(url) as watching, Store.open(url) as writing:
+        changes = watching.database.changes()
+        assert changes.any() and not changes.any()
+        new_run(writing)
+        until(changes.any, limit(5), "the change is seen")
+        assert not changes.any()
+        with watching.database.reading() as connection:
+            connection.execute(tables.runs.select()).all()
+        assert not changes.any(), "reading is no change"
+        changes.close()
+        assert changes.any(), "what was written meanwhile is unknown"
+        changes.close()

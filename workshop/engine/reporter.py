@@ -29,6 +29,7 @@ from workshop.core.memory import Gauge, private_bytes
 from workshop.core.rank_map import ThreadUnits
 
 EVERY = 0.5  # seconds between batches
+IDLE = 1.0  # seconds between looks around when no run goes on
 SAME_FILE = 1.0  # seconds between two files of one name: a checkpoint after each short epoch would keep the store busy
 SILENCE = 7.0  # seconds without a word from the conductor after which a rank ends itself
 RESEND = 2.0  # seconds after which an unacknowledged message is sent again
@@ -117,6 +118,7 @@ class Reporter:
         self.phase = None
         with self._lock:
             self._outbox = _Outbox(run, sent=life * LIFE)
+        os.eventfd_write(self._wake_thread, 1)
 
     def end(self, message: dict[str, Any], seconds: float = 20.0) -> None:
         """Send the last word of a run behind all its events, and wait until the conductor has stored everything.
@@ -176,7 +178,8 @@ class Reporter:
                 self.threads.look()
             # All ranks send at the same moments by the clock: they are held up together instead of one after the other,
             # and the conductor stores their batches in one transaction.
-            pause = EVERY - time.time() % EVERY
+            every = EVERY if self._outbox is not None else IDLE
+            pause = every - time.time() % every
             ready = dict(poller.poll(math.ceil(pause * 1000)))
             if self._wake_thread in ready:
                 os.eventfd_read(self._wake_thread)
@@ -187,7 +190,7 @@ class Reporter:
             else:
                 # It may take long to come back from the poll: a library that is being imported holds the interpreter,
                 # a machine is crowded, a laptop was closed. Only what was spent listening counts.
-                silent += min(time.monotonic() - now, 2 * EVERY)
+                silent += min(time.monotonic() - now, 2 * every)
             if silent > SILENCE:
                 os._exit(EXIT_ORPHANED)
             # A message that came before the tick is no reason to send a batch.

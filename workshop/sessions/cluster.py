@@ -98,7 +98,10 @@ class Cluster:
         config = Config()
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-P", "-m", "ipyparallel.controller"])
         # How long one that comes late is waited for.
-        config.MPIEngineSetLauncher.engine_args = [f"--IPEngine.timeout={READY * MOST}"]
+        config.MPIEngineSetLauncher.engine_args = [
+            f"--IPEngine.timeout={READY * MOST}",
+            "--IPEngine.max_heartbeat_misses=0",  # each rank ends by itself when its conductor falls silent
+        ]
         reach = self._site.reach
 
         async def make() -> Any:

@@ -47,7 +47,8 @@ from workshop.sessions.watchdog import Watchdog
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
-LOOK = 0.1  # seconds between looks at the store
+LOOK = 0.1  # seconds between questions whether the store has changed
+REST = 1.0  # seconds after which the session looks around in any case
 HEARTBEAT = 1.0  # seconds
 NEW_RANKS = "The ranks that were up ended before the run had begun; it was started again, on new ones."
 TRIES = 3  # failures in a row, PAUSE seconds apart, after which a session gives up
@@ -68,6 +69,7 @@ class Conductor:
         self.folder = config.session_folder(session_id)
         self.reserve = disk.Reserve(self.folder)
         self.store = Store.open()
+        self.changes = self.store.database.changes()
         self.session = self.store.session(session_id)
         self.machine = topology.machine()
         self.memory_limit = config.memory_limit()
@@ -177,10 +179,13 @@ class Conductor:
         """Take runs until an end is requested. After an error between runs, it tries again before the session gives
         up."""
         failures = 0
+        looked = -math.inf
         while not self.ending.is_set():
             self.watchdog.feed()
             try:
-                self._look()
+                if self.changes.any() or not self.cluster.alive or time.monotonic() - looked > REST:
+                    self._look()
+                    looked = time.monotonic()
                 failures = 0
             except sites.SiteLost:
                 raise
@@ -243,7 +248,8 @@ class Conductor:
             while self.cluster.alive and not self.ending.is_set() and not self.session.reset_requested:
                 self.watchdog.feed()
                 engines.died.wait(CELLS)
-                self.session = self.store.session(self.id)
+                if self.changes.any():
+                    self.session = self.store.session(self.id)
             if not self.cluster.alive and not self.ending.is_set():
                 shortage, error = memory_monitor.found, death(self, memory_monitor, killed).error or {}
                 why = shortage.words if shortage else str(error["message"])

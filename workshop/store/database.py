@@ -39,6 +39,7 @@ from workshop.store import tables
 BUSY = 10.0  # seconds to wait for another writer
 FULL = "has no room left"
 CONNECT = 5  # seconds to wait for a PostgreSQL server
+WRITTEN = "workshop_written"  # PostgreSQL's channel on which each writing transaction is told
 WRITERS_LOCK = 7_019_426_115  # any number that nobody else uses in this database
 
 
@@ -48,6 +49,49 @@ def inserted(connection: Connection, row: Insert) -> int:
     assert key is not None, "one row was inserted"
     number: int = key[0]
     return number
+
+
+class Changes:
+    """Tells whether somebody has written to a store, at a small part of what it costs to read a table.
+
+    SQLite counts commits of other connections, PostgreSQL notifies of each writing transaction.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._sqlite = url.get_backend_name() == "sqlite"
+        self._connection: Any = None  # of the database's own driver
+        self._commits = 0
+
+    def any(self) -> bool:
+        """Whether anything was written since the last call; True at the first one, and where the database doesn't
+        answer, which whoever reads it then says."""
+        try:
+            fresh = self._connection is None
+            if fresh:
+                self._connection = self._connect()
+            if not self._sqlite:
+                return bool(list(self._connection.notifies(timeout=0))) or fresh
+            before, (self._commits,) = self._commits, self._connection.execute("PRAGMA data_version").fetchone()
+            return self._commits != before or fresh
+        except Exception:  # of either driver
+            self.close()
+            return True
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _connect(self) -> Any:
+        if self._sqlite:
+            return sqlite3.connect(str(self._url.database), timeout=BUSY)
+        import psycopg
+
+        address = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
+        connection = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT)
+        connection.execute(f"LISTEN {WRITTEN}")
+        return connection
 
 
 class Database:
@@ -66,6 +110,10 @@ class Database:
 
     def close(self) -> None:
         self._engine.dispose()
+
+    def changes(self) -> Changes:
+        """What tells whether anybody has written to this store; the caller closes it."""
+        return Changes(self.url)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -271,6 +319,7 @@ def _postgresql(url: URL) -> Engine:
     def _begun(connection: Connection) -> None:
         if connection.get_execution_options().get("writes"):
             connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": WRITERS_LOCK})
+            connection.execute(text(f"NOTIFY {WRITTEN}"))  # sent when the transaction is committed
 
     return engine
 
