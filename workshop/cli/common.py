@@ -13,10 +13,9 @@ import typer
 from rich.console import Console
 
 from workshop.cli.params import Group
-from workshop.core import topology
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement, default_for, hosts_from
+from workshop.core.placement import Placement, hosts_from
 from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
 from workshop.sessions.launchers import LAUNCHERS
 
@@ -164,7 +163,9 @@ def placement_from(
     if "hosts" in settings and "ranks" not in {**base, **settings}:
         settings["ranks"] = sum(host["slots"] for host in settings["hosts"])
     if not base and not settings:
-        base = default_for(topology.allowed_cores(topology.machine())).as_json()
+        from workshop.sessions.launchers import site
+
+        base = site.default_placement().as_json()
     values = {**base, **settings}
     if env:
         pairs = [word.partition("=") for word in env]
@@ -248,7 +249,7 @@ def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
         titles = words.listed((launcher.title for launcher in takers), "or")
         ways = words.listed((_way(launcher) for launcher in takers), "or")
         raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")
-    if requested or chosen.options:
+    if requested or any(value is not None for value in own_options.values()):
         where = site.requested(chosen.name, placement, own_options)
     site.check(where, placement)
     return where

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from workshop.core.placement import Placement
-from workshop.sessions.launchers.slurm import Site, script
+from workshop.sessions.launchers.slurm import Site
+from workshop.sessions.launchers.slurm import options as slurm_options
 
 ON_EACH = Placement(ranks=3, map_by="node", per_resource=1)  # one rank on each node
 
@@ -14,5 +15,5 @@ def never() -> bool:
     return False
 
 
-def alone(folder: Path, placement: Placement = ON_EACH, **options: str) -> Site:
-    return Site(script.options(placement, **options), folder, placement)
+def alone(folder: Path, placement: Placement = ON_EACH, **chosen: str) -> Site:
+    return Site(slurm_options.options(placement, **chosen), folder, placement)

@@ -96,7 +96,7 @@ def test_one_job_for_all_placements(session: Session, cluster: Slurm) -> None:
         if cluster.told_apart and placement.map_by == "node":
             assert [rank["host"] for rank in other.rank_map["ranks"]] == list(NODES[: placement.ranks])
     until(lambda: session.now.message == "", 20, "the session to be ready again")
-    with pytest.raises(BadInput, match="asked Slurm for 3 cores"):
+    with pytest.raises(BadInput, match="allocation of Slurm has 3 cores"):
         session.submit("tell", Placement(ranks=25))
 
     # A rank dies: its run says where, the next one has ranks again.
@@ -186,14 +186,28 @@ def test_scancel_from_outside_ends_run_and_session_with_its_reason(session: Sess
     until(lambda: not processes.tagged(processes.TAG, tag), 10, "all its processes to end")
 
 
-@pytest.mark.exhaustive
-def test_kill_9_of_the_conductor_leaves_no_job_after_stop(session: Session, cluster: Slurm) -> None:
+def test_kill_9_of_the_conductor_gives_the_allocation_back(session: Session, cluster: Slurm) -> None:
     os.kill(session.now.conductor_pid, 9)
-    assert cluster.jobs(), "nobody was left to cancel it"
+    until(lambda: not cluster.jobs(), 20, "the allocation to be given back")
     until(lambda: session.now.state == "lost", 20, "the session to be lost")
     lifecycle.stop_session(session.store, "test")
-    assert cluster.jobs() == []
     assert not processes.tagged(processes.TAG, processes.session_tag(session.record.id))
+
+
+def test_a_session_inside_an_allocation_needs_no_option(
+    workshop_home: Path, probe_workloads: None, cluster: Slurm
+) -> None:
+    """`salloc`, then `workshop session start`: ranks on all its nodes; the allocation stays when the session ends."""
+    start = f"{WORKSHOP} session start test --json && {WORKSHOP} run tell --events 2 --json"
+    script = f"{start}; {WORKSHOP} session stop test; squeue -h -o %i"
+    words = ["salloc", "--no-bell", "--nodes=3", "--ntasks=3", "bash", "-c", script]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(120))
+    assert ended.returncode == 0, ended.stderr
+    with Store.open() as store:
+        (run,) = store.runs()
+    hosts = [rank["host"] for rank in run.rank_map["ranks"]]
+    assert hosts == list(NODES) if cluster.told_apart else len(hosts) == 3
+    assert ended.stdout.strip().splitlines()[-1].isdecimal(), "the job goes on"
 
 
 # The queue.

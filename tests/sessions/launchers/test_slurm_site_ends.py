@@ -19,7 +19,8 @@ from tests.slurm import Slurm
 from tests.support import until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.sessions.launchers.slurm import JOB, commands, nodes
+from workshop.sessions.launchers.slurm import nodes
+from workshop.sessions.launchers.slurm.allocation import JOB
 
 pytestmark = pytest.mark.real
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
@@ -80,7 +81,7 @@ def test_a_failed_node_is_told(cluster: Slurm, folder: Path) -> None:
 
 
 def test_a_job_is_found_by_its_name_alone(cluster: Slurm, folder: Path) -> None:
-    """The conductor was killed between sbatch's answer and its note of it."""
+    """The conductor was killed between salloc's answer and its note of it."""
     job = cluster.ask("sbatch", "--parsable", "-J", "workshop-1-x", "-o", "/dev/null", "--wrap", "sleep 600")
     (folder / JOB).write_text(json.dumps({"name": "workshop-1-x", "job": None}))
     alone(folder).clear_up()
@@ -130,24 +131,7 @@ def test_nobody_has_to_wait_for_nodes_that_are_asked(cluster: Slurm, folder: Pat
         site.prepare(said.append, lambda: said[-1:] == ["checking wsn1, wsn2, wsn3"])
     assert said[-1] == "checking wsn1, wsn2, wsn3", "it ended there, with the nodes' answers on their way"
     site.close()
-    assert [file.name for file in folder.iterdir() if file.name != "slurm-job.out"] == []
-
-
-def test_a_job_has_the_sessions_name_whatever_its_template_says(cluster: Slurm, folder: Path) -> None:
-    """By it, it is found where the conductor was killed before it knew the number."""
-    (folder / "t").write_text("#!/bin/sh\n#SBATCH -n {ranks} -J mine\n{hold}\n")
-    killed = alone(folder, template=folder / "t")
-    killed.prepare(lambda _: None, never)
-    try:
-        known = json.loads((folder / JOB).read_text())
-        assert commands.named(known["name"]) == [known["job"]]
-        killed._closing.set()  # who was killed gives no sign of life any longer
-        (folder / JOB).write_text(json.dumps(known | {"job": None}))
-        alone(folder).clear_up()
-        until(lambda: not cluster.jobs(), 10, "the job to end")
-        assert {file.name for file in folder.iterdir()} <= {"t", "slurm-job.out"}
-    finally:
-        killed.close()
+    assert {file.name for file in folder.iterdir()} <= {"slurm-job.out", "slurm-variables.txt"}
 
 
 @pytest.mark.parametrize(
@@ -159,7 +143,7 @@ def test_a_job_has_the_sessions_name_whatever_its_template_says(cluster: Slurm, 
         ({"placement": Placement(ranks=40)}, r"own words: .*Change the placement"),
     ],
 )
-def test_what_sbatch_refuses_is_said_in_its_words(
+def test_what_salloc_refuses_is_said_in_its_words(
     cluster: Slurm, folder: Path, options: dict[str, str], words: str
 ) -> None:
     site = alone(folder, **{"placement": ON_EACH, **options})
@@ -167,20 +151,3 @@ def test_what_sbatch_refuses_is_said_in_its_words(
         site.prepare(lambda _: None, never)
     site.close()
     assert cluster.jobs() == []
-
-
-@pytest.mark.parametrize("slow", [False, True], ids=["at once", "later"])
-def test_a_job_whose_script_fails_says_so(cluster: Slurm, folder: Path, slow: bool) -> None:
-    """Wherever its template wants the output to be, and when Slurm knows of its end but not yet how it ended."""
-    (folder / "t").write_text(
-        "#!/bin/sh\n#SBATCH -n {ranks} -J mine -o /dev/null\necho no such module >&2\nexit 3\n{hold}\n"
-    )
-    if slow:
-        cluster.slow.touch()
-    site = alone(folder, template=folder / "t")
-    try:
-        with pytest.raises(WorkshopError, match=r"ended the allocation \d+: its script failed \(no such module\)"):
-            site.prepare(lambda _: None, never)
-        site.close()
-    finally:
-        cluster.slow.unlink(missing_ok=True)

@@ -22,9 +22,9 @@ from typing import Any
 from workshop import mpi
 from workshop.core import environment, machines, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.placement import Placement
+from workshop.core.placement import Placement, default_for
 from workshop.mpi import mapper
-from workshop.sessions.launchers import LAUNCHERS
+from workshop.sessions.launchers import LAUNCHERS, profile
 
 LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
@@ -142,9 +142,23 @@ def check(options: Mapping[str, Any], placement: Placement) -> None:
 
 
 def usual(placement: Placement) -> Mapping[str, Any]:
-    """The site of a placement for which nobody has chosen a launcher: this machine, or the hosts in the placement.
-    Raises BadInput."""
-    return requested("hosts", placement, {}) if placement.hosts else LOCAL
+    """The site of a placement for which nobody has chosen a launcher: the hosts in the placement, the allocation of
+    Slurm in which this process was started, what the centre's profile says, or this machine. Raises BadInput."""
+    if placement.hosts:
+        return requested("hosts", placement, {})
+    if allocation := module("slurm").around():
+        inside: Mapping[str, Any] = module("slurm").inside(allocation)
+        return inside
+    return LOCAL if (launcher := profile.read().launcher) == "local" else requested(launcher, placement, {})
+
+
+def default_placement() -> Placement:
+    """The placement of a session for which nobody has said any: the tasks of the allocation of Slurm in which this
+    process was started, or what suits this machine."""
+    if allocation := module("slurm").around():
+        placement: Placement = module("slurm").default_placement(allocation)
+        return placement
+    return default_for(topology.allowed_cores(topology.machine()))
 
 
 def requested(name: str, placement: Placement, options: Mapping[str, str | None]) -> Mapping[str, Any]:

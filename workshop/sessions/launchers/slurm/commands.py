@@ -1,4 +1,4 @@
-"""Slurm's commands and their answers: sbatch, squeue, scancel, sinfo, scontrol. Each call has a time limit."""
+"""Slurm's commands and their answers: squeue, scancel, sinfo, scontrol. Each call has a time limit."""
 
 from __future__ import annotations
 
@@ -8,29 +8,25 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.mpi import REFUSES
 from workshop.sessions.launchers import site
 
 SECONDS = 20.0  # that a command may take: a busy controller is slow
 FORMAT = "%i|%T|%r|%S|%N|%D"
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _NUMBER = re.compile(r"[0-9]+")
-_PREAMBLE = re.compile(r"^\w+: (error|fatal): (Batch job submission failed: |Unable to allocate resources: )?")
+_PREAMBLE = re.compile(r"^\w+: (error|fatal): (Job submit/allocate failed: |Unable to allocate resources: )?")
 _TASKS = re.compile(r"([0-9]+)(?:\(x([0-9]+)\))?")
 
-# What is set there comes before the same in the script, so a name that was typed would mean nothing.
-OVERRIDES = {
-    "partition": "SBATCH_PARTITION",
-    "account": "SBATCH_ACCOUNT",
-    "time": "SBATCH_TIMELIMIT",
-}
+# What a session needs to know of its allocation.
+ALLOCATION = (
+    "SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_TASKS_PER_NODE", "SLURM_CPUS_PER_TASK",
+    "SLURM_JOB_CPUS_PER_NODE", "SLURM_NTASKS",
+)  # fmt: skip
 # What Slurm's commands get of our variables, and with them what they start on nodes: that isn't encrypted on its way.
-# The last ones are what a script with `module load` needs.
-PASSED = ("PYTHONPATH", "SLURM_CONF", "MODULEPATH", "MODULESHOME", "LOADEDMODULES", "_LMFILES_", "BASH_ENV")
-PREFIXES = ("LC_", "SBATCH_", "LMOD_", "_ModuleTable", "BASH_FUNC_")
+PASSED = ("PYTHONPATH", "SLURM_CONF")
+PREFIXES = ("LC_", "SALLOC_")
 
 
 class SlurmUnavailable(WorkshopError):
@@ -59,7 +55,7 @@ class Job:
 
 def installed() -> None:
     """Raises BadInput where Slurm's commands are not installed."""
-    for name in ("sbatch", "squeue", "scancel", "srun", "scontrol"):
+    for name in ("salloc", "squeue", "scancel", "srun", "scontrol"):
         if shutil.which(name) is None:
             raise BadInput(
                 f"Slurm's {name} is not on this machine's PATH: start the session on a login node of the cluster, or "
@@ -76,33 +72,14 @@ def read_job(line: str) -> Job:
     return Job(number, state, reason, start, nodes, int(count))
 
 
-def submit(script: str, folder: Path, chosen: Mapping[str, object], name: str, output: Path) -> str:
-    """Submit a script from a folder; `chosen` are the values that a person chose. Returns the job's number.
-
-    The job's `name` and the file for its `output` are ours, whatever the script says of them.
-
-    Raises BadInput with sbatch's own words, and what to change, where it refuses.
-    """
-    unset = {variable for name, variable in OVERRIDES.items() if chosen.get(name) is not None}
-    file = str(output).replace("%", "%%")  # %j is sbatch's
-    ours = ["--no-requeue", f"--chdir={folder}", f"--job-name={name}", f"--output={file}"]
-    reply = _ask(["sbatch", "--parsable", *ours], stdin=script, without=unset)
-    if reply.returncode != 0:
-        raise BadInput(f"Slurm {REFUSES} {refusal(reply.stderr)}. {_advice(reply.stderr)}")
-    number = reply.stdout.strip().splitlines()[-1].partition(";")[0] if reply.stdout.strip() else ""
-    if not _NUMBER.fullmatch(number):
-        raise WorkshopError(f"sbatch says what nobody understands: {reply.stdout[:200]!r}")
-    return number
-
-
 def refusal(words: str) -> str:
     """The message of a command that refuses, without its preamble and repetitions."""
     lines = dict.fromkeys(_PREAMBLE.sub("", line).strip().rstrip(".") for line in words.splitlines())
     return "; ".join(line for line in lines if line)[:500] or "nothing"
 
 
-def _advice(words: str) -> str:
-    """Advice on a job that sbatch refuses."""
+def advice(words: str) -> str:
+    """Advice on a job that salloc refuses."""
     low = words.lower()
     if "partition" in low and "account" not in low and "limit" not in low:
         return f"Give --partition one of {_answer('sinfo', '-h', '-o', '%R') or 'those that sinfo lists'}."
@@ -111,7 +88,7 @@ def _advice(words: str) -> str:
     if "time limit" in low:
         limits = _answer("sinfo", "-h", "-o", "%R %l")
         return f"Give --time fewer minutes{f'; partitions allow at most: {limits}' if limits else ''}."
-    return "Change the placement, the options behind --slurm or the template."
+    return "Change the placement or the options behind --slurm."
 
 
 def _answer(*command: str) -> str:
@@ -165,36 +142,35 @@ def address(node: str) -> str:
     return match[1]
 
 
-def slots(tasks_per_node: str, cores_per_task: int) -> str:
-    """Slurm's tasks on each node, 2(x3),1, as slots: a rank may be started on every core that was asked for. Raises
-    WorkshopError for what can't be read."""
+def slots(allocation: Mapping[str, str]) -> str:
+    """Slurm's tasks on each node, 2(x3),1, as slots: a rank may be started on every core that was asked for; where no
+    tasks were asked for, on every core. Raises WorkshopError for what can't be read."""
+    tasks = "SLURM_NTASKS" in allocation or "SLURM_CPUS_PER_TASK" in allocation
+    each = int(allocation.get("SLURM_CPUS_PER_TASK") or 1)
     parts = []
-    for part in tasks_per_node.split(","):
+    for part in allocation["SLURM_TASKS_PER_NODE" if tasks else "SLURM_JOB_CPUS_PER_NODE"].split(","):
         match = _TASKS.fullmatch(part)
         if match is None:
-            raise WorkshopError(f"Slurm's tasks per node are {tasks_per_node!r}, which nobody understands")
+            raise WorkshopError(f"Slurm's tasks per node are {part!r}, which nobody understands")
         times = f"(x{match[2]})" if match[2] else ""
-        parts.append(f"{int(match[1]) * cores_per_task}{times}")
+        parts.append(f"{int(match[1]) * each}{times}")
     return ",".join(parts)
 
 
-def environment(without: set[str] | frozenset[str] = frozenset()) -> dict[str, str]:
-    """The variables for Slurm's commands: no secrets, none of an allocation around this process, and none in
-    `without`."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in without and (name in site.BASIC or name in PASSED or name.startswith(PREFIXES))
-    }
+def per_node(counts: str) -> list[int]:
+    """Slurm's short form of a number on each node, 2(x3),1, as a list."""
+    return [int(each) for each, times in _TASKS.findall(counts) for _ in range(int(times or 1))]
 
 
-def _ask(
-    command: list[str] | tuple[str, ...], stdin: str = "", without: set[str] | frozenset[str] = frozenset()
-) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
+    """The variables for Slurm's commands: no secrets, and none of an allocation around this process."""
+    names = (*site.BASIC, *PASSED)
+    return {name: value for name, value in os.environ.items() if name in names or name.startswith(PREFIXES)}
+
+
+def _ask(command: list[str] | tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(
-            command, input=stdin, capture_output=True, text=True, timeout=SECONDS, env=environment(without)
-        )
+        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment())
     except FileNotFoundError:
         raise BadInput(f"Slurm's {command[0]} is not on this machine's PATH.") from None
     except subprocess.TimeoutExpired:

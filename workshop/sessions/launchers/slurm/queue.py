@@ -67,17 +67,17 @@ ENDINGS = {
     "BOOT_FAIL": "one of its nodes ({nodes}) failed to start",
     "CANCELLED": "somebody cancelled it (scancel)",
     "OUT_OF_MEMORY": "its processes took more memory than it has",
-    "FAILED": "its script failed{output}",
-    "COMPLETED": "its script ended{output}",
+    "FAILED": "it failed",
+    "COMPLETED": "it ended",
     "PENDING": "it was put back into the queue",
 }
 # By the reason that squeue tells of a job which is ending, and whose state doesn't say how yet.
 REASONS = {"TimeLimit": "TIMEOUT", "NodeFail": "NODE_FAIL", "Preempted": "PREEMPTED"}
 
 
-def why_ended(number: str, job: Job | None, minutes: int | None, output: str) -> str:
-    """Why a job doesn't run any longer. `minutes` is its time limit where one was asked for, `output` the last line
-    that it printed; None for a job that Slurm doesn't know."""
+def why_ended(number: str, job: Job | None, minutes: int | None) -> str:
+    """Why a job doesn't run any longer. `minutes` is its time limit where one was asked for; `job` is None where
+    Slurm doesn't know it."""
     which = f"Slurm ended the allocation {number}"
     if job is None:
         return f"{which}: it does not know it any longer"
@@ -87,5 +87,4 @@ def why_ended(number: str, job: Job | None, minutes: int | None, output: str) ->
     return f"{which}: " + ENDINGS[state].format(
         minutes=f" of {minutes} minute{'s' if minutes != 1 else ''}" if minutes else "",
         nodes=job.nodes,
-        output=f" ({output})" if output else "",
     )
