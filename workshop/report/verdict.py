@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from workshop.extension import Observations, Verdict, load
+from workshop.core.errors import BadInput
+from workshop.extension import load
 from workshop.registry import workloads
-from workshop.report.analysis import placement, timing
+from workshop.report import rules
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.endings import ending
-from workshop.report.analysis.findings import facts
+from workshop.report.analysis.findings import Finding, facts
 from workshop.store.records import RunRecord
-
-CHECKS = (
-    placement.on_one_host,
-    placement.oversubscribed,
-    timing.delayed,
-    timing.straggling,
-    timing.talking,
-    timing.restless,
-    timing.reading,
-    placement.idle,
-    placement.unbound,
-)
 
 
 def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
@@ -32,34 +21,39 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     ended_otherwise = ending(run, totals)
     if ended_otherwise is not None:
         return ended_otherwise
+    workload = workloads().get(run.workload)
+    broken = []
+    try:
+        chain = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+    except BadInput as error:  # the run is worth its general verdict
+        chain, broken = rules.read(rules.GENERAL), [str(error)]
     facts_of_run = facts(run, totals)
-    workload_verdict = verdict_of(run.workload)
-    observed = workload_verdict.observe(facts_of_run, totals) if workload_verdict.observe else Observations()
-    result = workload_verdict.outcome(facts_of_run)
-    checks = workload_verdict.checks(facts_of_run) if workload_verdict.checks else CHECKS
-    slow = [finding for check in checks if (finding := check(facts_of_run)) is not None]
-    first = [result] if result is not None and workload_verdict.first else []
-    reached = None if workload_verdict.first else result
-    main, *others = [*observed.faults, *first, *slow] or [reached or timing.balanced(facts_of_run)]
+    named = rules.context(chain, facts_of_run, totals)
+
+    def findings(section: str) -> list[tuple[rules.Rule, Finding]]:
+        return list(rules.holding((("true", rule) for rule in rules.section(chain, section)), named))
+
+    faults = findings("faults")
+    spoiled = any(rule.spoils for rule, _ in faults)
+    slow = [finding for _, finding in rules.holding(rules.checks(chain), named)]
+    outcome = rules.section(chain, "outcome")
+    if isinstance(outcome, str):
+        result = load(outcome)(facts_of_run)
+    else:
+        result = next((finding for _, finding in findings("outcome")), None)
+    first = [result] if result is not None and rules.section(chain, "first") else []
+    reached = None if first else result
+    main, *others = [*(finding for _, finding in faults), *first, *slow] or [
+        reached or next(finding for _, finding in findings("otherwise"))
+    ]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
         why.append(f"Also: {others[0].why[0].lower()}{others[0].why[1:]}")
-    if len(observed.faults) > 2:  # but each fault is named
-        why.append("And: " + " ".join(finding.verdict for finding in observed.faults[2:]))
-    if reached is not None and main is not reached and not observed.diverged:
+    if len(faults) > 2:  # but each fault is named
+        why.append("And: " + " ".join(finding.verdict for _, finding in faults[2:]))
+    if reached is not None and main is not reached and not spoiled:
         why.append(reached.verdict)
-    about_times = any(finding.of_times for finding in [main, *others])
-    if not about_times and not observed.diverged and len(observed.faults) < 2:
-        why += filter(None, [timing.shares(facts_of_run) if observed.times is None else observed.times])
-    why += observed.remarks
-    return {"verdict": main.verdict, "why": " ".join(why), "next": main.following}
-
-
-def verdict_of(workload: str) -> Verdict:
-    """The verdict description of a workload; the general one for a workload that is not installed."""
-    workload_class = workloads().get(workload)
-    return (
-        load(workload_class.verdict)
-        if workload_class is not None and workload_class.verdict
-        else Verdict(lambda facts: None)
-    )
+    if not any(finding.of_times for finding in [main, *others]) and not spoiled and len(faults) < 2:
+        why.append(named.get("shares", ""))
+    why += [rules.say(text, named) or "" for text in rules.section(chain, "remarks")]
+    return {"verdict": main.verdict, "why": " ".join(filter(None, [*why, *broken])), "next": main.following}

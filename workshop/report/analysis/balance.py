@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Any
 
 Totals = Mapping[str, Mapping[int, tuple[int, float]]]  # name -> rank -> count, sum
+AS_QUICK = 1.05  # times the others' quickest step up to which a rank's quickest is as quick
 PHASES = ("compute", "communicate", "wait", "input")
 
 
@@ -26,6 +27,8 @@ class Balance:
     input: tuple[float, ...]  # reading and preparing what a step works on
     steps: int
     are_separate: bool = True  # whether the ranks told the time of moving data; else it counts as computing
+    least: tuple[float, ...] = ()  # seconds of each rank's quickest step of computing, and of its longest; empty where
+    most: tuple[float, ...] = ()  # that isn't known
 
     @property
     def slowest(self) -> int:
@@ -37,6 +40,18 @@ class Balance:
         twice its share (Pearce et al., Quantifying the effectiveness of load balance algorithms, ICS 2012)."""
         mean = fmean(self.compute)
         return max(self.compute) / mean - 1 if mean > 0 else 0.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the slowest rank was as quick as the others in its quickest step, so that it is some steps that took
+        longer, and not the rank. False where that isn't known."""
+        others = [seconds for rank, seconds in enumerate(self.least) if rank != self.slowest]
+        return self.steps > 1 and bool(others) and self.least[self.slowest] <= AS_QUICK * fmean(others)
+
+    @property
+    def compute_per_step(self) -> float:
+        """Of a rank, on average."""
+        return fmean(self.compute) / self.steps
 
     @property
     def lag(self) -> float:

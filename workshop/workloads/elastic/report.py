@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
 from workshop.engine.training.checkpoint_interval import young
-from workshop.extension import Observations, Panel, Verdict
-from workshop.report.analysis.balance import Totals
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
-from workshop.report.verdict import CHECKS
 from workshop.workloads.elastic.kills import random_mean
 
 Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it
@@ -48,18 +46,6 @@ def outcome(facts: Facts) -> Finding | None:
         was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
         verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
     return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
-
-
-def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
-    """Return the general checks of a run without losses. Where a rank was lost, its seconds can't be compared with the
-    seconds of the others, which trained for longer."""
-    return () if _records(facts.metrics, "losses") else CHECKS
-
-
-def times(facts: Facts, _: Totals) -> Observations:
-    """Return no sentence on how ranks shared their time after a loss, since a lost rank's time can't be compared;
-    return the general sentence without a loss."""
-    return Observations(times="" if _records(facts.metrics, "losses") else None)
 
 
 def _cost(metrics: Mapping[str, Any]) -> str:
@@ -137,7 +123,6 @@ def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     ]
 
 
-VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
 PANELS = (
     Panel(
         "membership",

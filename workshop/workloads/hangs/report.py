@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workshop.core import words as say
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, code, table
 from workshop.report.snapshot import Snapshot
@@ -40,7 +40,6 @@ def diagnosed(snapshot: Snapshot) -> list[Card]:
     return [Card("hang", "Where the ranks are", (ranks, program))]
 
 
-VERDICT = Verdict(outcome, first=True, checks=lambda facts: ())
 PANELS = (
     Panel(
         "hang",

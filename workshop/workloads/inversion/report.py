@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.words import count
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, line, picture, pictures, table
 from workshop.report.cards import words as sentences
@@ -72,9 +72,6 @@ def measured(facts: Facts) -> Finding | None:
         following = f"Put more images behind the update (--images {more}): how many are still recovered?"
     remark = f"; {told_apart} can still be told from all other images" if told_apart else ""
     return Finding(f"{recovered} of {count(total, 'digit')} recovered{remark}.", why.strip(), following)
-
-
-VERDICT = Verdict(measured, first=True)
 
 
 def inversion(snapshot: Snapshot) -> list[Card]:

@@ -6,10 +6,8 @@ import re
 from collections.abc import Iterator
 
 from workshop.core import words
-from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent
-from workshop.report.training.verdict import observe
 from workshop.workloads.federated.failures import openfl_fix
 from workshop.workloads.federated.report import verdict as federated
 from workshop.workloads.openfl.workspace import PATIENCE
@@ -74,6 +72,3 @@ def _reached(facts: Facts) -> str:
         f" After {words.count(facts.metrics['rounds'], 'round')} the model has {measure} {percent(held_out)} on "
         f"held-out images and {percent(own_images)} on institutions' own."
     )
-
-
-VERDICT = Verdict(measured, first=True, observe=observe)

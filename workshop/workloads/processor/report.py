@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, figure, line, table
@@ -123,7 +123,6 @@ def primitives(snapshot: Snapshot) -> list[Card]:
     return [Card("primitives", title, (figure(bars(metrics)), table(heads, rows), cited))]
 
 
-VERDICT = Verdict(outcome, first=True)
 PANELS = (
     Panel(
         "primitives",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.words import listed, percent, quantity, size
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.figures import marks, theme
@@ -143,7 +143,6 @@ def _by(along: str, title: str, traces: list[Any]) -> Any:
     return theme.figure(traces, height=340, showlegend=len(traces) > 1, **axes)
 
 
-VERDICT = Verdict(outcome, first=True)
 PANELS = (
     Panel("formats", table_of_formats, lambda snapshot: snapshot.run.metrics, comparison=table_of_formats),
     Panel("layers", layers, lambda snapshot: snapshot.version(ARTIFACT), comparison=layers),

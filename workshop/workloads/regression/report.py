@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report import cards
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.snapshot import Snapshot
@@ -92,5 +92,4 @@ def compared(snapshot: Snapshot) -> list[cards.Card]:
     return [cards.Card("published", "Beside published fits", (cards.table(["Fit", "Rows", "Rate"], rows), cited))]
 
 
-VERDICT = Verdict(outcome=outcome, first=True)
 PANELS = (Panel("published", compared, lambda snapshot: snapshot.run.metrics, comparison=compared),)

@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Verdict
 from workshop.report.analysis.findings import Facts, Finding
 from workshop.report.analysis.scores import number, percent, points
-from workshop.report.training.outcome import GUESSING
-from workshop.report.training.verdict import observe
+from workshop.report.training.facts import GUESSING
 from workshop.workloads.federated.report import findings as federation_findings
 from workshop.workloads.federated.report.facts import FederationFacts, numbered
 
@@ -174,6 +172,3 @@ def _ways(facts: Facts) -> Ways:
         for name, way in by_way.items()
         if name in _NAMES and isinstance(way, Mapping) and all(number(way.get(key)) for key in _NEEDED)
     }
-
-
-VERDICT = Verdict(measured, first=True, observe=observe)
