@@ -90,6 +90,9 @@ class Untold(StrictUndefined):
     def __eq__(self, other: object) -> bool:  # type: ignore[override]
         return False
 
+    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+        return True
+
     __hash__ = None  # type: ignore[assignment]
 
 
@@ -97,9 +100,9 @@ class Environment(ImmutableSandboxedEnvironment):
     """Jinja2's sandbox, in which a mapping's own keys come before its methods: metrics.resumed.update."""
 
     def getattr(self, obj: Any, attribute: str) -> Any:
-        if isinstance(obj, Mapping) and attribute in obj:
-            return obj[attribute]
-        return super().getattr(obj, attribute)
+        if isinstance(obj, Untold):  # nor are its parts told
+            return obj
+        return obj[attribute] if isinstance(obj, Mapping) and attribute in obj else super().getattr(obj, attribute)
 
 
 ENVIRONMENT = Environment(undefined=Untold, autoescape=False)

@@ -13,7 +13,7 @@ from workshop.store.records import RunRecord
 
 
 def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
-    """`verdict`, `why` and `next` of a run; `totals` are its events' (`Store.totals`): name -> rank -> count, sum.
+    """`verdict`, `why` and `next` of a run; `totals` are its events' (`Store.totals`).
 
     Faults made on purpose come first, then what kept the run from being faster, then its result. The verdict on a run
     that still goes on says what is known so far. Missing parts of a record are no error.

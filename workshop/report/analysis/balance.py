@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-Totals = Mapping[str, Mapping[int, tuple[int, float]]]  # name -> rank -> count, sum
+from workshop.store.records import Total
+
+Totals = Mapping[str, Mapping[int, Total]]  # by name of the events, and by rank
 AS_QUICK = 1.05  # times the others' quickest step up to which a rank's quickest is as quick
 PHASES = ("compute", "communicate", "wait", "input")
 
@@ -103,12 +105,12 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
 
     def seconds(name: str) -> list[float]:
         totals_of_ranks = totals.get(name) or {}
-        return [max(totals_of_ranks.get(rank, (0, 0.0))[1], 0.0) for rank in range(ranks)]
+        return [max(totals_of_ranks[rank].sum, 0.0) if rank in totals_of_ranks else 0.0 for rank in range(ranks)]
 
     communicate = seconds("time.communicate")
     exchange = min(communicate)
     waiting = [waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)]
-    steps = max(count for count, _ in compute.values())
+    steps = max(total.number for total in compute.values())
     return Balance(
         tuple(seconds("time.compute")),
         exchange,
@@ -116,7 +118,15 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
         tuple(seconds("time.input")),
         steps,
         bool(totals.get("time.communicate")),
+        _of_each(total.least if (total := compute.get(rank)) else None for rank in range(ranks)),
+        _of_each(total.most if (total := compute.get(rank)) else None for rank in range(ranks)),
     )
+
+
+def _of_each(values: Iterable[float | None]) -> tuple[float, ...]:
+    """The values of all ranks; none where one isn't known."""
+    told = tuple(values)
+    return () if None in told else tuple(value for value in told if value is not None)
 
 
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
@@ -126,4 +136,4 @@ def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
         return None
     if any(len(phases.get(name) or []) != ranks for name in PHASES):
         return None
-    return {f"time.{name}": {rank: (steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}
+    return {f"time.{name}": {rank: Total(steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}

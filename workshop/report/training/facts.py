@@ -35,7 +35,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
     trained = isinstance(exchange, str) and isinstance(metrics.get("updates"), int)
     losses = [metrics.get(name) for name in ("loss", "held_out_loss")]
     lost = any(isinstance(value, float) and not math.isfinite(value) for value in losses)
-    count, total = (totals.get("loss") or {}).get(0, (0, 0.0))
+    count, total, *_ = (totals.get("loss") or {}).get(0, (0, 0.0, None, None))
     factor = {"linear": float(facts.ranks), "sqrt": math.sqrt(facts.ranks)}.get(str(params.get("scale")), 1.0)
     differs = resumed.get("differs") or []
     epochs, rate = (metrics.get("epochs") or 0) - (resumed.get("epoch") or 0), metrics.get("learning_rate")

@@ -1,0 +1,136 @@
+"""Each rule of the workshop's own has been reached by a run, and names only facts that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jinja2 import meta
+
+from tests.report.analysis.cases import machine, rank_map, run, times, trained
+from tests.report.test_verdict import COMPLETED
+from tests.report.training.test_outcome import LATE
+from tests.report.training.test_recipe import BROKEN
+from workshop.core.errors import BadInput
+from workshop.extension import load
+from workshop.registry import workloads
+from workshop.report import rules
+from workshop.report.analysis.findings import facts
+from workshop.report.verdict import verdict
+from workshop.store.records import RunRecord
+
+PACKAGES = sorted({rules.GENERAL, *(workload.rules for workload in workloads().values() if workload.rules)})
+EVEN = times([1.2, 1.2], [0.15, 0.15], [0.03, 0.03])
+SLOW = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [1.5] * 2, "wait": [0.0] * 2}
+TURNS = {"input": [0.0] * 2, "compute": [1.0] * 2, "communicate": [0.1] * 2, "wait": [0.3] * 2}
+MISSED = {"time_to_target": None, "held_out_accuracy": 0.1, "first_loss": 2.3}
+CUT = {"bytes_per_step": 1500.0, "grid": "pipeline 2", "rate": 120.0, "bytes_difference": 0, "calls_difference": 0}
+IDLE = CUT | {"idle": 0.5, "rank_seconds": [0.02, 0.02], "expected_idle": 0.4}
+UNEVEN = IDLE | {"rank_seconds": [0.01, 0.03]}
+CROWDED = {"rank_map": rank_map([0, 1], [0, 1], [0, 1]), "machine": machine(2), "placement": {"ranks": 3}}
+ALL_REDUCE = {"sizes": [4, 1024], "seconds": {"own": [1e-5, 2e-5]}}
+STEP = dict.fromkeys(("input", "compute", "stragglers", "exchange", "evaluation", "checkpoint"), 0.1) | {"step": 0.6}
+ROUNDS = {"total": 40.0, "total_deviation": 1.0, "per_rank": 20.0, "per_rank_deviation": 0.5}
+
+# Facts that no such run tells, since it measured no checkpoint.
+CHECKPOINTS = {"checkpoint_blocked", "checkpoint_processor", "young", "young_steps", "daly"}
+
+
+def cases() -> Iterator[tuple[RunRecord, dict[str, Any]]]:
+    """Runs that reach the rules together."""
+    yield from ((record, totals) for record, totals, *_ in COMPLETED.values())
+    yield from ((record, EVEN) for record, *_ in BROKEN.values())
+    yield run(placement={"ranks": 2, "hosts": [{"name": "laptop"}, {"name": "b"}]}), EVEN
+    yield run(**CROWDED | {"placement": {"ranks": 3, "mpi": "mpich"}}), EVEN
+    yield run(), times([1.0, 1.0], [1.0, 1.0])
+    yield trained(3, LATE), {}
+    yield trained(3, LATE | {"last": [40, 20, 40], "late_by": [0.0001, 0.1, 0.0001]}), {}
+    yield trained(2, {"phases": SLOW, "bytes_per_step": 9_000_000}), {}
+    yield trained(2, {"phases": TURNS, "late_by": [0.003] * 2}), {}
+    yield trained(2, {"evaluations": 9, "seconds": {"train": 1.0, "evaluate": 1.0}}, evaluate_every=1), {}
+    yield trained(2, {"loss": 2.9}), EVEN | {"loss": EVEN["time.compute"] | {0: EVEN["time.compute"][0]}}
+    yield trained(2, MISSED | {"highest_loss": 9.0}), EVEN
+    yield trained(2, MISSED | {"highest_loss": 2.3}), EVEN
+    for name in ("broadcast", "shard", "divide", "average"):
+        record = trained(2, {}, **{name: False})
+        yield RunRecord(**vars(record) | {"status": "running", "metrics": {"exchange": "mpi"}}), {}
+    for workload, metrics, changes in (
+        ("allreduce", ALL_REDUCE, {}),
+        ("allreduce", ALL_REDUCE | {"spread": {"own": [9.0, 1.0]}}, {}),
+        ("allreduce", ALL_REDUCE, {"rank_map": rank_map([0]), "placement": {"ranks": 1}}),
+        ("allreduce", {"sizes": [4], "seconds": {"barrier": [1e-6]}}, {}),
+        ("parallel", CUT, {}),
+        ("parallel", CUT, {"params": {"fault": "no-gather", "zero": 1}}),
+        ("parallel", IDLE, {}),
+        ("parallel", IDLE, {"params": {"schedule": "naive"}}),
+        ("parallel", UNEVEN, {}),
+        ("parallel", IDLE, CROWDED),
+        ("training-step", {"seconds": STEP, "examples_per_second": 9.0}, {}),
+        ("resnet", {"rounds": ROUNDS, "model": "ResNet50"}, {}),
+        *((name, {"exchange": "mpi", "updates": 9}, {}) for name in ("unet", "sgan")),
+    ):
+        yield run(workload=workload, metrics=metrics, **{"params": {}} | changes), {}
+
+
+def holding(record: RunRecord, totals: dict[str, Any]) -> Iterator[int]:
+    """The rules that hold for a run, each by its identity."""
+    workload = workloads().get(record.workload)
+    chain = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+    named = rules.context(chain, facts(record, totals), totals)
+    for name in ("faults", "outcome", "otherwise"):
+        found = rules.section(chain, name)
+        held = [] if isinstance(found, str) else list(rules.holding((("true", rule) for rule in found), named))
+        yield from (id(rule) for rule, _ in (held if name == "faults" else held[:1]))
+    yield from (id(rule) for rule, _ in rules.holding(rules.checks(chain), named))
+
+
+def test_each_rule_is_reached() -> None:
+    reached = {rule for record, totals in cases() for rule in holding(record, totals)}
+    own = [part for package in PACKAGES for part in rules.parts(rules.read(package)[0])]
+    assert [part.when for part in own if isinstance(part, rules.Rule) and id(part) not in reached] == []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_rules_name_facts_that_exist(package: str) -> None:
+    chain = rules.read(package)
+    known = {name for rule in chain for name in rule.sentences} | CHECKPOINTS
+    for record, totals in cases():
+        told = facts(record, totals)
+        own = [load(rule.facts)(told, totals) for rule in chain if rule.facts]
+        known |= {name for named in (told.named(), *own) for name in named}
+    expressions = [f"{{{{ {part.when} }}}}" for part in rules.parts(chain[0])]
+    texts = [*expressions, *chain[0].sentences.values(), *(chain[0].remarks or ())]
+    for part in rules.parts(chain[0]):
+        texts += [part.verdict, *part.why, part.next] if isinstance(part, rules.Rule) else []
+    named = {name for text in texts for name in meta.find_undeclared_variables(rules.ENVIRONMENT.parse(text))}
+    assert named - known == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("outcome: [{when: ranks >, verdict: a, next: b}]", "Jinja2 can't read"),
+        ("outcome: [{wen: ranks, verdict: a, next: b}]", "wen is not one of its settings"),
+        ("outcome: [{verdict: a}]", "next is missing"),
+        ("outcome: [", "is no YAML"),
+    ],
+)
+def test_a_file_that_is_wrong_is_named(text: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken_rules").mkdir()
+    (tmp_path / "broken_rules" / "__init__.py").touch()
+    (tmp_path / "broken_rules" / "rules.yaml").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(__import__("sys").modules, "broken_rules", raising=False)
+    with pytest.raises(BadInput, match=wrong) as told:
+        rules.read("broken_rules")
+    assert str(tmp_path) in str(told.value)
+
+
+def test_what_a_run_does_not_tell_is_false_and_left_out() -> None:
+    assert not rules.holds("metrics.loss > 1 or metrics.loss", {"metrics": {}})
+    assert rules.holds("metrics.loss != 1 and not metrics.loss", {"metrics": {}})
+    assert not rules.holds("metrics.seconds.train is defined", {"metrics": {}})
+    assert rules.say("Lost {{ metrics.loss }}.", {"metrics": {}}) is None
+    assert verdict(run(metrics={"weights": 1, "spread": "?", "updates": "many"}, workload="mnist"), {})["verdict"]
