@@ -13,6 +13,10 @@ from tests.report.analysis.cases import machine, rank_map, run, times, trained
 from tests.report.test_verdict import COMPLETED
 from tests.report.training.test_outcome import LATE
 from tests.report.training.test_recipe import BROKEN
+from tests.workloads.elastic import test_report as elastic
+from tests.workloads.inversion import test_verdict as inversion
+from tests.workloads.quantisation import test_report as quantisation
+from tests.workloads.regression import test_report as regression
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import workloads
@@ -20,6 +24,7 @@ from workshop.report import rules
 from workshop.report.analysis.findings import facts
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord
+from workshop.workloads.hangs.diagnosis import KINDS
 
 PACKAGES = sorted({rules.GENERAL, *(workload.rules for workload in workloads().values() if workload.rules)})
 EVEN = times([1.2, 1.2], [0.15, 0.15], [0.03, 0.03])
@@ -36,6 +41,9 @@ ROUNDS = {"total": 40.0, "total_deviation": 1.0, "per_rank": 20.0, "per_rank_dev
 
 # Facts that no such run tells, since it measured no checkpoint.
 CHECKPOINTS = {"checkpoint_blocked", "checkpoint_processor", "young", "young_steps", "daly"}
+
+COST = {"seconds_blocked": 0.01, "seconds_processor": 0.1, "written": 2, "left_out": 0, "interval_steps": 5}
+WRITTEN = {"checkpoints": COST, "updates": 60, "seconds": {"train": 3.0}}
 
 
 def cases() -> Iterator[tuple[RunRecord, dict[str, Any]]]:
@@ -69,6 +77,17 @@ def cases() -> Iterator[tuple[RunRecord, dict[str, Any]]]:
         ("parallel", IDLE, CROWDED),
         ("training-step", {"seconds": STEP, "examples_per_second": 9.0}, {}),
         ("resnet", {"rounds": ROUNDS, "model": "ResNet50"}, {}),
+        ("elastic", elastic.METRICS | WRITTEN, {"params": {"kill": "random:30"}}),
+        ("quantisation", quantisation.METRICS, {}),
+        ("regression", regression.METRICS, {}),
+        ("inversion", {"pictures": [inversion.GOOD], "labels_right": 1}, {}),
+        ("one-processor", {"images_per_second": 9.0}, {}),
+        (
+            "hang",
+            {"kind": next(iter(KINDS)), "ranks": [0], "seconds": {"still": 9.0}, "sentence": "It.", "fix": "That."},
+            {},
+        ),
+        ("hang", {"kind": ""}, {}),
         *((name, {"exchange": "mpi", "updates": 9}, {}) for name in ("unet", "sgan")),
     ):
         yield run(workload=workload, metrics=metrics, **{"params": {}} | changes), {}
